@@ -1,0 +1,1 @@
+"""Models in, answers and weight updates out. Importing this package imports no torch."""

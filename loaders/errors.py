@@ -1,0 +1,42 @@
+"""What can go wrong while a file is read: one base class, so that a caller can catch them all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class LoaderError(Exception):
+    """A file could not be read as what it claims to be.
+
+    Attributes:
+        detail: what is wrong and where (file, record, field).
+        remedy: what the user can do about it.
+    """
+
+    remedy = "Check the file against the format described in `thinkeval import --help`."
+
+    def __init__(self, detail: str, *, remedy: str | None = None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        if remedy is not None:
+            self.remedy = remedy
+
+
+class UnreadableFileError(LoaderError):
+    """The file is missing, is not text, or is cut off in the middle."""
+
+    remedy = "Check the path, and fetch or export the file again."
+
+
+class SchemaError(LoaderError):
+    """A record lacks a field, or a field has the wrong type."""
+
+    def __init__(self, path: Path | str, where: str, problem: str) -> None:
+        super().__init__(f"{path}: {where}: {problem}")
+        self.path, self.where, self.problem = path, where, problem
+
+
+class UnknownFormatError(LoaderError):
+    """No loader recognises the file."""
+
+    remedy = "Name the format with --format; `thinkeval import --help` lists them."
