@@ -1,0 +1,57 @@
+"""Where each architecture keeps its layers: one file an architecture, found by its name.
+
+The file's name is the `model_type` of the model's configuration (`gpt2.py`, `llama.py`); it holds
+one `LAYOUT`. Adding an architecture is adding one file. Importing this package imports no torch.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING
+
+from editing.architectures._adapter import Adapter, Layout, Projection
+from editing.errors import UnsupportedArchitectureError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+__all__ = ["Adapter", "Layout", "Projection", "adapter_for", "layout_of", "names"]
+
+
+def names() -> tuple[str, ...]:
+    """The architectures with a file here, sorted."""
+    found = (module.name for module in pkgutil.iter_modules(__path__))
+    return tuple(sorted(name for name in found if not name.startswith("_")))
+
+
+def layout_of(model_type: str) -> Layout:
+    """The layout of an architecture.
+
+    Raises:
+        UnsupportedArchitectureError: there is no file for it.
+    """
+    key = model_type.replace("-", "_")
+    if key not in names():
+        close = difflib.get_close_matches(key, names(), n=1)
+        hint = f" The nearest one there is: {close[0]}." if close else ""
+        raise UnsupportedArchitectureError(
+            f"no adapter for the architecture '{model_type}'; there are {', '.join(names())}.{hint}",
+            remedy=f"Add editing/architectures/{key}.py with one LAYOUT "
+            "(llama.py is the shortest model), or edit a model of a listed architecture. "
+            "Probing needs no adapter.",
+        )
+    return importlib.import_module(f"{__name__}.{key}").LAYOUT
+
+
+def adapter_for(model: nn.Module) -> Adapter:
+    """The adapter of a loaded transformers model, by its `config.model_type`.
+
+    Raises:
+        UnsupportedArchitectureError: no file for the architecture, or the model does not have the
+            modules that the file names.
+    """
+    config = getattr(model, "config", None)
+    model_type = getattr(config, "model_type", None) or type(model).__name__
+    return Adapter(model, layout_of(model_type))

@@ -1,0 +1,151 @@
+"""The adapter: one way to reach the layers of any decoder-only model. Imports no torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from editing.errors import EditingError, UnsupportedArchitectureError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+Orientation = Literal["in_out", "out_in"]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Module paths of one architecture.
+
+    Attributes:
+        layers: path of the list of decoder layers, from the model (`transformer.h`).
+        mlp: path of the MLP block within a layer; its output is what ROME's value replaces.
+        mlp_in: projection into the MLP (with a gated MLP: the gate).
+        mlp_out: projection back into the residual stream; the weight that ROME, MEMIT and
+            fine-tuning change. Its input is the key k.
+        attention: path of the attention block within a layer.
+        final_norm: path of the norm before the head, from the model.
+        lm_head: path of the head, from the model.
+        embeddings: path of the input embeddings, from the model.
+    """
+
+    layers: str
+    mlp: str
+    mlp_in: str
+    mlp_out: str
+    attention: str
+    final_norm: str
+    lm_head: str
+    embeddings: str
+
+
+class Projection(NamedTuple):
+    """A linear map inside a layer: the module, its name in the model, its weight's name."""
+
+    module: nn.Module
+    name: str
+    weight: str
+
+
+class Adapter:
+    """The layers of one model, by number.
+
+    Attributes:
+        model: the model itself; the adapter never changes it.
+        layout: the module paths.
+        layers_path: path of the list of layers, for example `transformer.h`.
+        n_layers: number of decoder layers.
+    """
+
+    def __init__(self, model: nn.Module, layout: Layout) -> None:
+        self.model = model
+        self.layout = layout
+        self.layers_path = layout.layers
+        layers = self._at(layout.layers)
+        self.n_layers = len(layers)  # type: ignore[arg-type]
+
+    @property
+    def final_norm(self) -> nn.Module:
+        """The norm between the last layer and the head."""
+        return self._at(self.layout.final_norm)
+
+    @property
+    def lm_head(self) -> nn.Module:
+        """The map from hidden states to vocabulary logits."""
+        return self._at(self.layout.lm_head)
+
+    @property
+    def embeddings(self) -> nn.Module:
+        """The input embeddings."""
+        return self._at(self.layout.embeddings)
+
+    def layer_name(self, layer: int) -> str:
+        """Full module name of a layer, for example `transformer.h.5`.
+
+        Raises:
+            EditingError: there is no such layer (negative numbers are refused).
+        """
+        if not 0 <= layer < self.n_layers:
+            raise EditingError(
+                f"layer {layer} does not exist: the model has layers 0 to {self.n_layers - 1}",
+                remedy="Correct the layer numbers in the hparams; they count from 0.",
+            )
+        return f"{self.layers_path}.{layer}"
+
+    def layer_module(self, layer: int) -> nn.Module:
+        """A decoder layer. Its forward may return a tensor or a tuple (GPT-2 changed in 5.x)."""
+        return self._at(self.layer_name(layer))
+
+    def mlp(self, layer: int) -> nn.Module:
+        """The MLP block of a layer."""
+        return self._at(f"{self.layer_name(layer)}.{self.layout.mlp}")
+
+    def mlp_name(self, layer: int) -> str:
+        """Full module name of a layer's MLP block."""
+        return f"{self.layer_name(layer)}.{self.layout.mlp}"
+
+    def attention(self, layer: int) -> nn.Module:
+        """The attention block of a layer."""
+        return self._at(f"{self.layer_name(layer)}.{self.layout.attention}")
+
+    def mlp_out(self, layer: int) -> Projection:
+        """The MLP's output projection: `c_proj` in GPT-2, `down_proj` in Llama."""
+        return self._projection(layer, self.layout.mlp_out)
+
+    def mlp_in(self, layer: int) -> Projection:
+        """The MLP's input projection: `c_fc` in GPT-2, `gate_proj` in Llama."""
+        return self._projection(layer, self.layout.mlp_in)
+
+    def orientation(self, module: nn.Module) -> Orientation:
+        """How a projection stores its weight: `in_out` (y = x W) or `out_in` (y = x Wᵀ).
+
+        Decided by the module's type: a square weight gives no hint by its shape.
+
+        Raises:
+            UnsupportedArchitectureError: neither a `Conv1D` nor a `Linear`.
+        """
+        # By class name: importing torch here would cost every caller of the package seconds.
+        kinds = {base.__name__ for base in type(module).__mro__}
+        if "Conv1D" in kinds:
+            return "in_out"
+        if "Linear" in kinds:
+            return "out_in"
+        raise UnsupportedArchitectureError(
+            f"{type(module).__name__} is neither a Conv1D nor a Linear, so the orientation of its "
+            "weight is unknown",
+            remedy="Load the model without quantisation.",
+        )
+
+    def _projection(self, layer: int, path: str) -> Projection:
+        name = f"{self.layer_name(layer)}.{path}"
+        return Projection(self._at(name), name, f"{name}.weight")
+
+    def _at(self, path: str) -> nn.Module:
+        try:
+            return self.model.get_submodule(path)
+        except AttributeError as error:
+            raise UnsupportedArchitectureError(
+                f"{type(self.model).__name__} has no module '{path}' ({error})",
+                remedy="The model needs its language-modelling head "
+                "(AutoModelForCausalLM); load it with editing.models.load.",
+            ) from error

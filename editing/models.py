@@ -1,0 +1,287 @@
+"""Models in: the only place that calls `from_pretrained`.
+
+Loads a decoder-only model with its tokenizer from a hub name or a local folder, in a stated number
+type on a stated device, and records exactly which weights it got.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from torch import nn
+from transformers.utils import logging as transformers_logging
+from transformers.utils.hub import cached_file, extract_commit_hash
+
+from editing.errors import DeviceMemoryError, ModelLoadError
+
+DTYPES = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+}
+"""Number types a model can be loaded in. Editing papers use float32; transformers 5 by itself
+takes the file's own (bfloat16 for Llama 3 and Qwen), which changes an edit's result."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What a score records about its model.
+
+    Attributes:
+        name: as the user gave it (hub name or path).
+        revision: the hub's commit hash; None for a local folder or a model made in memory.
+        weights_digest: SHA-256 over the parameters as loaded, see `weights_digest`.
+        dtype: `float32`, `bfloat16` or `float16`.
+        device: `cpu`, `cuda:0`, `mps`.
+        architecture: the configuration's `model_type`.
+        n_parameters: number of weights, tied ones counted once.
+    """
+
+    name: str
+    revision: str | None
+    weights_digest: str
+    dtype: str
+    device: str
+    architecture: str
+    n_parameters: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModel:
+    """A model in evaluation mode with its tokenizer and its record.
+
+    Attributes:
+        model: a transformers model with its language-modelling head.
+        tokenizer: has a pad token; its `padding_side` is never relied on.
+    """
+
+    model: Any = field(repr=False)
+    tokenizer: Any = field(repr=False)
+    info: ModelInfo
+
+    @property
+    def device(self) -> torch.device:
+        """Where the inputs have to be."""
+        return next(self.model.parameters()).device
+
+
+def load(
+    name_or_path: str | Path,
+    *,
+    revision: str | None = None,
+    dtype: str = "float32",
+    device: str = "auto",
+) -> LoadedModel:
+    """Load a model and its tokenizer.
+
+    Args:
+        name_or_path: a hub name (`gpt2-xl`) or a folder with config, weights and tokenizer.
+        revision: branch, tag or commit of a hub model; the commit it stands for is pinned first,
+            so that configuration, weights and tokenizer come from the same one.
+        dtype: a key of `DTYPES`.
+        device: `auto` (first of CUDA, MPS, CPU), or a torch device such as `cuda:1`.
+
+    Raises:
+        ModelLoadError: bad dtype or device, no such model, or a folder without weights, with part
+            of the weights, or without a tokenizer that fits them.
+        DeviceMemoryError: the device is too small for the weights.
+    """
+    chosen, place = _dtype(dtype), resolve_device(device)
+    name = str(name_or_path)
+    local = _is_local(name)
+    source = str(Path(name).expanduser()) if local else name
+    pinned = None if local else _commit(source, revision)
+    options: dict[str, Any] = {} if local else {"revision": pinned or revision}
+    with _quiet(local):
+        tokenizer = _load_tokenizer(source, options)
+        model = _load_weights(source, chosen, options)
+    try:
+        model.to(place)
+    except torch.OutOfMemoryError as error:
+        raise DeviceMemoryError(
+            f"the weights of '{name}' do not fit on {place} ({error})"
+        ) from error
+    return wrap(model, tokenizer, name=name, revision=pinned)
+
+
+def wrap(model: Any, tokenizer: Any, *, name: str, revision: str | None = None) -> LoadedModel:
+    """Make a `LoadedModel` of a model that is already in memory.
+
+    Sets evaluation mode, and a pad token on the tokenizer where there is none.
+
+    Raises:
+        ModelLoadError: the tokenizer has more entries than the model, or nothing to pad with.
+    """
+    _set_pad_token(tokenizer, name)
+    rows = model.get_input_embeddings().weight.shape[0]
+    if len(tokenizer) > rows:
+        raise ModelLoadError(
+            f"the tokenizer of '{name}' has {len(tokenizer)} entries, the model only {rows}",
+            remedy="The tokenizer belongs to another model; put the right one beside the weights.",
+        )
+    model.eval()
+    first = next(model.parameters())
+    info = ModelInfo(
+        name=name,
+        revision=revision,
+        weights_digest=weights_digest(model),
+        dtype=str(first.dtype).removeprefix("torch."),
+        device=str(first.device),
+        architecture=getattr(model.config, "model_type", type(model).__name__),
+        n_parameters=sum(p.numel() for p in model.parameters()),
+    )
+    return LoadedModel(model, tokenizer, info)
+
+
+def weights_digest(model: nn.Module) -> str:
+    """SHA-256 (hex) over all parameters in the order of their names: name, type, shape, bytes.
+
+    Parameters are hashed one by one and at the same time (hashing leaves Python's lock), then the
+    hashes are hashed; a tied parameter counts once. The device does not matter, the dtype does.
+    """
+    named = sorted(model.named_parameters(), key=lambda pair: pair[0])
+    with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
+        parts = pool.map(_parameter_digest, named)
+        return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def resolve_device(device: str) -> torch.device:
+    """The torch device of `auto`, `cpu`, `cuda`, `cuda:1`, `mps`.
+
+    Raises:
+        ModelLoadError: not a device, or none of that kind on this machine.
+    """
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        if device == "cpu" and torch.backends.mps.is_available():
+            device = "mps"
+    try:
+        # An empty tensor finds out whether the device is there, whatever its kind.
+        return torch.empty(0, device=device).device
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise ModelLoadError(
+            f"the device '{device}' cannot be used ({str(error).splitlines()[0]})",
+            remedy="Use --device auto, cpu, cuda, cuda:0 ... or mps.",
+        ) from error
+
+
+def _dtype(name: str) -> torch.dtype:
+    if name not in DTYPES:
+        raise ModelLoadError(
+            f"the number type '{name}' is unknown", remedy=f"Use --dtype {', '.join(DTYPES)}."
+        )
+    return DTYPES[name]
+
+
+def _is_local(name: str) -> bool:
+    path = Path(name).expanduser()
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise ModelLoadError(f"the folder '{name}' has no config.json, so it holds no model")
+        return True
+    # A hub name is `model` or `owner/model`; anything else was meant as a path.
+    if path.exists() or path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1:
+        raise ModelLoadError(f"'{name}' is not a folder")
+    return False
+
+
+def _commit(name: str, revision: str | None) -> str | None:
+    """The commit that a hub model's revision stands for, from where its configuration landed."""
+    try:
+        return extract_commit_hash(cached_file(name, "config.json", revision=revision), None)
+    except OSError as error:
+        raise ModelLoadError(
+            f"'{name}'{f' at {revision}' if revision else ''} could not be had from the hub: "
+            f"{_first_line(error)}",
+            remedy="Check the name and the connection, or give a local folder; "
+            "gated models need `hf auth login` and their licence accepted.",
+        ) from error
+
+
+def _load_tokenizer(source: str, options: dict[str, Any]) -> Any:
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(source, **options)
+        # Without tokenizer files, transformers 5 returns an empty tokenizer and says nothing.
+        usable = len(tokenizer("The mother of", add_special_tokens=False)["input_ids"]) > 0
+    except Exception as error:
+        # Any of OSError, ValueError, KeyError, and errors of the Rust library, by file and kind.
+        raise ModelLoadError(
+            f"the tokenizer of '{source}' could not be loaded: {_first_line(error)}"
+        ) from error
+    if not usable:
+        raise ModelLoadError(
+            f"'{source}' has no tokenizer",
+            remedy="Save it beside the weights: tokenizer.save_pretrained(folder).",
+        )
+    return tokenizer
+
+
+def _load_weights(source: str, dtype: torch.dtype, options: dict[str, Any]) -> Any:
+    try:
+        loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
+            source, dtype=dtype, output_loading_info=True, **options
+        )
+        model, report = loaded
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise DeviceMemoryError(f"no memory for the weights of '{source}'") from error
+    except Exception as error:
+        # OSError (no weights), ValueError (not a causal model), SafetensorError (truncated) ...
+        raise ModelLoadError(
+            f"the weights of '{source}' could not be loaded: {_first_line(error)}"
+        ) from error
+    if report["missing_keys"]:
+        # transformers fills these with random numbers and only logs it.
+        some = ", ".join(sorted(report["missing_keys"])[:3])
+        raise ModelLoadError(
+            f"'{source}' lacks {len(report['missing_keys'])} of its weights ({some} ...)",
+            remedy="The folder is incomplete or belongs to another architecture; fetch it again.",
+        )
+    return model
+
+
+def _set_pad_token(tokenizer: Any, name: str) -> None:
+    if tokenizer.pad_token_id is not None:
+        return
+    # In memory only. Padding is always masked, so any token serves.
+    token = tokenizer.eos_token or tokenizer.unk_token or tokenizer.bos_token
+    if token is None:
+        raise ModelLoadError(
+            f"the tokenizer of '{name}' has no pad, end, unknown or begin token to pad with",
+            remedy="Set tokenizer.pad_token and save the tokenizer again.",
+        )
+    tokenizer.pad_token = token
+
+
+def _parameter_digest(named: tuple[str, nn.Parameter]) -> bytes:
+    name, parameter = named
+    value = parameter.detach().to("cpu").contiguous()
+    head = f"{name}|{value.dtype}|{tuple(value.shape)}|".encode()
+    digest = hashlib.sha256(head)
+    digest.update(value.view(-1).view(torch.uint8).numpy().data)
+    return digest.digest()
+
+
+@contextlib.contextmanager
+def _quiet(local: bool) -> Iterator[None]:
+    """No progress bar for reading a local file; a download keeps its bar."""
+    if not local or not transformers_logging.is_progress_bar_enabled():
+        yield
+        return
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers_logging.enable_progress_bar()
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
