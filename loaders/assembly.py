@@ -1,0 +1,200 @@
+"""From what a file says to one graph: facts merged, spellings resolved, everything reported.
+
+Every loader reads its own format and hands what it finds to a `GraphAssembly`; the rules by which
+facts, entities and aliases become one graph stand here once.
+
+Entities whose names differ only in case are one entity, named as most facts name it (a tie goes
+to the spelling that sorts first); the other spellings stay as aliases. Facts with the same
+subject, relation and object are one fact, with the questions and cases of all. Facts, entities
+and rewrites come out sorted, so two files that say the same give the same graph.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from loaders.records import (
+    Entity,
+    Fact,
+    ImportNote,
+    ImportReport,
+    KnowledgeGraph,
+    LoadedGraph,
+    RewriteRequest,
+    unique,
+)
+
+EXAMPLES = 3
+"""How many examples a summarising note names."""
+
+
+def examples(items: Iterable[str]) -> str:
+    """The first few items in a phrase, with the number of those left out."""
+    listed = list(items)
+    rest = len(listed) - EXAMPLES
+    shown = "; ".join(listed[: EXAMPLES if rest > 0 else None])
+    return f"{shown}; and {rest} more" if rest > 0 else shown
+
+
+@dataclass
+class GraphAssembly:
+    """Collects facts, rewrites, aliases and notes, and makes the graph of them.
+
+    Attributes:
+        name: the data set's name.
+        read: counts of what the file held, filled by the loader.
+        notes: what was not a plain copy, in the order it was found.
+    """
+
+    name: str
+    facts: list[Fact] = field(default_factory=list)
+    rewrites: list[RewriteRequest] = field(default_factory=list)
+    aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+    read: dict[str, int] = field(default_factory=dict)
+    notes: list[ImportNote] = field(default_factory=list)
+
+    def note(self, kind: str, where: str, reason: str) -> None:
+        """Report one thing: `merged`, `repaired`, `refused` or `flagged`."""
+        self.notes.append(ImportNote(kind, where, reason))
+
+    def finish(self, source: str, format_key: str) -> LoadedGraph:
+        """The graph and the report of its import."""
+        spelling = self._spellings()
+        facts = self._merge_facts(spelling)
+        rewrites = tuple(
+            sorted((self._respell_rewrite(r, spelling) for r in self.rewrites), key=lambda r: r.id)
+        )
+        entities = self._entities(spelling, facts, rewrites)
+        graph = KnowledgeGraph(self.name, entities, facts, rewrites)
+        kept = {"facts": len(facts), "entities": len(entities), "rewrites": len(rewrites)}
+        report = ImportReport(source, format_key, dict(self.read), kept, tuple(self.notes))
+        return LoadedGraph(graph, report)
+
+    def _spellings(self) -> dict[str, str]:
+        """For each name, the name of its entity."""
+        counts: Counter[str] = Counter()
+        for fact in self.facts:
+            counts.update((fact.subject, fact.object))
+        for rewrite in self.rewrites:
+            # Rewrites decide only between spellings that no fact uses.
+            for name in (rewrite.subject, rewrite.target_true, rewrite.target_new):
+                counts.setdefault(name, 0)
+        groups: dict[str, list[str]] = defaultdict(list)
+        for name in counts:
+            groups[name.casefold()].append(name)
+        spelling: dict[str, str] = {}
+        for names in groups.values():
+            chosen = min(names, key=lambda name: (-counts[name], name))
+            spelling.update(dict.fromkeys(names, chosen))
+            if len(names) > 1:
+                others = ", ".join(f"'{name}'" for name in sorted(names) if name != chosen)
+                self.note(
+                    "merged",
+                    f"entity '{chosen}'",
+                    f"also written {others}; they differ only in case, so they are one entity",
+                )
+        return spelling
+
+    def _merge_facts(self, spelling: dict[str, str]) -> tuple[Fact, ...]:
+        merged: dict[tuple[str, str, str], Fact] = {}
+        repeats: list[str] = []
+        for raw in self.facts:
+            fact = replace(raw, subject=spelling[raw.subject], object=spelling[raw.object])
+            if fact.subject == fact.object:
+                self.note(
+                    "refused",
+                    f"fact '{fact.subject}' {fact.relation}",
+                    "subject and object are one entity, so it lies on no chain",
+                )
+                continue
+            key = (fact.subject, fact.relation, fact.object)
+            if key in merged:
+                repeats.append(" / ".join(key))
+                merged[key] = join_facts(merged[key], fact)
+            else:
+                merged[key] = fact
+        if repeats:
+            distinct = list(dict.fromkeys(repeats))
+            self.note(
+                "merged",
+                f"{len(distinct)} facts",
+                f"listed {len(repeats)} further times, kept once each with all their questions "
+                f"and cases: {examples(distinct)}",
+            )
+        return tuple(merged[key] for key in sorted(merged))
+
+    def _respell_rewrite(self, rewrite: RewriteRequest, spelling: dict[str, str]) -> RewriteRequest:
+        names = (rewrite.subject, rewrite.target_true, rewrite.target_new)
+        subject, target_true, target_new = (spelling[name] for name in names)
+        return replace(rewrite, subject=subject, target_true=target_true, target_new=target_new)
+
+    def _entities(
+        self,
+        spelling: dict[str, str],
+        facts: tuple[Fact, ...],
+        rewrites: tuple[RewriteRequest, ...],
+    ) -> tuple[Entity, ...]:
+        names = {name for fact in facts for name in (fact.subject, fact.object)}
+        for rewrite in rewrites:
+            names |= {rewrite.subject, rewrite.target_true, rewrite.target_new}
+        by_fold = {name.casefold(): name for name in names}
+        self._report_alias_keys(by_fold)
+        aliases: dict[str, list[str]] = {name: [] for name in names}
+        for written, name in spelling.items():
+            if name in aliases and written != name:
+                aliases[name].append(written)
+        for key, values in self.aliases.items():
+            if (name := by_fold.get(key.casefold())) is not None:
+                aliases[name].extend(values)
+        cleaned = {name: self._clean(name, values) for name, values in aliases.items()}
+        self._report_shared_aliases(cleaned)
+        kinds = {by_fold.get(key.casefold(), key): kind for key, kind in self.kinds.items()}
+        return tuple(Entity(n, cleaned[n], kinds.get(n)) for n in sorted(names))
+
+    def _clean(self, name: str, values: list[str]) -> tuple[str, ...]:
+        return tuple(value for value in unique(values) if value != name)
+
+    def _report_alias_keys(self, by_fold: dict[str, str]) -> None:
+        unused = [key for key in self.aliases if key.casefold() not in by_fold]
+        recased = [
+            f"'{key}' for '{by_fold[key.casefold()]}'"
+            for key in self.aliases
+            if by_fold.get(key.casefold(), key) != key
+        ]
+        doubled = [key for key, v in self.aliases.items() if len(set(v)) < len(v)]
+        own = [key for key, v in self.aliases.items() if key in v]
+        for kind, items, reason in (
+            ("flagged", unused, "no fact or rewrite speaks of them, so their aliases are not used"),
+            ("repaired", recased, "matched without regard to case"),
+            ("merged", doubled, "the same alias listed twice, kept once"),
+            ("merged", own, "the entity's own name listed among its aliases, left out there"),
+        ):
+            if items:
+                self.note(kind, f"{len(items)} alias entries", f"{reason}: {examples(items)}")
+
+    def _report_shared_aliases(self, aliases: dict[str, tuple[str, ...]]) -> None:
+        owners: dict[str, set[str]] = defaultdict(set)
+        for name, values in aliases.items():
+            for value in (name, *values):
+                owners[value.casefold()].add(name)
+        for alias, names in sorted(owners.items()):
+            if len(names) > 1:
+                self.note(
+                    "flagged",
+                    f"alias '{alias}'",
+                    f"stands for {' and '.join(sorted(names))}: an answer with it counts for each",
+                )
+
+
+def join_facts(one: Fact, other: Fact) -> Fact:
+    """One fact from two that say the same: questions, phrasings and cases of both."""
+    phrasings = unique((*one.paraphrases, other.prompt, *other.paraphrases))
+    return replace(
+        one,
+        questions=unique((*one.questions, *other.questions)),
+        paraphrases=tuple(text for text in phrasings if text != one.prompt),
+        cases=tuple(sorted({*one.cases, *other.cases})),
+    )

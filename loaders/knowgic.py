@@ -1,0 +1,369 @@
+"""KnowGIC, the chain data set of ThinkEval: rewrites with their chains and broader context.
+
+Baser et al., ThinkEval; https://github.com/manitbaser/KnowGIC (MIT). Two published layouts:
+
+* `chains.json`: a list of records, each with a `requested_rewrite` (ROME's, in a list of one), one
+  `chain` and its `broader_context`; both are objects of four parallel lists `questions`,
+  `answers`, `prompts`, `subjects`. `case_id` numbers records, not rewrites.
+* the grouped file of an earlier revision: one record a rewrite with `chains`, a list of such
+  objects, and the union of the contexts. Its `case_id` is 0 everywhere.
+
+In both, a rewrite is told apart by (subject, prompt, target_true, target_new). The set gives no
+relation names: a relation here is the slug of its prompt. The chains are not kept as such: they
+are the simple paths from subject to target_true in the facts of the rewrite (`Fact.cases`).
+
+`attributes_with_aliases.json`, `{entity: {"answer_alias": [...]}}`, is taken from beside the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loaders.assembly import GraphAssembly, examples
+from loaders.records import Fact, LoadedGraph, RewriteRequest, slug
+from loaders.sources import Place, default_name, read_json
+
+SUMMARY = "KnowGIC: chains.json (or the grouped file, or the folder) with its aliases"
+ALIASES_FILE = "attributes_with_aliases.json"
+CHAINS_FILE = "chains.json"
+PARTS = ("questions", "answers", "prompts", "subjects")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One step of a chain, as the file has it."""
+
+    subject: str
+    prompt: str
+    answer: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A `requested_rewrite`, as the file has it."""
+
+    subject: str
+    prompt: str
+    target_true: str
+    target_new: str
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells it from other rewrites; case does not."""
+        return (
+            self.subject.casefold(),
+            self.prompt,
+            self.target_true.casefold(),
+            self.target_new.casefold(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record of either layout."""
+
+    place: Place
+    request: Request
+    chains: tuple[tuple[Link, ...], ...]
+    context: tuple[Link, ...]
+
+    @property
+    def links(self) -> Iterator[Link]:
+        """Every link it lists, in chains first."""
+        for chain in self.chains:
+            yield from chain
+        yield from self.context
+
+
+def recognises(path: Path) -> bool:
+    """Whether the path looks like KnowGIC; reads only the beginning of a file."""
+    if path.is_dir():
+        return (path / CHAINS_FILE).is_file()
+    if path.suffix.lower() != ".json":
+        return False
+    with path.open(encoding="utf-8", errors="replace") as file:
+        head = file.read(65536)
+    return (
+        '"requested_rewrite"' in head
+        and re.search(r'"(chains?|broader_context)"', head) is not None
+    )
+
+
+def load(
+    path: Path | str, *, name: str | None = None, aliases: Path | str | None = None
+) -> LoadedGraph:
+    """Read a KnowGIC file.
+
+    Args:
+        path: a `chains.json`, a grouped file, or the folder that holds them.
+        name: the data set's name; by default the folder's or file's.
+        aliases: the aliases file; by default the one beside the chains, if there is one.
+
+    Raises:
+        UnreadableFileError: a file is missing, not JSON, or cut off.
+        SchemaError: a record lacks a field or has a wrong one; names file, record and field.
+    """
+    path = Path(path)
+    file = path / CHAINS_FILE if path.is_dir() else path
+    assembly = GraphAssembly(name or default_name(path))
+    records = read_records(file)
+    ids = rewrite_ids(records)
+    for record in records:
+        _check_chains(record, assembly)
+    _add_facts(records, ids, assembly)
+    _add_rewrites(records, ids, assembly)
+    _add_aliases(file, Path(aliases) if aliases is not None else None, assembly)
+    assembly.read |= {
+        "records": len(records),
+        "chains": sum(len(record.chains) for record in records),
+        "links": sum(1 for record in records for _ in record.links),
+    }
+    return assembly.finish(str(path), "knowgic")
+
+
+def read_records(file: Path) -> list[Record]:
+    """The records of a file in either layout, checked."""
+    top = Place(file, "")
+    items = top.sequence(read_json(file))
+    if not items:
+        raise top.error("the list of records is empty")
+    return [_record(Place(file, f"record {i}"), item) for i, item in enumerate(items)]
+
+
+def _record(place: Place, item: object) -> Record:
+    fields = place.mapping(item)
+    requests = place.at("requested_rewrite").sequence(place.field(fields, "requested_rewrite"))
+    if len(requests) != 1:
+        raise place.at("requested_rewrite").error(f"expected one rewrite, found {len(requests)}")
+    request = _request(place.at("requested_rewrite[0]"), requests[0])
+    if ("chain" in fields) == ("chains" in fields):
+        raise place.error("needs either 'chain' (an object) or 'chains' (a list), and not both")
+    if "chain" in fields:
+        chains = [_links(place.at("chain"), fields["chain"])]
+    else:
+        listed = place.at("chains").sequence(fields["chains"])
+        chains = [_links(place.at(f"chains[{j}]"), chain) for j, chain in enumerate(listed)]
+    if not chains or not all(chains):
+        raise place.error("has a chain without links")
+    context = _links(place.at("broader_context"), place.field(fields, "broader_context"))
+    return Record(place, request, tuple(chains), context)
+
+
+def _request(place: Place, item: object) -> Request:
+    fields = place.mapping(item)
+    targets: list[str] = []
+    for key in ("target_true", "target_new"):
+        target = place.at(key).mapping(place.field(fields, key))
+        targets.append(place.at(f"{key}.str").text(place.at(key).field(target, "str")))
+    if targets[0].casefold() == targets[1].casefold():
+        raise place.error(f"target_new and target_true are the same, '{targets[0]}'")
+    return Request(
+        place.at("subject").text(place.field(fields, "subject")),
+        place.at("prompt").prompt(place.field(fields, "prompt")),
+        *targets,
+    )
+
+
+def _links(place: Place, item: object) -> tuple[Link, ...]:
+    fields = place.mapping(item)
+    lists: dict[str, list[Any]] = {}
+    for part in PARTS:
+        lists[part] = place.at(part).sequence(place.field(fields, part))
+    if len({len(values) for values in lists.values()}) > 1:
+        lengths = ", ".join(f"{part} {len(values)}" for part, values in lists.items())
+        raise place.error(f"the four lists differ in length: {lengths}")
+
+    def cell(part: str, i: int) -> str:
+        there = place.at(f"{part}[{i}]")
+        return (there.prompt if part == "prompts" else there.text)(lists[part][i])
+
+    return tuple(
+        Link(cell("subjects", i), cell("prompts", i), cell("answers", i), cell("questions", i))
+        for i in range(len(lists["subjects"]))
+    )
+
+
+def rewrite_ids(records: list[Record]) -> dict[tuple[str, ...], str]:
+    """A readable id for every distinct rewrite; target_true is added where two would share one."""
+    requests = {record.request.key: record.request for record in records}
+    relations = prompt_relations(records)
+    plain = {
+        key: RewriteRequest.make_id(r.subject, relations[r.prompt], r.target_new)
+        for key, r in requests.items()
+    }
+    taken = list(plain.values())
+    return {
+        key: id_ if taken.count(id_) == 1 else f"{id_}--{slug(requests[key].target_true)}"
+        for key, id_ in plain.items()
+    }
+
+
+def prompt_relations(records: list[Record]) -> dict[str, str]:
+    """Prompt -> relation: its slug, numbered where two prompts share one (in KnowGIC none do)."""
+    prompts = {link.prompt for record in records for link in record.links}
+    by_slug: dict[str, list[str]] = defaultdict(list)
+    for prompt in sorted(prompts | {record.request.prompt for record in records}):
+        by_slug[slug(prompt)].append(prompt)
+    return {
+        prompt: name if i == 0 else f"{name}-{i + 1}"
+        for name, sharing in by_slug.items()
+        for i, prompt in enumerate(sharing)
+    }
+
+
+def _check_chains(record: Record, assembly: GraphAssembly) -> None:
+    """Flag a chain that does not lead link by link from the subject to target_true."""
+    for j, chain in enumerate(record.chains):
+        goes = [record.request.subject, *(link.answer for link in chain)]
+        starts = [*(link.subject for link in chain), record.request.target_true]
+        for i, (end, start) in enumerate(zip(goes, starts, strict=True)):
+            if end.casefold() != start.casefold():
+                assembly.note(
+                    "flagged",
+                    f"{record.place.where}, chain {j}, link {i}",
+                    f"the chain breaks: '{start}' does not follow '{end}'; its facts are kept",
+                )
+
+
+def _add_facts(
+    records: list[Record], ids: dict[tuple[str, ...], str], assembly: GraphAssembly
+) -> None:
+    """One fact a distinct link; what the file repeats is reported in one note."""
+    relations = prompt_relations(records)
+    cases: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    questions: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+    listed = 0
+    for record in records:
+        for link in record.links:
+            key = (link.subject, link.prompt, link.answer)
+            cases[key].add(ids[record.request.key])
+            questions[key].add(link.question)
+            listed += 1
+    assembly.note(
+        "merged",
+        f"{len(cases)} facts",
+        f"listed {listed} times over chains and broader contexts; one fact each, with all its "
+        "questions and the rewrites it is listed for",
+    )
+    for (subject, prompt, answer), of in cases.items():
+        asked = tuple(sorted(questions[subject, prompt, answer], key=_question_order(subject)))
+        assembly.facts.append(
+            Fact(subject, relations[prompt], answer, prompt, asked, (), tuple(sorted(of)))
+        )
+    _report_questions(assembly)
+
+
+def _question_order(subject: str):
+    """Which question is asked first: one question, and one that names the subject."""
+    return lambda text: (_is_glued(text), subject not in text, text)
+
+
+def _is_glued(question: str) -> bool:
+    """Two questions run together, as in `Where ...?Which ...?`."""
+    return "?" in question.rstrip().rstrip("?")
+
+
+def _report_questions(assembly: GraphAssembly) -> None:
+    glued = [f"'{q}'" for f in assembly.facts for q in f.questions if _is_glued(q)]
+    unnamed = {q: f.subject for f in assembly.facts for q in f.questions if f.subject not in q}
+    several = [f"{f.subject} {f.relation}" for f in assembly.facts if len(f.questions) > 1]
+    for items, reason in (
+        (sorted(glued), "two questions run together; asked only where there is no other"),
+        (
+            sorted(f"'{q}' of {s}" for q, s in unnamed.items()),
+            "do not contain the subject as the fact writes it; kept as they are",
+        ),
+        (sorted(several), "facts asked in more than one way; the first is asked, all are kept"),
+    ):
+        if items:
+            assembly.note("flagged", f"{len(items)} questions", f"{reason}: {examples(items)}")
+
+
+def _add_rewrites(
+    records: list[Record], ids: dict[tuple[str, ...], str], assembly: GraphAssembly
+) -> None:
+    """One rewrite request a distinct id; question and paraphrases come from the facts.
+
+    The data set has none of its own. Another prompt in it that leads from the same subject to the
+    same target_true asks for the same thing in other words.
+    """
+    relations = prompt_relations(records)
+    requests: dict[str, Request] = {}
+    chains: dict[str, int] = defaultdict(int)
+    for record in records:
+        id_ = ids[record.request.key]
+        requests.setdefault(id_, record.request)
+        chains[id_] += len(record.chains)
+    derived: list[str] = []
+    for id_, request in sorted(requests.items()):
+        relation = relations[request.prompt]
+        direct = _direct_facts(assembly.facts, request, relation)
+        paraphrases = tuple(sorted({f.prompt for f in direct if f.relation != relation}))
+        if paraphrases:
+            derived.append(f"{id_}: {', '.join(paraphrases)}")
+        question = next((f.question for f in direct if f.question), None)
+        assembly.rewrites.append(
+            RewriteRequest(
+                id=id_,
+                dataset=assembly.name,
+                prompt=request.prompt,
+                subject=request.subject,
+                relation=relation,
+                target_true=request.target_true,
+                target_new=request.target_new,
+                question=question,
+                paraphrases=paraphrases,
+                n_records=chains[id_],
+            )
+        )
+    if derived:
+        assembly.note(
+            "repaired",
+            f"{len(derived)} rewrites",
+            "the file gives no paraphrases; taken from its other prompts between the same subject "
+            f"and target_true: {examples(derived)}",
+        )
+
+
+def _direct_facts(facts: list[Fact], request: Request, relation: str) -> list[Fact]:
+    """The facts from the rewrite's subject to its target_true, its own relation first."""
+    ends = (request.subject.casefold(), request.target_true.casefold())
+    found = [f for f in facts if (f.subject.casefold(), f.object.casefold()) == ends]
+    return sorted(found, key=lambda fact: (fact.relation != relation, fact.relation, fact.object))
+
+
+def _add_aliases(file: Path, given: Path | None, assembly: GraphAssembly) -> None:
+    source = given or file.with_name(ALIASES_FILE)
+    if given is None and not source.exists():
+        assembly.note(
+            "flagged",
+            ALIASES_FILE,
+            "not beside the chains, so no entity has aliases; give it with the option `aliases`",
+        )
+        return
+    place = Place(source, "")
+    for name, entry in place.mapping(read_json(source)).items():
+        there = Place(source, f"entity '{name}'")
+        listed = there.field(there.mapping(entry), "answer_alias")
+        values = there.at("answer_alias").sequence(listed)
+        assembly.aliases[name] = tuple(
+            there.at(f"answer_alias[{i}]").text(value) for i, value in enumerate(values)
+        )
+    known = {name.casefold() for name in assembly.aliases}
+    names = {n for f in assembly.facts for n in (f.subject, f.object)}
+    for rewrite in assembly.rewrites:
+        names |= {rewrite.target_true, rewrite.target_new}
+    without = sorted(name for name in names if name.casefold() not in known)
+    if without:
+        assembly.note(
+            "flagged",
+            f"{len(without)} entities",
+            f"have no entry in {source.name}, so only their name counts: {examples(without)}",
+        )
+    assembly.read["aliases"] = sum(len(values) for values in assembly.aliases.values())

@@ -1,0 +1,208 @@
+"""Files to plain Python values, with errors that name the file and the place in it.
+
+Text, JSON, YAML and CSV are each read whole before anything is made of them, so a file that is
+cut off in the middle gives an error and never half a graph. Repeated keys are errors too: the
+standard readers keep the last one and forget the others without a word.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from loaders.errors import SchemaError, UnreadableFileError
+from loaders.records import SUBJECT_SLOT, slug
+
+PLAIN_STEMS = frozenset({"chains", "kg", "graph", "data", "triples", "facts"})
+"""File names that say nothing about the data set; its folder's name does."""
+
+
+def default_name(path: Path) -> str:
+    """The data set's name when the user gives none: the file's, or its folder's."""
+    path = path.resolve()
+    if path.is_dir():
+        return slug(path.name)
+    return slug(path.parent.name if path.stem.lower() in PLAIN_STEMS else path.stem)
+
+
+def read_text(path: Path) -> str:
+    """The file's text.
+
+    Raises:
+        UnreadableFileError: it is missing, a folder, empty, not UTF-8, or not allowed to be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnreadableFileError(
+            f"{path}: byte {error.start} is not UTF-8 text",
+            remedy="Save the file as UTF-8, or check that it is the right file.",
+        ) from error
+    except OSError as error:
+        raise UnreadableFileError(f"{path}: {error.strerror or error}") from error
+    if not text.strip():
+        raise UnreadableFileError(f"{path}: the file is empty")
+    return text
+
+
+def read_json(path: Path) -> Any:
+    """The JSON value in the file; a repeated key in an object is an error."""
+    text = read_text(path)
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) < len(pairs):
+            keys = [key for key, _ in pairs]
+            repeated = next(key for key in keys if keys.count(key) > 1)
+            raise SchemaError(path, f"key '{repeated}'", "stands twice in one object")
+        return result
+
+    try:
+        return json.loads(text, object_pairs_hook=once)
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
+        hint = "the file seems cut off" if cut else "not valid JSON"
+        raise UnreadableFileError(
+            f"{path}: line {error.lineno}, column {error.colno}: {hint} ({error.msg})"
+        ) from error
+    except RecursionError as error:
+        raise UnreadableFileError(f"{path}: nested too deeply to be a data set") from error
+
+
+# The C parser is about ten times faster; not every build of PyYAML has it.
+_YamlBase: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+
+class _TextYaml(_YamlBase):
+    """YAML in which every scalar is text: `No`, `1984` and `2001-09-11` may be entities."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"the key '{key.value}' stands twice", key.start_mark
+                    )
+                seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+
+def read_yaml(path: Path) -> Any:
+    """The YAML value in the file, every scalar as text; a repeated key is an error."""
+    text = read_text(path)
+    try:
+        return yaml.load(text, Loader=_TextYaml)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "somewhere"
+        raise UnreadableFileError(f"{path}: {place}: {error.problem or error.context}") from error
+    except (yaml.YAMLError, RecursionError, TypeError) as error:
+        raise UnreadableFileError(f"{path}: not valid YAML ({error})") from error
+
+
+@dataclass(frozen=True, slots=True)
+class CsvRow:
+    """One row of a table: `line` is its last line in the file, counted from 1."""
+
+    line: int
+    cells: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class CsvTable:
+    """A CSV file with a header."""
+
+    columns: tuple[str, ...]
+    rows: tuple[CsvRow, ...]
+
+
+def read_csv(path: Path) -> CsvTable:
+    """The table in the file; every row must have as many cells as the header."""
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    rows: list[CsvRow] = []
+    try:
+        columns = tuple(name.strip() for name in next(reader))
+        if len(set(columns)) < len(columns) or "" in columns:
+            raise SchemaError(path, "line 1", f"column names are empty or repeated: {columns}")
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) != len(columns):
+                raise SchemaError(
+                    path,
+                    f"line {reader.line_num}",
+                    f"{len(cells)} cells where the header has {len(columns)}",
+                )
+            values = dict(zip(columns, (cell.strip() for cell in cells), strict=True))
+            rows.append(CsvRow(reader.line_num, values))
+    except csv.Error as error:
+        raise UnreadableFileError(f"{path}: line {reader.line_num}: {error}") from error
+    return CsvTable(columns, tuple(rows))
+
+
+def kind_of(value: object) -> str:
+    """A value's type in the words of JSON and YAML, for messages."""
+    names = {dict: "an object", list: "a list", str: "text", bool: "true/false", type(None): "null"}
+    return names.get(type(value), "a number")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Somewhere in a file, for messages; checks what stands there.
+
+    Attributes:
+        path: the file.
+        where: record and field, such as `record 12, chain.prompts[3]`.
+    """
+
+    path: Path
+    where: str
+
+    def at(self, *parts: object) -> Place:
+        """A place further in."""
+        return Place(self.path, ", ".join([self.where, *map(str, parts)]).removeprefix(", "))
+
+    def error(self, problem: str) -> SchemaError:
+        """The error to raise about this place."""
+        return SchemaError(self.path, self.where or "top level", problem)
+
+    def text(self, value: object) -> str:
+        """`value` if it is text that is not blank, without white space at its ends."""
+        if not isinstance(value, str):
+            raise self.error(f"expected text, found {kind_of(value)}")
+        if not value.strip():
+            raise self.error("is empty")
+        return value.strip()
+
+    def prompt(self, value: object) -> str:
+        """`value` if it is a cloze with exactly one `{}` for the subject."""
+        text = self.text(value)
+        if (found := text.count(SUBJECT_SLOT)) != 1:
+            raise self.error(f"a prompt needs one {{}} for the subject, found {found}: '{text}'")
+        return text
+
+    def mapping(self, value: object) -> dict[str, Any]:
+        """`value` if it is an object."""
+        if not isinstance(value, dict):
+            raise self.error(f"expected an object, found {kind_of(value)}")
+        return value
+
+    def sequence(self, value: object) -> list[Any]:
+        """`value` if it is a list."""
+        if not isinstance(value, list):
+            raise self.error(f"expected a list, found {kind_of(value)}")
+        return value
+
+    def field(self, record: dict[str, Any], name: str) -> Any:
+        """The field of a record that must be there."""
+        if name not in record:
+            raise self.error(f"the field '{name}' is missing (has: {', '.join(record) or 'none'})")
+        return record[name]
