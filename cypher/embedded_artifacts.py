@@ -1,0 +1,246 @@
+"""Fetch the embedded server's files into a cache that a killed or broken fetch cannot poison.
+
+Every file is downloaded aside, compared with the SHA-256 sum of the lock file, and only then moved
+(one atomic rename) to where the server looks. So at any moment the folder holds whole files only; a
+fetch that was killed goes on where it stopped, and a file damaged later is noticed before the next
+start and fetched again.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+
+from cypher import embedded_lock
+from cypher.embedded_lock import Bundle, Jar
+from cypher.errors import EmbeddedServerError
+
+if TYPE_CHECKING:
+    from jgo.maven import MavenContext
+
+Progress = Callable[[int, int, str], None] | None
+"""Called with (done, total, stage)."""
+
+MIN_FREE_BYTES = 600 * 10**6
+"""Room wanted before a fetch, and before a database is created."""
+
+_MB = 10**6
+_CONNECTIONS = 8
+_ATTEMPTS = 3
+_TIMEOUT_S = 20
+_OTHER_WAYS = (
+    " Or use a Neo4j you have: set THINKEVAL_NEO4J_URI, THINKEVAL_NEO4J_USER and"
+    " THINKEVAL_NEO4J_PASSWORD, or `docker compose up neo4j`."
+)
+
+
+def ensure(
+    cache: Path,
+    *,
+    bundle: Bundle | None = None,
+    repositories: Mapping[str, str] | None = None,
+    progress: Progress = None,
+) -> Path:
+    """Return the folder that holds every file of the bundle, fetching what is missing or damaged.
+
+    Args:
+        cache: the application's cache folder; the bundle gets a folder of its own inside.
+        bundle: what to fetch; default the Neo4j of the lock file.
+        repositories: Maven repositories, name -> URL, asked in this order; default
+            ``THINKEVAL_MAVEN_URL`` if set, else those of jgo's own settings and Maven Central.
+        progress: called with megabytes done and in all, from the calling thread.
+
+    Raises:
+        EmbeddedServerError: a file cannot be fetched, or the disk is full.
+    """
+    bundle = bundle or embedded_lock.read()
+    folder = cache / bundle.folder
+    if not damaged(folder, bundle):
+        return folder
+    make_folder(folder)
+    with exclusive(cache / f"{bundle.folder}.lock", "waiting for another download", progress):
+        wanted = damaged(folder, bundle)
+        if wanted:
+            require_space(cache, MIN_FREE_BYTES, "to download Neo4j")
+            _Fetch(folder, bundle, wanted, repositories or default_repositories()).run(progress)
+    return folder
+
+
+def damaged(folder: Path, bundle: Bundle) -> tuple[Jar, ...]:
+    """The files of the bundle that are missing from the folder or differ from their checksum."""
+    return tuple(jar for jar in bundle.jars if not _is_intact(folder / jar.filename, jar))
+
+
+def _is_intact(path: Path, jar: Jar) -> bool:
+    try:
+        if path.stat().st_size != jar.size:
+            return False
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == jar.sha256
+    except FileNotFoundError:
+        return False
+
+
+def default_repositories() -> dict[str, str]:
+    """Where to fetch from: THINKEVAL_MAVEN_URL alone, or jgo's settings, then Maven Central."""
+    if url := os.environ.get("THINKEVAL_MAVEN_URL"):
+        return {"thinkeval": url.rstrip("/")}
+    from jgo.config import GlobalSettings
+    from jgo.constants import MAVEN_CENTRAL_URL
+
+    return {**GlobalSettings.load().repositories, "central": MAVEN_CENTRAL_URL}
+
+
+def make_folder(folder: Path, mode: int = 0o777) -> None:
+    """Create a folder and its parents, or say why that is not possible."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=mode)
+    except OSError as error:
+        raise EmbeddedServerError(
+            f"{folder}: the folder cannot be created ({error.strerror}).",
+            remedy="Choose folders you may write to with THINKEVAL_HOME and THINKEVAL_CACHE.",
+        ) from error
+
+
+def require_space(folder: Path, needed: int, purpose: str) -> None:
+    """Raise EmbeddedServerError if the disk of ``folder`` has less than ``needed`` bytes left."""
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise EmbeddedServerError(
+            f"{folder}: {free // _MB} MB free on this disk, {needed // _MB} MB needed {purpose}.",
+            remedy="Free some space, or choose another disk with THINKEVAL_HOME and"
+            " THINKEVAL_CACHE.",
+        )
+
+
+@contextmanager
+def exclusive(
+    lock: Path, stage: str, progress: Progress, *, timeout_s: float = 900
+) -> Iterator[None]:
+    """Hold a lock file, telling the user while another process has it; freed if we are killed.
+
+    Raises:
+        EmbeddedServerError: the other process has not let go after ``timeout_s``.
+    """
+    held, waited = FileLock(lock), 0.0
+    while True:
+        try:
+            held.acquire(timeout=1, poll_interval=0.1)
+            break
+        except Timeout:
+            waited += 1
+            if progress:
+                progress(0, 0, stage)
+            if waited >= timeout_s:
+                raise EmbeddedServerError(
+                    f"{lock}: another process has held this lock for {timeout_s:.0f} s.",
+                    remedy="See which thinkeval process hangs, and end it.",
+                ) from None
+    try:
+        yield
+    finally:
+        held.release()
+
+
+class _Fetch:
+    """One fetch of some jars of a bundle, over several connections."""
+
+    def __init__(
+        self, folder: Path, bundle: Bundle, wanted: Sequence[Jar], repositories: Mapping[str, str]
+    ) -> None:
+        self.folder = folder
+        self.bundle = bundle
+        self.wanted = wanted
+        self.partial = folder / ".partial"
+        self.repositories = dict(repositories)
+        self.received: dict[str, int] = {}
+        self.cancelled = threading.Event()
+
+    def run(self, progress: Progress) -> None:
+        """Fetch all, or raise the first failure; verified files stay, unfinished ones go."""
+        shutil.rmtree(self.partial, ignore_errors=True)
+        context = self._context()
+        pool = ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="fetch")
+        try:
+            pending = {pool.submit(self._fetch, context, jar) for jar in self.wanted}
+            while pending:
+                done, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
+                self._report(progress)
+                for future in done:
+                    future.result()
+        finally:
+            self.cancelled.set()
+            pool.shutdown(cancel_futures=True)
+            shutil.rmtree(self.partial, ignore_errors=True)
+
+    def _context(self) -> MavenContext:
+        from jgo.maven import MavenContext, PythonResolver
+
+        # Its cache is a folder of ours, so that nothing is written to the user's ~/.m2.
+        return MavenContext(
+            resolver=PythonResolver(progress_callback=self._watch),
+            repo_cache=self.partial,
+            remote_repos=self.repositories,
+            timeout=_TIMEOUT_S,
+        )
+
+    @contextmanager
+    def _watch(self, filename: str, _size: int) -> Iterator[Callable[[int], None]]:
+        self.received[filename] = 0  # a second attempt starts from nothing
+
+        def update(n_bytes: int) -> None:
+            if self.cancelled.is_set():
+                raise InterruptedError("the fetch was cancelled")
+            self.received[filename] += n_bytes
+
+        yield update
+
+    def _report(self, progress: Progress) -> None:
+        if progress:
+            total = sum(jar.size for jar in self.wanted)
+            stage = f"downloading Neo4j {self.bundle.version} (MB)"
+            progress(min(sum(self.received.values()), total) // _MB, -(-total // _MB), stage)
+
+    def _fetch(self, context: MavenContext, jar: Jar) -> None:
+        group, artifact, version, classifier = jar.parts
+        source = context.project(group, artifact).at_version(version).artifact(classifier, "jar")
+        for attempt in range(1, _ATTEMPTS + 1):
+            if self.cancelled.is_set():
+                return
+            try:
+                downloaded = source.resolve()
+                if not _is_intact(downloaded, jar):
+                    raise OSError(f"{downloaded.stat().st_size} bytes with a wrong checksum")
+                os.replace(downloaded, self.folder / jar.filename)
+                return
+            # jgo raises RuntimeError for "not found", and requests' errors, which are OSErrors.
+            except (OSError, RuntimeError) as error:
+                if path := source.cached_path:
+                    path.unlink(missing_ok=True)
+                if attempt == _ATTEMPTS or getattr(error, "errno", None) == errno.ENOSPC:
+                    raise self._failure(jar, error) from error
+                time.sleep(attempt)
+
+    def _failure(self, jar: Jar, error: Exception) -> EmbeddedServerError:
+        if getattr(error, "errno", None) == errno.ENOSPC:
+            return EmbeddedServerError(
+                f"{self.folder}: the disk is full.",
+                remedy="Free some space, or choose another disk with THINKEVAL_CACHE.",
+            )
+        urls = ", ".join(self.repositories.values())
+        return EmbeddedServerError(
+            f"{jar.filename} could not be fetched from {urls}: {error}",
+            remedy="Check the network and HTTPS_PROXY, or name a mirror of Maven Central in"
+            " THINKEVAL_MAVEN_URL; the next start goes on where this one stopped." + _OTHER_WAYS,
+        )
