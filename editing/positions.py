@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from editing.errors import EditingError, RequestError
+from loaders.records import SUBJECT_SLOT
 
-SLOT = "{}"
 
 Span = tuple[int, int]
 """Start and end of the subject in a text, in characters; the end is exclusive."""
@@ -60,7 +60,7 @@ def fill(prompt: str, subject: str, *, prefix: str = "", suffix: str = "") -> tu
     Raises:
         RequestError: no `{}`, more than one, or an empty subject.
     """
-    count = prompt.count(SLOT)
+    count = prompt.count(SUBJECT_SLOT)
     if count != 1:
         found = "no {}" if count == 0 else f"{count} times {{}}"
         raise RequestError(
@@ -69,7 +69,7 @@ def fill(prompt: str, subject: str, *, prefix: str = "", suffix: str = "") -> tu
         )
     if not subject.strip():
         raise RequestError(f"the subject of the prompt '{prompt}' is empty")
-    before, after = prompt.split(SLOT)
+    before, after = prompt.split(SUBJECT_SLOT)
     start = len(prefix) + len(before)
     return prefix + before + subject + after + suffix, (start, start + len(subject))
 

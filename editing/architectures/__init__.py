@@ -35,9 +35,10 @@ def layout_of(model_type: str) -> Layout:
     key = model_type.replace("-", "_")
     if key not in names():
         close = difflib.get_close_matches(key, names(), n=1)
-        hint = f" The nearest one there is: {close[0]}." if close else ""
+        hint = f" Did you mean {close[0]}?" if close else ""
+        known = ", ".join(names())
         raise UnsupportedArchitectureError(
-            f"no adapter for the architecture '{model_type}'; there are {', '.join(names())}.{hint}",
+            f"no adapter for the architecture '{model_type}'; there are {known}.{hint}",
             remedy=f"Add editing/architectures/{key}.py with one LAYOUT "
             "(llama.py is the shortest model), or edit a model of a listed architecture. "
             "Probing needs no adapter.",

@@ -1,0 +1,167 @@
+"""When an answer contains an object, and where its first sentence ends. Imports no torch.
+
+An answer contains an object if its first sentence contains the object's name or one of its aliases
+under these rules:
+
+1. Case does not matter (`casefold`: also ß = ss).
+2. Diacritics do not matter: é = e, ø = o, æ = ae. Vowel signs of Indic scripts are kept.
+3. Punctuation is a space, and spaces in a row are one: `J.K. Rowling` = `J. K. Rowling`,
+   `Spider-Man` = `Spider Man`, `Mungo's` = `Mungo’s`. `&` is `and`. Kept are `+`, `#`, `°` and
+   currency signs (`C++` is not `C`). Nothing is joined: `U.S.` does not match the word `us`.
+   A name of nothing but punctuation is looked for as it stands.
+4. A name matches whole words only: `Paris` is not in `Parisian`, but it is in `Paris's`. Scripts
+   that write no spaces (Chinese, Japanese, Thai, ...) have no such borders.
+5. Articles and plurals are not normalised; that is what aliases are for.
+
+The first sentence of an answer ends
+
+- before a line break (blank lines at the start are skipped), or
+- after `.`, `!` or `?` (with closing quotes or brackets) that white space or the end follows,
+- but not at a dot that lies in a mention of one of the names that are looked for (`Apple Inc.`,
+  `St. Mungo's`), that follows a single capital (`J. Potter`), or that follows a title of `TITLES`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+TITLES = frozenset({"mr", "mrs", "ms", "dr", "st", "mt", "prof", "jr", "sr"})
+"""Abbreviations whose dot does not end a sentence."""
+
+_LETTERS = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
+"""Letters that Unicode does not decompose, in lower case."""
+
+_KEPT_SYMBOLS = frozenset("+#°")
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff]"
+)
+_END = re.compile(r"[.!?]+[\"'”’»)\]]*")
+_BEFORE_DOT = re.compile(r"(\w+)$")
+
+
+def normalise(text: str) -> str:
+    """The text under rules 1 to 3, without spaces at its ends."""
+    return "".join(char for char, _ in _mapped(text)).strip()
+
+
+def contains(text: str, names: Iterable[str]) -> bool:
+    """Whether the text contains one of the names under rules 1 to 5."""
+    hay = normalise(text)
+    for name in names:
+        needle = normalise(name)
+        if next(_places(hay, needle), None) is not None:
+            return True
+        if not needle and name.strip() and name.strip() in text:
+            return True
+    return False
+
+
+def mentions(text: str, names: Iterable[str]) -> list[tuple[int, int]]:
+    """Start and end, in characters of `text`, of every mention of one of the names.
+
+    A dot that ends a name (`Apple Inc.`) belongs to its mention.
+    """
+    mapped = _mapped(text)
+    hay = "".join(char for char, _ in mapped)
+    found = []
+    for name in names:
+        needle = normalise(name)
+        for start in _places(hay, needle):
+            first, last = mapped[start][1], mapped[start + len(needle) - 1][1] + 1
+            if name.rstrip().endswith(".") and text[last : last + 1] == ".":
+                last += 1
+            found.append((first, last))
+    return found
+
+
+def first_sentence(text: str, names: Iterable[str] = ()) -> str:
+    """The first sentence of an answer, without white space at its ends.
+
+    Args:
+        text: what the model said after the prompt.
+        names: the names that are looked for in it, whose dots end no sentence.
+    """
+    text = text.lstrip()
+    end = sentence_end(text, tuple(names))
+    return (text if end is None else text[:end]).rstrip()
+
+
+def sentence_end(text: str, names: tuple[str, ...] = (), *, unfinished: bool = False) -> int | None:
+    """Where the first sentence of a text ends: an index into it, or None if it does not.
+
+    Args:
+        text: begins with the sentence, without white space before it.
+        names: see `first_sentence`.
+        unfinished: more text may follow, so that a `.` at the very end decides nothing yet.
+    """
+    line = text.find("\n")
+    spans: list[tuple[int, int]] | None = None
+    for match in _END.finditer(text, 0, len(text) if line < 0 else line):
+        end = match.end()
+        if end == len(text) and unfinished:
+            return None
+        if end < len(text) and not text[end].isspace():
+            continue
+        if match.group().startswith("."):
+            if _abbreviates(text, match.start()):
+                continue
+            # Searched only now: most answers have no dot but their last one.
+            spans = mentions(text, names) if spans is None else spans
+            if any(start <= match.start() < stop for start, stop in spans):
+                continue
+        return end
+    return line if line >= 0 else None
+
+
+def _abbreviates(text: str, dot: int) -> bool:
+    word = _BEFORE_DOT.search(text, max(0, dot - 8), dot)
+    if word is None:
+        return False
+    before = word.group(1)
+    return (len(before) == 1 and before.isupper()) or before.lower() in TITLES
+
+
+def _mapped(text: str) -> list[tuple[str, int]]:
+    """Normalised characters, each with the index in `text` that it comes from; no double space."""
+    out: list[tuple[str, int]] = []
+    for index, original in enumerate(text):
+        for char in unicodedata.normalize("NFKD", original).casefold():
+            for kept in _kept(char):
+                if kept != " " or (out and out[-1][0] != " "):
+                    out.append((kept, index))
+    return out
+
+
+def _kept(char: str) -> str:
+    """What rules 2 and 3 make of one decomposed, case-folded character."""
+    if char.isalnum():
+        return _LETTERS.get(char, char)
+    if char == "&":
+        return " and "
+    kind = unicodedata.category(char)
+    if kind[0] == "M":
+        # Accents above and below have a class of 200 and more; vowel signs and viramas less.
+        return "" if unicodedata.combining(char) >= 200 else char
+    if char in _KEPT_SYMBOLS or kind == "Sc":
+        return char
+    return "" if kind == "Cf" else " "
+
+
+def _places(hay: str, needle: str) -> Iterator[int]:
+    """Where the normalised name stands as whole words (rule 4)."""
+    start = hay.find(needle) if needle else -1
+    while start >= 0:
+        end = start + len(needle)
+        if _border(hay[start - 1 : start], needle[0]) and _border(needle[-1], hay[end : end + 1]):
+            yield start
+        start = hay.find(needle, start + 1)
+
+
+def _border(left: str, right: str) -> bool:
+    """Whether a word may end between two neighbouring characters (empty: end of the text)."""
+    if not left or not right or left == " " or right == " ":
+        return True
+    return bool(_UNSPACED.match(left) or _UNSPACED.match(right))
