@@ -14,8 +14,7 @@ import torch
 from torch import Tensor
 
 from editing.errors import EditingError, RequestError
-from loaders.records import SUBJECT_SLOT
-
+from loaders.records import SUBJECT_SLOT as SLOT
 
 Span = tuple[int, int]
 """Start and end of the subject in a text, in characters; the end is exclusive."""
@@ -31,6 +30,7 @@ class Encoded(NamedTuple):
             them with left padding: without, probabilities shift.
         subject_last: [n], index of the subject's last token in `input_ids`, padding counted.
         lengths: [n], number of real tokens of a row.
+
     """
 
     input_ids: Tensor
@@ -59,8 +59,9 @@ def fill(prompt: str, subject: str, *, prefix: str = "", suffix: str = "") -> tu
 
     Raises:
         RequestError: no `{}`, more than one, or an empty subject.
+
     """
-    count = prompt.count(SUBJECT_SLOT)
+    count = prompt.count(SLOT)
     if count != 1:
         found = "no {}" if count == 0 else f"{count} times {{}}"
         raise RequestError(
@@ -69,7 +70,7 @@ def fill(prompt: str, subject: str, *, prefix: str = "", suffix: str = "") -> tu
         )
     if not subject.strip():
         raise RequestError(f"the subject of the prompt '{prompt}' is empty")
-    before, after = prompt.split(SUBJECT_SLOT)
+    before, after = prompt.split(SLOT)
     start = len(prefix) + len(before)
     return prefix + before + subject + after + suffix, (start, start + len(subject))
 
@@ -91,6 +92,7 @@ def subject_last(tokenizer: Any, texts: Sequence[str], spans: Sequence[Span]) ->
     Raises:
         RequestError: the tokens hold no character of the subject.
         EditingError: the tokenizer gives no offsets.
+
     """
     return [index for _, index in _encode_each(tokenizer, texts, spans)]
 
@@ -109,6 +111,7 @@ def encode_with_subject(
 
     Raises:
         RequestError: a text whose tokens hold no character of its subject.
+
     """
     rows = _encode_each(tokenizer, texts, spans)
     batch = pad([ids for ids, _ in rows], tokenizer.pad_token_id, padding_side, device)
@@ -129,6 +132,7 @@ def pad(
 
     Raises:
         EditingError: `padding_side` is neither `left` nor `right`.
+
     """
     if padding_side not in ("left", "right"):
         raise EditingError(f"padding_side is '{padding_side}'; it is 'left' or 'right'")
