@@ -1,0 +1,230 @@
+"""Our own format for a graph: YAML with the ways to ask for every relation.
+
+    name: hogwarts                          # optional; else the file's name
+    relations:                              # how to ask; {} is the subject, the object follows
+      studied at:
+        prompt: "{} studied at"
+        question: "Which school did {} attend?"          # optional
+        paraphrases: ["{} went to school at"]            # optional
+    entities:                               # optional, and so is everything in it
+      Harry Potter: {kind: person, aliases: [The Boy Who Lived]}
+    facts:                                  # subject -> relation -> object or list of objects
+      Harry Potter:
+        studied at: [Hogwarts]
+    rewrites:                               # optional
+      - subject: Harry Potter
+        relation: studied at
+        target_new: Ilvermorny
+        target_true: Hogwarts               # may be left out where the facts give one object
+        # prompt, question, paraphrases: in place of the relation's
+
+Every scalar is text, whatever it looks like, and a key that stands twice is an error.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from loaders.assembly import GraphAssembly, examples
+from loaders.errors import SchemaError
+from loaders.records import SUBJECT_SLOT, Fact, LoadedGraph, RewriteRequest, unique
+from loaders.sources import Place, default_name, read_yaml
+
+SUMMARY = "our own YAML: facts with prompts, questions, paraphrases, aliases and rewrites"
+TOP_KEYS = ("name", "relations", "entities", "facts", "rewrites")
+RELATION_KEYS = ("prompt", "question", "paraphrases")
+ENTITY_KEYS = ("kind", "aliases")
+REWRITE_KEYS = ("subject", "relation", "target_true", "target_new", *RELATION_KEYS)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The ways to ask for a relation, each with one `{}` for the subject."""
+
+    prompt: str
+    question: str | None = None
+    paraphrases: tuple[str, ...] = ()
+
+    def fact(self, subject: str, relation: str, object_: str) -> Fact:
+        """The fact in these words."""
+        asked = () if self.question is None else (fill(self.question, subject),)
+        return Fact(subject, relation, object_, self.prompt, asked, self.paraphrases)
+
+
+def fill(template: str, subject: str) -> str:
+    """The template with the subject in its place."""
+    return template.replace(SUBJECT_SLOT, subject, 1)
+
+
+def recognises(path: Path) -> bool:
+    """Whether the file is YAML with `facts:` and `relations:` at the top level."""
+    if path.suffix.lower() not in {".yaml", ".yml"}:
+        return False
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    return all(re.search(rf"^['\"]?{key}['\"]?\s*:", text, re.M) for key in ("relations", "facts"))
+
+
+def load(path: Path | str, *, name: str | None = None) -> LoadedGraph:
+    """Read a graph in this format.
+
+    Raises:
+        UnreadableFileError: the file is missing or not YAML.
+        SchemaError: a field is missing, unknown or wrong; names file, place and problem.
+    """
+    path = Path(path)
+    top = Place(path, "")
+    content = known(top, read_yaml(path), TOP_KEYS)
+    name = name or top.at("name").text(content.get("name", default_name(path)))
+    assembly = GraphAssembly(name)
+    relations = top.at("relations").mapping(top.field(content, "relations"))
+    wordings = {r: _wording(top.at(f"relation '{r}'"), item) for r, item in relations.items()}
+    _add_facts(top.at("facts"), top.field(content, "facts"), wordings, assembly)
+    rewrites = top.at("rewrites").sequence(content.get("rewrites", []))
+    for i, item in enumerate(rewrites):
+        add_rewrite(Place(path, f"rewrites[{i}]"), item, wordings, assembly)
+    _add_entities(top.at("entities"), content.get("entities", {}), assembly)
+    _report_unused(wordings, assembly)
+    return assembly.finish(str(path), "graph_yaml")
+
+
+def known(place: Place, item: object, keys: Iterable[str]) -> dict[str, Any]:
+    """The object, if all its keys are among those that mean something."""
+    fields = place.mapping(item)
+    allowed = list(keys)
+    for key in fields:
+        if key not in allowed:
+            problem = f"unknown key '{key}'{meant(key, allowed)} (known: {', '.join(allowed)})"
+            raise place.error(problem)
+    return fields
+
+
+def meant(word: str, words: Iterable[str]) -> str:
+    """`, did you mean ...?` when a known word is close, else nothing."""
+    near = difflib.get_close_matches(str(word), list(words), n=1)
+    return f", did you mean '{near[0]}'?" if near else ""
+
+
+def _wording(place: Place, item: object) -> Wording:
+    fields = known(place, item, RELATION_KEYS)
+    listed = place.at("paraphrases").sequence(fields.get("paraphrases", []))
+    paraphrases = [place.at(f"paraphrases[{i}]").prompt(text) for i, text in enumerate(listed)]
+    question = fields.get("question")
+    return Wording(
+        place.at("prompt").prompt(place.field(fields, "prompt")),
+        None if question is None else place.at("question").prompt(question),
+        unique(paraphrases),
+    )
+
+
+def objects_of(place: Place, item: object) -> list[str]:
+    """One object, or a list of them."""
+    if isinstance(item, str):
+        return [place.text(item)]
+    objects = [place.at(f"object {i}").text(value) for i, value in enumerate(place.sequence(item))]
+    if not objects:
+        raise place.error("has no object")
+    return objects
+
+
+def _add_facts(
+    place: Place, item: object, wordings: dict[str, Wording], assembly: GraphAssembly
+) -> None:
+    listed = 0
+    for subject, relations in place.mapping(item).items():
+        there = place.at(f"'{subject}'")
+        name = there.text(subject)
+        for relation, objects in there.mapping(relations).items():
+            here = there.at(f"'{relation}'")
+            if relation not in wordings:
+                hint = meant(relation, wordings)
+                raise here.error(f"this relation is not under `relations`{hint}")
+            for object_ in objects_of(here, objects):
+                assembly.facts.append(wordings[relation].fact(name, relation, object_))
+                listed += 1
+    if not listed:
+        raise place.error("there are no facts")
+    assembly.read["facts"] = listed
+
+
+def add_rewrite(
+    place: Place, item: object, wordings: dict[str, Wording], assembly: GraphAssembly
+) -> None:
+    """Read one entry of `rewrites` and add it, in the relation's words where it has none."""
+    fields = known(place, item, REWRITE_KEYS)
+    subject = place.at("subject").text(place.field(fields, "subject"))
+    relation = place.at("relation").text(place.field(fields, "relation"))
+    own = {key: fields[key] for key in RELATION_KEYS if key in fields}
+    wording = wordings.get(relation)
+    if wording is None and "prompt" not in own:
+        hint = meant(relation, wordings)
+        raise place.at("relation").error(f"'{relation}' has no prompt in this graph{hint}")
+    if own:
+        plain = {} if wording is None else _wording_fields(wording)
+        wording = _wording(place, plain | own)
+    assert wording is not None
+    target_new = place.at("target_new").text(place.field(fields, "target_new"))
+    target_true = _target_true(place, fields, subject, relation, assembly)
+    if target_true.casefold() == target_new.casefold():
+        raise place.error(f"target_new and target_true are the same, '{target_new}'")
+    request = RewriteRequest(
+        id=RewriteRequest.make_id(subject, relation, target_new),
+        dataset=assembly.name,
+        prompt=wording.prompt,
+        subject=subject,
+        relation=relation,
+        target_true=target_true,
+        target_new=target_new,
+        question=None if wording.question is None else fill(wording.question, subject),
+        paraphrases=wording.paraphrases,
+    )
+    if any(other.id == request.id for other in assembly.rewrites):
+        raise place.error(f"the rewrite '{request.id}' is there already")
+    assembly.rewrites.append(request)
+
+
+def _wording_fields(wording: Wording) -> dict[str, object]:
+    fields: dict[str, object] = {"prompt": wording.prompt, "paraphrases": [*wording.paraphrases]}
+    return fields if wording.question is None else fields | {"question": wording.question}
+
+
+def _target_true(
+    place: Place, fields: dict[str, Any], subject: str, relation: str, assembly: GraphAssembly
+) -> str:
+    if "target_true" in fields:
+        return place.at("target_true").text(fields["target_true"])
+    key = (subject.casefold(), relation)
+    objects = unique(f.object for f in assembly.facts if (f.subject.casefold(), f.relation) == key)
+    if len(objects) != 1:
+        found = f"{len(objects)} objects: {', '.join(objects)}" if objects else "no fact"
+        raise SchemaError(
+            place.path,
+            f"{place.where}, target_true",
+            f"is missing, and the facts do not give it: '{subject}' '{relation}' has {found}",
+        )
+    return objects[0]
+
+
+def _add_entities(place: Place, item: object, assembly: GraphAssembly) -> None:
+    for name, entry in place.mapping(item).items():
+        there = place.at(f"'{name}'")
+        fields = known(there, entry, ENTITY_KEYS)
+        listed = there.at("aliases").sequence(fields.get("aliases", []))
+        assembly.aliases[name] = tuple(
+            there.at(f"aliases[{i}]").text(value) for i, value in enumerate(listed)
+        )
+        if "kind" in fields:
+            assembly.kinds[name] = there.at("kind").text(fields["kind"])
+
+
+def _report_unused(wordings: dict[str, Wording], assembly: GraphAssembly) -> None:
+    used = {fact.relation for fact in assembly.facts} | {r.relation for r in assembly.rewrites}
+    unused = [relation for relation in wordings if relation not in used]
+    if unused:
+        assembly.note(
+            "flagged", f"{len(unused)} relations", f"no fact uses them: {examples(unused)}"
+        )
