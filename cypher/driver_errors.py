@@ -1,0 +1,55 @@
+"""Turns what the Neo4j driver raises into the errors of this package, with a remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from neo4j import exceptions
+
+from cypher.errors import (
+    GraphError,
+    QueryTimeoutError,
+    QueryTooLargeError,
+    ServerUnavailableError,
+)
+
+_GONE = (
+    exceptions.ServiceUnavailable,
+    exceptions.SessionExpired,
+    exceptions.IncompleteCommit,
+    exceptions.ConnectionAcquisitionTimeoutError,
+    exceptions.DatabaseUnavailable,
+)
+
+
+@contextmanager
+def translated(where: str) -> Iterator[None]:
+    """Raise GraphErrors in place of the driver's; `where` is the query or step at work."""
+    try:
+        yield
+    except (exceptions.Neo4jError, exceptions.DriverError) as error:
+        raise _translation(error, where) from error
+
+
+def _translation(error: Exception, where: str) -> GraphError:
+    code = getattr(error, "code", None) or type(error).__name__
+    message = (getattr(error, "message", None) or str(error)).strip()
+    detail = f"{where}: {message} ({code})"
+    if isinstance(error, exceptions.AuthError):
+        return ServerUnavailableError(
+            f"{where}: the server refused the user name or password ({code}).",
+            remedy="Check THINKEVAL_NEO4J_USER and THINKEVAL_NEO4J_PASSWORD; for the embedded"
+            " server `thinkeval db status` names the password file.",
+        )
+    if isinstance(error, exceptions.ConfigurationError):
+        return ServerUnavailableError(
+            detail, remedy="Give an address such as bolt://127.0.0.1:7687 or neo4j+s://HOST."
+        )
+    if "TransactionTimedOut" in code or "TransactionTerminated" in code:
+        return QueryTimeoutError(f"{where}: stopped because it ran too long ({code}).")
+    if "OutOfMemory" in code or "StackOverFlow" in code:
+        return QueryTooLargeError(detail)
+    if isinstance(error, _GONE):
+        return ServerUnavailableError(f"{where}: no answer from the server: {message} ({code})")
+    return GraphError(detail, remedy="This looks like a defect; please report it with the message.")

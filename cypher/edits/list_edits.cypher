@@ -1,0 +1,46 @@
+// The recorded edits.
+//
+// mode: read
+// params:
+//   $dataset     STRING|NULL = null   only of this data set
+//   $rewrite     STRING|NULL = null   only of this rewrite request
+//   $model       STRING|NULL = null   only of this model
+//   $method      STRING|NULL = null   only by this method
+//   $status      STRING(queued|running|succeeded|failed|cancelled)|NULL = null   only in this status
+// returns: one row an edit, oldest first
+//   id           STRING            its id, and that of the graph it produces
+//   model        STRING            the model that is edited
+//   method       STRING            the editing method
+//   dataset      STRING            data set of its rewrite request
+//   rewrite      STRING            id of its rewrite request within the data set
+//   status       STRING            queued, running, succeeded, failed or cancelled
+//   progress     FLOAT             from 0 to 1
+//   stage        STRING|NULL       what it is doing, in words
+//   error        STRING|NULL       why it failed
+//   remedy       STRING|NULL       what to do about it
+//   created_at   STRING            ISO 8601
+//   finished_at  STRING|NULL       ISO 8601
+//   provenance   STRING|NULL       JSON: everything needed to do it again
+//   score        STRING|NULL       JSON: the metrics
+//   graph        STRING|NULL       id of its graph, once that is complete
+//   prompt       STRING            of the rewrite request, like the four below
+//   subject      STRING            subject of the fact
+//   relation     STRING            its relation
+//   target_true  STRING            its object before the edit
+//   target_new   STRING            and after
+
+MATCH (e:Edit)-[:REWRITES]->(r:RewriteRequest)
+WHERE ($dataset IS NULL OR e.dataset = $dataset)
+  AND ($rewrite IS NULL OR e.rewrite = $rewrite)
+  AND ($model IS NULL OR e.model = $model)
+  AND ($method IS NULL OR e.method = $method)
+  AND ($status IS NULL OR e.status = $status)
+OPTIONAL MATCH (e)-[:PRODUCED]->(g:Graph)
+WHERE g.complete
+RETURN e.id AS id, e.model AS model, e.method AS method, e.dataset AS dataset,
+  e.rewrite AS rewrite, e.status AS status, coalesce(e.progress, 0.0) AS progress,
+  e.stage AS stage, e.error AS error, e.remedy AS remedy, e.created_at AS created_at,
+  e.finished_at AS finished_at, e.provenance AS provenance, e.score AS score, g.id AS graph,
+  r.prompt AS prompt, r.subject AS subject, r.relation AS relation,
+  r.target_true AS target_true, r.target_new AS target_new
+ORDER BY datetime(created_at), id

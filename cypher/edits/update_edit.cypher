@@ -1,0 +1,42 @@
+// Change what is recorded of an edit; null leaves a value as it is.
+//
+// With `$from` nothing changes unless the edit has one of those statuses at that moment: the node
+// is locked before it is looked at, so of two clients that claim a queued edit one gets it. Going
+// back to queued or running clears error, remedy and the time it finished.
+//
+// mode: write
+// params:
+//   $id           STRING                id of the edit
+//   $status       STRING(queued|running|succeeded|failed|cancelled)|NULL = null   its new status
+//   $from         LIST<STRING>|NULL = null   statuses it must have for anything to change
+//   $progress     PROBABILITY|NULL = null    from 0 to 1
+//   $stage        STRING|NULL = null    what it is doing, in words
+//   $error        STRING|NULL = null    why it failed
+//   $remedy       STRING|NULL = null    what to do about it
+//   $finished_at  STRING|NULL = null    ISO 8601 with zone
+//   $provenance   STRING|NULL = null    JSON: everything needed to do it again
+//   $score        STRING|NULL = null    JSON: the metrics
+//   $graph        STRING|NULL = null    id of the stored graph it produced
+// returns: one row, none when there is no such edit
+//   updated       BOOLEAN               whether anything was changed
+//   status        STRING                its status now
+
+MATCH (e:Edit {id: $id})
+SET e.id = e.id
+WITH e, $from IS NULL OR e.status IN $from AS updated
+CALL (e, updated) {
+  WITH e, updated
+  WHERE updated
+  SET e.status = coalesce($status, e.status),
+    e.progress = coalesce($progress, e.progress), e.stage = coalesce($stage, e.stage),
+    e.error = CASE WHEN $status IN ['queued', 'running'] THEN null ELSE coalesce($error, e.error) END,
+    e.remedy = CASE WHEN $status IN ['queued', 'running'] THEN null ELSE coalesce($remedy, e.remedy) END,
+    e.finished_at = CASE WHEN $status IN ['queued', 'running'] THEN null
+      ELSE coalesce($finished_at, e.finished_at) END,
+    e.provenance = coalesce($provenance, e.provenance), e.score = coalesce($score, e.score)
+  WITH e
+  MATCH (g:Graph {id: $graph})
+  MERGE (e)-[:PRODUCED]->(g)
+  RETURN count(g) AS produced
+}
+RETURN updated, e.status AS status

@@ -1,0 +1,34 @@
+// Count what a graph holds and, if no probability is missing, let readers see it.
+//
+// A graph of a model must have each of its measures before the edit on every fact, a graph of an
+// edit before and after; otherwise it stays incomplete and `missing` says how many facts lack one.
+//
+// mode: write
+// params:
+//   $graph      GRAPH_ID   id of the graph
+// returns: one row, none when there is no such graph
+//   graph       STRING     its id
+//   complete    BOOLEAN    whether readers see it now
+//   n_facts     INTEGER    facts it holds
+//   n_entities  INTEGER    entities it holds
+//   missing     INTEGER    facts that lack a measure
+
+MATCH (g:Graph {id: $graph})
+WITH g, CASE g.kind
+    WHEN 'model' THEN [m IN g.measures | m + '_pre']
+    WHEN 'edit' THEN [m IN g.measures | m + '_pre'] + [m IN g.measures | m + '_post']
+    ELSE []
+  END AS needed
+CALL () {
+  MATCH (e:Entity)
+  WHERE e.key STARTS WITH $graph + '|'
+  RETURN count(e) AS n_entities
+}
+CALL (needed) {
+  MATCH ()-[f:FACT]->()
+  WHERE f.id STARTS WITH $graph + '|'
+  RETURN count(f) AS n_facts,
+    sum(CASE WHEN any(property IN needed WHERE f[property] IS NULL) THEN 1 ELSE 0 END) AS missing
+}
+SET g.n_facts = n_facts, g.n_entities = n_entities, g.complete = missing = 0
+RETURN g.id AS graph, g.complete AS complete, n_facts, n_entities, missing

@@ -1,0 +1,33 @@
+// Delete a graph of any size: first it becomes invisible to readers, then it goes in batches.
+//
+// The rewrite requests of a data set go with its graph, except those an edit still refers to.
+// Deleting what is not there changes nothing.
+//
+// mode: autocommit
+// params:
+//   $graph    GRAPH_ID   id of the graph
+// returns: one row
+//   deleted   INTEGER    graphs, entities and rewrite requests that went
+
+CALL () {
+  OPTIONAL MATCH (g:Graph {id: $graph})
+  SET g.complete = false
+  RETURN count(g) AS hidden
+} IN TRANSACTIONS
+CALL () {
+  MATCH (e:Entity)
+  WHERE e.key STARTS WITH $graph + '|'
+  RETURN e AS gone
+  UNION ALL
+  MATCH (:Graph {id: $graph, kind: 'dataset'})
+  MATCH (r:RewriteRequest {dataset: $graph})
+  WHERE NOT EXISTS { (r)<-[:REWRITES]-() }
+  RETURN r AS gone
+  UNION ALL
+  MATCH (g:Graph {id: $graph})
+  RETURN g AS gone
+}
+CALL (gone) {
+  DETACH DELETE gone
+} IN TRANSACTIONS OF 2000 ROWS
+RETURN count(*) AS deleted

@@ -1,0 +1,26 @@
+// One stored graph.
+//
+// mode: read
+// params:
+//   $graph           GRAPH_ID         its id
+//   $incomplete      BOOLEAN = false  also when it is still being written
+// returns: one row, none when there is no such graph
+//   graph           STRING           its id
+//   kind            STRING           dataset, model or edit
+//   dataset         STRING           the data set its facts come from
+//   model           STRING|NULL      the model that was probed
+//   edit            STRING|NULL      the edit whose outcome it holds
+//   probe           STRING|NULL      digest of the probe settings
+//   content_digest  STRING|NULL      digest of the facts
+//   complete        BOOLEAN          whether it was written to the end
+//   n_facts         INTEGER          facts it holds; 0 while incomplete
+//   n_entities      INTEGER          entities it holds; 0 while incomplete
+//   measures        LIST<STRING>     what was measured on each fact
+//   created_at      STRING           ISO 8601
+
+MATCH (g:Graph {id: $graph})
+WHERE $incomplete OR g.complete
+RETURN g.id AS graph, g.kind AS kind, g.dataset AS dataset, g.model AS model, g.edit AS edit,
+  g.probe AS probe, g.content_digest AS content_digest, g.complete AS complete,
+  coalesce(g.n_facts, 0) AS n_facts, coalesce(g.n_entities, 0) AS n_entities,
+  coalesce(g.measures, []) AS measures, g.created_at AS created_at

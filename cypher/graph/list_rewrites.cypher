@@ -1,0 +1,25 @@
+// The rewrite requests of a data set, or all.
+//
+// mode: read
+// params:
+//   $dataset     STRING|NULL = null   only of this data set
+// returns: one row a rewrite request, by data set and id
+//   id           STRING          data set, `|`, id within the data set
+//   dataset      STRING          the data set
+//   rewrite      STRING          id within the data set
+//   prompt       STRING          cloze with one {} for the subject
+//   subject      STRING          subject of the fact to rewrite
+//   relation     STRING          its relation
+//   target_true  STRING          its object
+//   target_new   STRING          what the model shall say instead
+//   question     STRING|NULL     the prompt as a question
+//   paraphrases  LIST<STRING>    further clozes, for generalization
+//   n_records    INTEGER         records of the source that asked for it
+
+MATCH (r:RewriteRequest)
+WHERE $dataset IS NULL OR r.dataset = $dataset
+RETURN r.id AS id, r.dataset AS dataset, r.rewrite AS rewrite, r.prompt AS prompt,
+  r.subject AS subject, r.relation AS relation, r.target_true AS target_true,
+  r.target_new AS target_new, r.question AS question, coalesce(r.paraphrases, []) AS paraphrases,
+  coalesce(r.n_records, 0) AS n_records
+ORDER BY dataset, rewrite

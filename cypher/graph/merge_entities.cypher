@@ -1,0 +1,18 @@
+// Store entities of a graph; those it has already get the aliases and kind given here.
+//
+// mode: write
+// params:
+//   $graph         GRAPH_ID              id of the graph
+//   $rows          LIST<MAP>             the entities, a few thousand at a time
+//   $rows.name     STRING                canonical name, unique within the graph
+//   $rows.aliases  LIST<STRING>|NULL     other names for it, without the name itself
+//   $rows.kind     STRING|NULL           what sort of thing it is
+// returns: one row
+//   asked          INTEGER               rows that were sent
+//   written        INTEGER               entities that are now stored
+
+UNWIND $rows AS row
+MERGE (e:Entity {key: $graph + '|' + row.name})
+SET e.graph = $graph, e.name = row.name, e.aliases = coalesce(row.aliases, []), e.kind = row.kind
+WITH count(e) AS written
+RETURN size($rows) AS asked, written

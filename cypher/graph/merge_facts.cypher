@@ -1,0 +1,52 @@
+// Store facts between entities of a graph; a fact of the same id is replaced by what is given here.
+//
+// A row whose subject or object is not stored writes nothing, so `written` falls short of `asked`
+// and the caller rolls back.
+//
+// mode: write
+// params:
+//   $graph                                  GRAPH_ID            id of the graph
+//   $rows                                   LIST<MAP>           the facts, a few thousand at a time
+//   $rows.id                                STRING              id within the graph, see loaders.records.Fact.id
+//   $rows.subject                           STRING              name of a stored entity
+//   $rows.relation                          STRING              name of the relation
+//   $rows.object                            STRING              name of a stored entity
+//   $rows.prompt                            STRING              cloze with one {} for the subject
+//   $rows.question                          STRING|NULL         the question that is asked
+//   $rows.questions                         LIST<STRING>|NULL   all questions the data set has
+//   $rows.paraphrases                       LIST<STRING>|NULL   further clozes
+//   $rows.cases                             LIST<STRING>|NULL   rewrites that may use it; empty for any
+//   $rows.role                              STRING(fact|target_true|target_new)|NULL   null for fact
+//   $rows.listed                            BOOLEAN|NULL        whether the data set lists it; null for true
+//   $rows.p_pre                             PROBABILITY|NULL    sampled share before the edit
+//   $rows.p_post                            PROBABILITY|NULL    and after
+//   $rows.likelihood_pre                    PROBABILITY|NULL    teacher-forced, before
+//   $rows.likelihood_post                   PROBABILITY|NULL    and after
+//   $rows.likelihood_norm_pre               PROBABILITY|NULL    normalised by length, before
+//   $rows.likelihood_norm_post              PROBABILITY|NULL    and after
+//   $rows.answers_pre                       LIST<STRING>|NULL   what the model said before
+//   $rows.answers_post                      LIST<STRING>|NULL   and after
+//   $rows.n_samples                         INTEGER|NULL        how many answers were drawn
+//   $rows.change                            STRING(kept|weakened|removed|added)|NULL   what the edit did to it
+//   $rows.paraphrases_p_pre                 LIST<PROBABILITY>|NULL   one a paraphrase of the rewrite
+//   $rows.paraphrases_p_post                LIST<PROBABILITY>|NULL
+//   $rows.paraphrases_likelihood_pre        LIST<PROBABILITY>|NULL
+//   $rows.paraphrases_likelihood_post       LIST<PROBABILITY>|NULL
+//   $rows.paraphrases_likelihood_norm_pre   LIST<PROBABILITY>|NULL
+//   $rows.paraphrases_likelihood_norm_post  LIST<PROBABILITY>|NULL
+// returns: one row
+//   asked                                   INTEGER             rows that were sent
+//   written                                 INTEGER             facts that are now stored
+
+UNWIND $rows AS row
+MATCH (s:Entity {key: $graph + '|' + row.subject})
+MATCH (o:Entity {key: $graph + '|' + row.object})
+MERGE (s)-[f:FACT {id: $graph + '|' + row.id}]->(o)
+SET f = row {
+  .*, subject: null, object: null, id: $graph + '|' + row.id, graph: $graph,
+  questions: coalesce(row.questions, []), paraphrases: coalesce(row.paraphrases, []),
+  cases: coalesce(row.cases, []), role: coalesce(row.role, 'fact'),
+  listed: coalesce(row.listed, true)
+}
+WITH count(f) AS written
+RETURN size($rows) AS asked, written

@@ -1,0 +1,27 @@
+// Store rewrite requests of a data set; one of the same id is replaced.
+//
+// mode: write
+// params:
+//   $dataset           STRING                the data set they belong to
+//   $rows              LIST<MAP>             the rewrite requests
+//   $rows.rewrite      STRING                id within the data set
+//   $rows.prompt       STRING                cloze with one {} for the subject
+//   $rows.subject      STRING                subject of the fact to rewrite
+//   $rows.relation     STRING                its relation
+//   $rows.target_true  STRING                its object
+//   $rows.target_new   STRING                what the model shall say instead
+//   $rows.question     STRING|NULL           the prompt as a question
+//   $rows.paraphrases  LIST<STRING>|NULL     further clozes, for generalization
+//   $rows.n_records    INTEGER|NULL          records of the source that asked for it
+// returns: one row
+//   asked              INTEGER               rows that were sent
+//   written            INTEGER               rewrite requests that are now stored
+
+UNWIND $rows AS row
+MERGE (r:RewriteRequest {id: $dataset + '|' + row.rewrite})
+SET r.dataset = $dataset, r.rewrite = row.rewrite, r.prompt = row.prompt, r.subject = row.subject,
+    r.relation = row.relation, r.target_true = row.target_true, r.target_new = row.target_new,
+    r.question = row.question, r.paraphrases = coalesce(row.paraphrases, []),
+    r.n_records = coalesce(row.n_records, 0)
+WITH count(r) AS written
+RETURN size($rows) AS asked, written

@@ -1,0 +1,22 @@
+// How many facts of some graphs lack a probability.
+//
+// mode: read
+// params:
+//   $graphs       LIST<STRING>        ids of the graphs
+//   $pre          STRING = p_pre      property that holds the probability before the edit
+//   $post         STRING = p_post     and after
+// returns: one row a graph, by id
+//   graph         STRING              its id
+//   n_facts       INTEGER             facts it holds; 0 when there is no such graph
+//   missing_pre   INTEGER             of those, facts without $pre
+//   missing_post  INTEGER             of those, facts without $post
+
+UNWIND $graphs AS graph
+CALL (graph) {
+  MATCH ()-[f:FACT]->()
+  WHERE f.id STARTS WITH graph + '|'
+  RETURN count(f) AS n_facts, count(f) - count(f[$pre]) AS missing_pre,
+    count(f) - count(f[$post]) AS missing_post
+}
+RETURN graph, n_facts, missing_pre, missing_post
+ORDER BY graph

@@ -1,0 +1,94 @@
+"""Rows of `chains/`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from cypher.rows.base import Row
+
+
+@dataclass(frozen=True)
+class ChainRow(Row):
+    """One chain without probabilities: `steps` facts over `steps` + 1 entities."""
+
+    QUERY: ClassVar[str] = "chains/enumerate"
+    steps: int
+    entities: tuple[str, ...]
+    facts: tuple[str, ...]
+    relations: tuple[str, ...]
+    prompts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One fact of a chain, before (`pre`) and after (`post`) the edit.
+
+    Attributes:
+        id: id of the fact in the database.
+        ratio: post / pre, the link's retention; None where pre is 0.
+    """
+
+    id: str
+    subject: str
+    relation: str
+    object: str
+    prompt: str
+    question: str | None
+    pre: float
+    post: float
+    ratio: float | None
+
+
+@dataclass(frozen=True)
+class ScoredChainRow(Row):
+    """One chain with its reliability R before and R' after the edit (ThinkEval §5.1).
+
+    Attributes:
+        ratio: R'/R, the chain's retention; None where R is 0.
+        surviving: R' > threshold · R and R' > 0.
+    """
+
+    QUERY: ClassVar[str] = "chains/scored"
+    PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"r_pre", "r_post", "surviving"})
+    steps: int
+    entities: tuple[str, ...]
+    r_pre: float
+    r_post: float
+    ratio: float | None
+    surviving: bool
+    links: tuple[Link, ...]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Self:
+        """Turn the maps of `links` into Link records."""
+        steps, entities, r_pre, r_post, ratio, surviving, links = values
+        told = tuple(Link(**link) for link in links)
+        return cls(steps, entities, r_pre, r_post, ratio, surviving, told)
+
+
+@dataclass(frozen=True)
+class CountChainsRow(Row):
+    """How many chains there are."""
+
+    QUERY: ClassVar[str] = "chains/count"
+    chains: int
+
+
+@dataclass(frozen=True)
+class LeakageRow(Row):
+    """How much of what still leaks passes through one fact."""
+
+    QUERY: ClassVar[str] = "chains/leakage"
+    PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"chains", "share", "ifr_share"})
+    id: str
+    subject: str
+    relation: str
+    object: str
+    prompt: str
+    pre: float
+    post: float
+    chains: int
+    share: float
+    ifr_share: float

@@ -1,0 +1,74 @@
+"""Rows of `edits/`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cypher.rows.base import Row, WrittenRow
+
+
+@dataclass(frozen=True)
+class MergeEditRow(WrittenRow):
+    """Whether an edit was recorded; `created` is false when it was there before."""
+
+    QUERY: ClassVar[str] = "edits/merge_edit"
+    created: bool
+
+
+@dataclass(frozen=True)
+class UpdateEditRow(Row):
+    """Whether an edit was changed, and its status now."""
+
+    QUERY: ClassVar[str] = "edits/update_edit"
+    updated: bool
+    status: str
+
+
+@dataclass(frozen=True)
+class _Edit(Row):
+    """A recorded edit with its rewrite request; `provenance` and `score` are JSON."""
+
+    id: str
+    model: str
+    method: str
+    dataset: str
+    rewrite: str
+    status: str
+    progress: float
+    stage: str | None
+    error: str | None
+    remedy: str | None
+    created_at: str
+    finished_at: str | None
+    provenance: str | None
+    score: str | None
+    graph: str | None
+    prompt: str
+    subject: str
+    relation: str
+    target_true: str
+    target_new: str
+
+
+@dataclass(frozen=True)
+class EditRow(_Edit):
+    """One of the recorded edits."""
+
+    QUERY: ClassVar[str] = "edits/list_edits"
+
+
+@dataclass(frozen=True)
+class GetEditRow(_Edit):
+    """The edit that was asked for."""
+
+    QUERY: ClassVar[str] = "edits/get_edit"
+
+
+@dataclass(frozen=True)
+class DeleteEditRow(Row):
+    """How many edits, and entities of its graph, went."""
+
+    QUERY: ClassVar[str] = "edits/delete_edit"
+    edits: int
+    n_entities: int

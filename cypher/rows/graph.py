@@ -1,0 +1,228 @@
+"""Rows of `schema/`, `graph/` and `probes/`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cypher.errors import MissingProbabilityError
+from cypher.rows.base import Row, WrittenRow
+
+
+@dataclass(frozen=True)
+class ServerRow(Row):
+    """Which server this is."""
+
+    QUERY: ClassVar[str] = "schema/server"
+    version: str
+    edition: str
+
+
+@dataclass(frozen=True)
+class MergeGraphRow(Row):
+    """A graph that was announced; `created` is false when it was there before."""
+
+    QUERY: ClassVar[str] = "graph/merge_graph"
+    graph: str
+    created: bool
+
+
+@dataclass(frozen=True)
+class MergeEntitiesRow(WrittenRow):
+    """How many entities were sent and stored."""
+
+    QUERY: ClassVar[str] = "graph/merge_entities"
+
+
+@dataclass(frozen=True)
+class MergeFactsRow(WrittenRow):
+    """How many facts were sent and stored."""
+
+    QUERY: ClassVar[str] = "graph/merge_facts"
+
+
+@dataclass(frozen=True)
+class MergeRewritesRow(WrittenRow):
+    """How many rewrite requests were sent and stored."""
+
+    QUERY: ClassVar[str] = "graph/merge_rewrites"
+
+
+@dataclass(frozen=True)
+class CompleteGraphRow(Row):
+    """What a graph holds, now that readers see it."""
+
+    QUERY: ClassVar[str] = "graph/complete_graph"
+    graph: str
+    complete: bool
+    n_facts: int
+    n_entities: int
+    missing: int
+
+    def check(self) -> None:
+        """MissingProbabilityError if facts lack one of the graph's measures."""
+        if not self.complete:
+            raise MissingProbabilityError(
+                f"{self.missing} of the {self.n_facts} facts of graph {self.graph!r} lack one of"
+                " the measures it is said to have; it stays incomplete.",
+                remedy="Write every measure of every fact (before, and for an edit after).",
+            )
+
+
+@dataclass(frozen=True)
+class _Graph(Row):
+    """A stored graph; see the data model for its properties."""
+
+    graph: str
+    kind: str
+    dataset: str
+    model: str | None
+    edit: str | None
+    probe: str | None
+    content_digest: str | None
+    complete: bool
+    n_facts: int
+    n_entities: int
+    measures: tuple[str, ...]
+    created_at: str
+
+
+@dataclass(frozen=True)
+class GraphRow(_Graph):
+    """One of the stored graphs."""
+
+    QUERY: ClassVar[str] = "graph/list_graphs"
+
+
+@dataclass(frozen=True)
+class GetGraphRow(_Graph):
+    """The stored graph that was asked for."""
+
+    QUERY: ClassVar[str] = "graph/get_graph"
+
+
+@dataclass(frozen=True)
+class ClearGraphRow(Row):
+    """How many entities went from a graph, with all their facts."""
+
+    QUERY: ClassVar[str] = "graph/clear_graph"
+    n_entities: int
+
+
+@dataclass(frozen=True)
+class DeleteGraphRow(Row):
+    """How many nodes went with a graph."""
+
+    QUERY: ClassVar[str] = "graph/delete_graph"
+    deleted: int
+
+
+@dataclass(frozen=True)
+class EntityRow(Row):
+    """One entity of a graph."""
+
+    QUERY: ClassVar[str] = "graph/entities"
+    name: str
+    aliases: tuple[str, ...]
+    kind: str | None
+
+
+@dataclass(frozen=True)
+class FactRow(Row):
+    """One fact of a graph. `id` is unique in the database, `fact` within the graph."""
+
+    QUERY: ClassVar[str] = "graph/facts"
+    id: str
+    fact: str
+    subject: str
+    relation: str
+    object: str
+    subject_aliases: tuple[str, ...]
+    object_aliases: tuple[str, ...]
+    prompt: str
+    question: str | None
+    questions: tuple[str, ...]
+    paraphrases: tuple[str, ...]
+    cases: tuple[str, ...]
+    role: str
+    listed: bool
+    p_pre: float | None
+    p_post: float | None
+    likelihood_pre: float | None
+    likelihood_post: float | None
+    likelihood_norm_pre: float | None
+    likelihood_norm_post: float | None
+    answers_pre: tuple[str, ...] | None
+    answers_post: tuple[str, ...] | None
+    n_samples: int | None
+    change: str | None
+    paraphrases_p_pre: tuple[float, ...] | None
+    paraphrases_p_post: tuple[float, ...] | None
+    paraphrases_likelihood_pre: tuple[float, ...] | None
+    paraphrases_likelihood_post: tuple[float, ...] | None
+    paraphrases_likelihood_norm_pre: tuple[float, ...] | None
+    paraphrases_likelihood_norm_post: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class FactInScopeRow(FactRow):
+    """One fact in the scope of a rewrite."""
+
+    QUERY: ClassVar[str] = "probes/facts_in_scope"
+
+
+@dataclass(frozen=True)
+class WriteProbabilitiesRow(WrittenRow):
+    """How many facts were sent and found."""
+
+    QUERY: ClassVar[str] = "probes/write_probabilities"
+
+
+@dataclass(frozen=True)
+class MissingRow(Row):
+    """How many facts of a graph lack the properties that were asked for."""
+
+    QUERY: ClassVar[str] = "probes/missing"
+    graph: str
+    n_facts: int
+    missing_pre: int
+    missing_post: int
+
+
+@dataclass(frozen=True)
+class _Rewrite(Row):
+    """A stored rewrite request. `id` is unique in the database, `rewrite` within the data set."""
+
+    id: str
+    dataset: str
+    rewrite: str
+    prompt: str
+    subject: str
+    relation: str
+    target_true: str
+    target_new: str
+    question: str | None
+    paraphrases: tuple[str, ...]
+    n_records: int
+
+
+@dataclass(frozen=True)
+class RewriteRow(_Rewrite):
+    """One of the stored rewrite requests."""
+
+    QUERY: ClassVar[str] = "graph/list_rewrites"
+
+
+@dataclass(frozen=True)
+class GetRewriteRow(_Rewrite):
+    """The rewrite request that was asked for."""
+
+    QUERY: ClassVar[str] = "graph/get_rewrite"
+
+
+@dataclass(frozen=True)
+class DeleteRewritesRow(Row):
+    """How many rewrite requests went."""
+
+    QUERY: ClassVar[str] = "graph/delete_rewrites"
+    deleted: int

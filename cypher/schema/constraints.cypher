@@ -1,0 +1,42 @@
+// What keeps the stored graphs sound and quick to read; safe to give again at any time.
+//
+// Neo4j Community has uniqueness constraints but none on existence or type: those are checked
+// before writing (cypher/params.py). The last statements make every property name known to the
+// server, so that asking for a property nobody has written yet is not answered with a warning.
+//
+// mode: write
+// params:
+// returns: nothing
+
+CREATE CONSTRAINT graph_id IF NOT EXISTS FOR (g:Graph) REQUIRE g.id IS UNIQUE;
+CREATE CONSTRAINT entity_key IF NOT EXISTS FOR (e:Entity) REQUIRE e.key IS UNIQUE;
+CREATE CONSTRAINT fact_id IF NOT EXISTS FOR ()-[f:FACT]-() REQUIRE f.id IS UNIQUE;
+CREATE CONSTRAINT rewrite_id IF NOT EXISTS FOR (r:RewriteRequest) REQUIRE r.id IS UNIQUE;
+CREATE CONSTRAINT edit_id IF NOT EXISTS FOR (e:Edit) REQUIRE e.id IS UNIQUE;
+CREATE INDEX entity_name IF NOT EXISTS FOR (e:Entity) ON (e.name);
+CREATE INDEX rewrite_dataset IF NOT EXISTS FOR (r:RewriteRequest) ON (r.dataset);
+CREATE INDEX edit_dataset IF NOT EXISTS FOR (e:Edit) ON (e.dataset);
+
+UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit'] AS label
+CALL db.createLabel(label);
+
+UNWIND ['FACT', 'REWRITES', 'PRODUCED'] AS type
+CALL db.createRelationshipType(type);
+
+UNWIND [
+  'id', 'kind', 'dataset', 'model', 'edit', 'probe', 'content_digest', 'complete', 'n_facts',
+  'n_entities', 'measures', 'created_at', 'finished_at',
+  'key', 'graph', 'name', 'aliases',
+  'relation', 'prompt', 'question', 'questions', 'paraphrases', 'cases', 'role', 'listed',
+  'p_pre', 'p_post', 'likelihood_pre', 'likelihood_post',
+  'likelihood_norm_pre', 'likelihood_norm_post',
+  'answers_pre', 'answers_post', 'n_samples', 'change',
+  'paraphrases_p_pre', 'paraphrases_p_post',
+  'paraphrases_likelihood_pre', 'paraphrases_likelihood_post',
+  'paraphrases_likelihood_norm_pre', 'paraphrases_likelihood_norm_post',
+  'rewrite', 'subject', 'target_true', 'target_new', 'n_records',
+  'method', 'status', 'progress', 'stage', 'error', 'remedy', 'provenance', 'score'
+] AS property
+CALL db.createProperty(property);
+
+CALL db.awaitIndexes(300);
