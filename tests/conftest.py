@@ -1,3 +1,142 @@
-"""Fixtures shared by all tests: a real Neo4j, tiny random models, one small trained model."""
+"""Fixtures shared by all tests: a real Neo4j, tiny random models, one small trained model.
+
+The database is the server that THINKEVAL_NEO4J_URI names, else the embedded one in a home of its
+own for the tests. Graphs of a test start with its `graph_id` and are deleted afterwards.
+"""
 
 from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+# Several processes train and probe at once in CI; see editing/models.py for the reason.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+from cypher import rows
+from cypher.run import Database
+from service.settings import Settings
+from service.workbench import embedded_server
+
+if TYPE_CHECKING:
+    from service.workbench import BenchModel, Workbench
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def test_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Settings with a home of their own; what can be made again is cached where users have it."""
+    return Settings(home=tmp_path_factory.mktemp("thinkeval-home"))
+
+
+@pytest.fixture(scope="session")
+def server(test_settings: Settings) -> Iterator[dict[str, str]]:
+    """Environment variables that lead any process of ours to the tests' server."""
+    if test_settings.neo4j_uri:
+        secret = test_settings.neo4j_password
+        yield {
+            "THINKEVAL_NEO4J_URI": test_settings.neo4j_uri,
+            "THINKEVAL_NEO4J_USER": test_settings.neo4j_user,
+            "THINKEVAL_NEO4J_PASSWORD": secret.get_secret_value() if secret else "",
+        }
+        return
+    embedded = embedded_server(test_settings)
+    info = embedded.ensure_running()
+    yield {
+        "THINKEVAL_NEO4J_URI": info.bolt,
+        "THINKEVAL_NEO4J_USER": info.user,
+        "THINKEVAL_NEO4J_PASSWORD": info.password,
+    }
+    embedded.stop()
+
+
+@pytest.fixture(scope="session")
+def db(server: dict[str, str]) -> Iterator[Database]:
+    """A connected database that turns every server notification into an error."""
+    with Database(
+        server["THINKEVAL_NEO4J_URI"],
+        server["THINKEVAL_NEO4J_USER"],
+        server["THINKEVAL_NEO4J_PASSWORD"],
+        strict=True,
+    ) as database:
+        database.verify()
+        database.setup_schema()
+        yield database
+
+
+@pytest.fixture
+def graph_id(db: Database) -> Iterator[str]:
+    """A prefix of this test's own; what starts with it is deleted afterwards."""
+    prefix = f"test-{uuid.uuid4().hex[:10]}"
+    yield prefix
+    for edit in db.read(rows.EditRow):
+        if edit.dataset.startswith(prefix) or edit.id.startswith(prefix):
+            db.write(rows.DeleteEditRow, id=edit.id)
+    for graph in db.read(rows.GraphRow, incomplete=True):
+        if graph.graph.startswith(prefix) or graph.dataset.startswith(prefix):
+            db.autocommit(rows.DeleteGraphRow, graph=graph.graph)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The real data sets; a test that needs them is skipped where they are not."""
+    named = os.environ.get("THINKEVAL_DATA")
+    path = Path(named) if named else REPOSITORY.parent / "shared" / "data"
+    if not path.is_dir():
+        pytest.skip("the real data sets are not here; set THINKEVAL_DATA to their folder")
+    return path
+
+
+@pytest.fixture
+def tiny_gpt2() -> tuple[Any, Any]:
+    """A random tiny GPT-2 with its tokenizer, float32, in evaluation mode."""
+    from tests.model.tiny_models import build_tiny
+
+    return build_tiny("gpt2", seed=0)
+
+
+@pytest.fixture
+def tiny_llama() -> tuple[Any, Any]:
+    """A random tiny Llama with its tokenizer, float32, in evaluation mode."""
+    from tests.model.tiny_models import build_tiny
+
+    return build_tiny("llama", seed=0)
+
+
+@pytest.fixture(scope="session")
+def bench(server: dict[str, str], test_settings: Settings) -> Iterator[Workbench]:
+    """A workbench on the tests' database."""
+    from pydantic import SecretStr
+
+    from service.workbench import Workbench
+
+    settings = test_settings.model_copy(
+        update={
+            "neo4j_uri": server["THINKEVAL_NEO4J_URI"],
+            "neo4j_user": server["THINKEVAL_NEO4J_USER"],
+            "neo4j_password": SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
+        }
+    )
+    with Workbench(settings) as workbench:
+        yield workbench
+
+
+@pytest.fixture(scope="session")
+def hogwarts(bench: Workbench) -> str:
+    """The demo graph, imported; its id."""
+    from service import ingest
+
+    return ingest.store(bench.db, ingest.read("hogwarts"), replace=True).graph
+
+
+@pytest.fixture(scope="session")
+def organism(bench: Workbench, hogwarts: str) -> BenchModel:
+    """A small GPT-2 trained on the demo graph, once for all tests (and cached between them)."""
+    return bench.model("organism", hogwarts)

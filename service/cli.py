@@ -1,0 +1,93 @@
+"""The command line: `thinkeval`. Commands live in `cli_*.py`; this file puts them together.
+
+Exit codes: 0 it worked, 1 a gate (`--max-ifr`, `--min-preservation`) failed, 2 an error. An error
+is one line on standard error: what and where, then what to do about it. Nothing here imports torch,
+so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from service import __version__
+from service.cli_catalog import doctor, methods, metrics, queries
+from service.cli_db import db
+from service.cli_demo import demo
+from service.cli_graphs import graphs, import_, rewrites
+from service.cli_models import covariance, organism, probe
+from service.cli_report import chains, edits, report
+from service.cli_score import score
+from service.errors import KNOWN_ERRORS, describe
+
+app = typer.Typer(
+    name="thinkeval",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=(
+        "How deep does an edit of a language model go?\n\n"
+        "Edits a model, asks it for the facts around the edit before and after, and finds the"
+        " chains of facts through which the old answer still comes back, in a Neo4j graph.\n\n"
+        "Begin with [bold]thinkeval demo[/bold]. Then: [bold]import[/bold] a data set,"
+        " [bold]score[/bold] an edit, look at its [bold]chains[/bold], and [bold]report[/bold]"
+        " over several."
+    ),
+)
+
+MAIN, LOOK, MORE = "Score an edit", "Look at what is stored", "Models, methods and the database"
+
+app.command(rich_help_panel=MAIN)(demo)
+app.command("import", rich_help_panel=MAIN)(import_)
+app.command(rich_help_panel=MAIN)(score)
+app.command(rich_help_panel=MAIN)(chains)
+app.command(rich_help_panel=MAIN)(report)
+app.command(rich_help_panel=LOOK)(graphs)
+app.command(rich_help_panel=LOOK)(rewrites)
+app.command(rich_help_panel=LOOK)(edits)
+app.command(rich_help_panel=LOOK)(metrics)
+app.command(rich_help_panel=LOOK)(queries)
+app.command(rich_help_panel=MORE)(methods)
+app.command(rich_help_panel=MORE)(probe)
+app.command(rich_help_panel=MORE)(covariance)
+app.command(rich_help_panel=MORE)(doctor)
+app.add_typer(organism, name="organism", rich_help_panel=MORE)
+app.add_typer(db, name="db", rich_help_panel=MORE)
+
+
+def _version(show: bool) -> None:
+    if show:
+        typer.echo(f"thinkeval {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    del version
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command line and exit with 0, 1 (a gate failed) or 2 (an error)."""
+    try:
+        code = app(args=argv, standalone_mode=False)
+    except typer.TyperException as error:
+        typer.echo(f"error: {error.format_message()} → See `thinkeval --help`.", err=True)
+        code = 2
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("Interrupted: the model is as it was, and no partial graph is stored.", err=True)
+        code = 130
+    except KNOWN_ERRORS as error:
+        problem = describe(error)
+        typer.echo(f"error: {problem.detail} → {problem.remedy}", err=True)
+        code = 2
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""`thinkeval methods`, `metrics`, `queries`, `doctor`: what there is, and what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+import cypher
+from service.cli_options import JsonFlag, emit_json, emit_table
+from service.errors import NotFoundError
+
+
+def methods(
+    name: Annotated[str | None, typer.Argument(help="Show this method whole.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """List the editing methods, with paper and the models they have hyperparameters for."""
+    from editing import hparams
+    from editing import methods as registry
+
+    names = [name] if name else list(registry.names())
+    infos = [registry.info(n) for n in names]
+    if json:
+        emit_json([{**asdict(i), "hparams": hparams.available(i.name)} for i in infos])
+        return
+    if name:
+        info = infos[0]
+        typer.echo(f"{info.name} ({info.kind}): {info.doc}\n{info.paper}\n")
+        typer.echo(f"Hyperparameter files: {', '.join(hparams.available(name))}")
+        return
+    emit_table(
+        "Editing methods",
+        ["method", "kind", "what it does", "paper", "hyperparameters for"],
+        [(i.name, i.kind, i.doc, i.paper, ", ".join(hparams.available(i.name))) for i in infos],
+    )
+
+
+def metrics(json: JsonFlag = False) -> None:
+    """List the metrics; each is one Cypher file (`thinkeval queries metrics/ifr` prints it)."""
+    found = [cypher.query(n) for n in cypher.names("metrics/")]
+    if json:
+        emit_json(
+            [
+                {"name": q.name, "doc": q.doc, "better": q.higher_is_better, "source": q.source}
+                for q in found
+            ]
+        )
+        return
+    emit_table(
+        "Metrics",
+        ["metric", "better", "what it is", "source"],
+        [(q.name.removeprefix("metrics/"), q.higher_is_better, q.summary, q.source) for q in found],
+    )
+
+
+def queries(
+    name: Annotated[str | None, typer.Argument(help="Print this query's text.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """List the Cypher queries, or print one to paste into Neo4j Browser."""
+    if name is not None:
+        if name not in cypher.names():
+            raise NotFoundError("query", name, cypher.names(), listing="thinkeval queries")
+        typer.echo(cypher.query(name).text.rstrip())
+        return
+    found = [cypher.query(n) for n in cypher.names()]
+    if json:
+        emit_json(
+            [
+                {
+                    "name": q.name,
+                    "mode": q.mode,
+                    "doc": q.doc,
+                    "params": {k: p.type for k, p in q.params.items()},
+                    "columns": {k: c.type for k, c in q.columns.items()},
+                }
+                for q in found
+            ]
+        )
+        return
+    emit_table(
+        "Queries", ["query", "mode", "what it does"], [(q.name, q.mode, q.summary) for q in found]
+    )
+
+
+def doctor(json: JsonFlag = False) -> None:
+    """Check what a score needs: Python packages, Java runtime, disk, database, device."""
+    from service.diagnosis import examine
+
+    findings = examine()
+    if json:
+        emit_json([asdict(f) for f in findings])
+    else:
+        emit_table(
+            "Doctor",
+            ["check", "ok", "found", "what to do"],
+            [(f.check, f.ok, f.found, f.remedy) for f in findings],
+        )
+    if not all(f.ok for f in findings):
+        raise typer.Exit(2)

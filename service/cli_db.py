@@ -1,0 +1,62 @@
+"""`thinkeval db`: the embedded Neo4j server."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import typer
+
+from service.cli_options import JsonFlag, emit_json, emit_table
+from service.errors import UsageError
+from service.progress import ProgressBars
+from service.settings import Settings
+from service.workbench import embedded_server
+
+db = typer.Typer(
+    no_args_is_help=True,
+    help="Start, stop and look at the embedded Neo4j server (every command starts it on demand).",
+)
+
+
+def _own_server() -> Settings:
+    settings = Settings()
+    if settings.neo4j_uri:
+        raise UsageError(
+            f"THINKEVAL_NEO4J_URI points at {settings.neo4j_uri}, which is not ours to manage.",
+            remedy="Unset it to use the embedded server.",
+        )
+    return settings
+
+
+@db.command()
+def start(json: JsonFlag = False) -> None:
+    """Start the server and wait until it answers; does nothing where it runs already."""
+    with ProgressBars() as progress:
+        embedded_server(_own_server()).ensure_running(progress)
+    _show(json)
+
+
+@db.command()
+def stop() -> None:
+    """Stop the server cleanly; what is stored stays."""
+    embedded_server(_own_server()).stop()
+    typer.echo("Neo4j is stopped.")
+
+
+@db.command()
+def status(json: JsonFlag = False) -> None:
+    """Where the server listens, and how to log in with any Neo4j client or the Browser."""
+    _show(json)
+
+
+def _show(json: bool) -> None:
+    shown = asdict(embedded_server(_own_server()).status())
+    if json:
+        emit_json(shown)
+        return
+    emit_table("Neo4j", ["what", "value"], [(k, str(v)) for k, v in shown.items()])
+    if shown.get("running"):
+        typer.echo(
+            f"Open {shown['browser']} and log in as {shown['user']} with the password in"
+            f" {shown['password_file']}."
+        )

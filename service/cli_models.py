@@ -1,0 +1,119 @@
+"""`thinkeval probe`, `organism`, `covariance`: what a model knows, and models of our own."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from service import model_graphs
+from service.cli_options import (
+    JsonFlag,
+    MeasureName,
+    MeasureOption,
+    ModelOption,
+    emit_json,
+    emit_table,
+)
+from service.cli_probe_options import ProbeOptions, probe_settings
+from service.progress import ProgressBars
+from service.settings import Settings
+from service.workbench import Workbench
+
+organism = typer.Typer(
+    no_args_is_help=True,
+    help="Small models trained on a graph's own facts: a stand-in where no weights are at hand.",
+)
+
+GraphArgument = Annotated[str, typer.Argument(help="Id of a data set graph.")]
+
+
+def probe(
+    graph: GraphArgument = "hogwarts",
+    model: ModelOption = "organism",
+    measure: MeasureOption = MeasureName.likelihood,
+    samples: ProbeOptions.samples = 5,
+    ask: ProbeOptions.ask = "cloze",
+    paraphrases: ProbeOptions.paraphrases = False,
+    chat: ProbeOptions.chat = "auto",
+    dtype: ProbeOptions.dtype = "float32",
+    revision: ProbeOptions.revision = None,
+    seed: ProbeOptions.seed = 0,
+    json: JsonFlag = False,
+) -> None:
+    """Ask a model for every fact of a graph; the answers are stored as the model's own graph."""
+    settings = probe_settings(samples, ask, paraphrases, chat, seed)
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        loaded = bench.model(model, graph, dtype=dtype, revision=revision)
+        summary = model_graphs.probe_graph(bench, graph, loaded, settings, measure.key)
+    if json:
+        emit_json(asdict(summary))
+        return
+    emit_table(
+        f"{summary.model} on {graph}",
+        ["what", "value"],
+        [
+            ("graph stored as", summary.graph),
+            ("facts asked", summary.n_facts),
+            (f"facts with {measure.value} > .5", summary.n_known),
+            (f"mean {measure.value}", summary.mean),
+        ],
+    )
+    emit_table(
+        "Least known facts",
+        ["subject", "relation", "object", measure.value],
+        summary.weakest,
+    )
+
+
+@organism.command("train")
+def train(
+    graph: GraphArgument,
+    architecture: Annotated[str, typer.Option(help="gpt2 or llama.")] = "gpt2",
+    seed: Annotated[int, typer.Option(help="Seed of weights and sentences.")] = 0,
+    steps: Annotated[int | None, typer.Option(help="Training steps; default by size.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Train a small GPT-2 or Llama on a stored graph; the result is cached by content."""
+    text = f"organism:{architecture}:seed={seed}" + (f",steps={steps}" if steps else "")
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        made = bench.train(text, graph)
+    recall = made.recall
+    if json:
+        emit_json({"path": str(made.path), "from_cache": made.from_cache, **asdict(recall)})
+        return
+    emit_table(
+        f"Organism of {graph}",
+        ["what", "value"],
+        [("folder", str(made.path)), ("from cache", made.from_cache)]
+        + [(k, v) for k, v in asdict(recall).items() if isinstance(v, int | float)],
+        note="A model this small recalls facts only because it was trained on them; README says"
+        " what that means for the numbers.",
+    )
+
+
+def covariance(
+    graph: GraphArgument = "hogwarts",
+    model: ModelOption = "organism",
+    method: Annotated[str, typer.Option(help="Method whose layers are needed.")] = "memit",
+    text: Annotated[
+        str | None, typer.Option(help="UTF-8 text file, one text a line; default: the graph's.")
+    ] = None,
+    dtype: ProbeOptions.dtype = "float32",
+    json: JsonFlag = False,
+) -> None:
+    """Collect the key statistics (mom2) that ROME and MEMIT need; cached by weights and corpus."""
+    from service.planning import collect_covariance
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        made = collect_covariance(bench, graph, model, method, text, dtype)
+    if json:
+        emit_json(made)
+        return
+    emit_table(
+        f"Covariance of {model} for {method}",
+        ["module", "d_in", "tokens", "mean eigenvalue", "corpus"],
+        [list(row.values()) for row in made],
+        note="cached; every edit of this model by this method finds it",
+    )

@@ -1,0 +1,93 @@
+"""Options that several commands share, and how a command prints its result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from service.schemas import Measure
+
+
+class MeasureName(StrEnum):
+    """How probabilities are measured; the values are the stored property prefixes."""
+
+    p = "p"
+    likelihood = "likelihood"
+    likelihood_norm = "likelihood_norm"
+
+    @property
+    def key(self) -> Measure:
+        """The value as the schemas spell it."""
+        return self.value  # type: ignore[return-value]
+
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+MeasureOption = Annotated[
+    MeasureName,
+    typer.Option(
+        "--measure",
+        help="p: share of sampled answers (the papers' protocol); likelihood: exact,"
+        " teacher-forced; likelihood_norm: per token.",
+    ),
+]
+ModelOption = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        help="Hub name or local path of a decoder-only model; or `organism`, `organism:llama`,"
+        " `organism:gpt2:seed=1`: a small model trained on the graph's own facts.",
+    ),
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write to this file instead.")
+]
+
+
+def console() -> Console:
+    """Standard output, at least 100 columns wide where it is not a terminal."""
+    plain = Console()
+    return plain if plain.is_terminal else Console(width=max(plain.width, 140))
+
+
+def emit_json(value: Any) -> None:
+    """Print a value as JSON on standard output."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+
+
+def emit_table(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, note: str = ""
+) -> None:
+    """Print a table; numbers are set right, texts left."""
+    table = Table(title=title, title_justify="left", caption=note or None, caption_justify="left")
+    body = [list(row) for row in rows]
+    for i, column in enumerate(columns):
+        numeric = any(isinstance(row[i], int | float) for row in body)
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in body:
+        table.add_row(*(cell(value) for value in row))
+    console().print(table)
+
+
+def cell(value: object) -> str:
+    """A value as a table shows it: three decimals, a dash for what is not defined."""
+    if value is None or (isinstance(value, float) and value != value):
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def emit_text(text: str, output: Path | None) -> None:
+    """Write a text to the file, or to standard output where there is none."""
+    if output is None:
+        typer.echo(text.rstrip("\n"))
+    else:
+        output.write_text(text, encoding="utf-8")
+        typer.echo(f"Wrote {output}", err=True)

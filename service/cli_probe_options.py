@@ -1,0 +1,48 @@
+"""Probe options, shared by `probe`, `score` and `demo`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from editing.probe import ProbeSettings
+
+
+class ProbeOptions:
+    """Annotated types of the options."""
+
+    samples = Annotated[
+        int,
+        typer.Option(help="Generations a prompt (the papers use 5); 0 measures likelihood only."),
+    ]
+    ask = Annotated[str, typer.Option(help="cloze (the fact's prompt) or question (its question).")]
+    paraphrases = Annotated[
+        bool, typer.Option("--paraphrases", help="Average each fact over its paraphrases.")
+    ]
+    chat = Annotated[
+        str, typer.Option(help="Use the tokenizer's chat template: auto, always or never.")
+    ]
+    dtype = Annotated[str, typer.Option(help="float32 (as the papers edit), bfloat16 or float16.")]
+    revision = Annotated[
+        str | None, typer.Option(help="Branch, tag or commit of a hub model; the commit is kept.")
+    ]
+    seed = Annotated[int, typer.Option(help="Seed of sampling, templates and, if any, organism.")]
+
+
+def probe_settings(
+    samples: int, ask: str, paraphrases: bool, chat: str, seed: int
+) -> ProbeSettings:
+    """The settings of a probe; without samples only the exact measures are taken."""
+    from editing.probe import ProbeSettings
+
+    exact = ("likelihood", "likelihood_norm")
+    return ProbeSettings(
+        samples=max(samples, 1),
+        ask=ask,  # type: ignore[arg-type]  (checked by ProbeSettings, with a remedy)
+        paraphrases=paraphrases,
+        chat=chat,  # type: ignore[arg-type]
+        seed=seed,
+        measures=("p", *exact) if samples else exact,
+    )

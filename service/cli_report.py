@@ -1,0 +1,110 @@
+"""`thinkeval chains`, `edits`, `report`: read what is stored; no model is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from service import editrecords
+from service.cli_options import (
+    JsonFlag,
+    MeasureName,
+    MeasureOption,
+    OutputOption,
+    emit_json,
+    emit_table,
+    emit_text,
+)
+from service.cli_show import show_chains, show_leakage
+from service.measuring import chain_rows
+from service.progress import ProgressBars
+from service.settings import Settings
+from service.workbench import Workbench
+
+
+def chains(
+    edit: Annotated[str, typer.Argument(help="Id of a scored edit (see `thinkeval edits`).")],
+    surviving: Annotated[
+        bool, typer.Option("--surviving", help="Only chains that still give the old fact away.")
+    ] = False,
+    steps: Annotated[
+        int | None, typer.Option(min=1, max=5, help="Only chains of this many steps.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Show at most so many; 0 shows all.")] = 20,
+    measure: MeasureOption = MeasureName.likelihood,
+    json: JsonFlag = False,
+) -> None:
+    """Show the chains from subject to old object, with p_pre → p_post and retention a link.
+
+    Retention is p_post / p_pre. Strongest surviving chains come first. Below them: the facts that
+    carry most surviving chains, which is where a further edit helps most.
+    """
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        score = editrecords.get_score(bench.db, edit)
+        if json:
+            rows = chain_rows(bench.db, score, measure.key, surviving=surviving, steps=steps)
+            emit_json([asdict(r) for r in (rows[:limit] if limit else rows)])
+            return
+        show_chains(bench.db, score, measure.key, surviving=surviving, steps=steps, limit=limit)
+        show_leakage(bench.db, score, measure.key)
+
+
+def edits(
+    graph: Annotated[str | None, typer.Option("--graph", "-g", help="Only of this graph.")] = None,
+    delete: Annotated[
+        str | None, typer.Option(help="Remove this edit with its graph and score.")
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """List the edits that were scored, failed or were interrupted."""
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        if delete is not None:
+            editrecords.delete(bench.db, delete)
+            typer.echo(f"Removed edit {delete}.")
+            return
+        listed = editrecords.list_edits(bench.db, graph)
+    if json:
+        emit_json([asdict(e) for e in listed])
+        return
+    emit_table(
+        "Edits",
+        ["edit", "status", "graph", "model", "method", "rewrite", "created", "error"],
+        [
+            (e.id, e.status, e.dataset, e.model, e.method, e.rewrite, e.created_at, e.error)
+            for e in listed
+        ],
+        note="" if listed else "none yet: `thinkeval score`",
+    )
+
+
+def report(
+    edit: Annotated[
+        list[str] | None, typer.Argument(help="Edits to report on; default: every scored one.")
+    ] = None,
+    graph: Annotated[str | None, typer.Option("--graph", "-g", help="Only of this graph.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Only of this model.")] = None,
+    format: Annotated[
+        str, typer.Option("--format", "-f", help="markdown, csv, json or latex (rows to paste).")
+    ] = "markdown",
+    each: Annotated[
+        bool, typer.Option("--each", help="One row an edit instead of one a method.")
+    ] = False,
+    measure: MeasureOption = MeasureName.likelihood,
+    output: OutputOption = None,
+) -> None:
+    """One table over several edits, one row a method, in the shape of ThinkEval's Table 4.
+
+    Efficacy always stands beside IFR: an edit that installs little also leaks little. Edits of
+    different data sets are never pooled: name one with --graph where several are stored.
+    """
+    from service import reports
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        scores = editrecords.scores(bench.db, edit or [], graph=graph, model=model)
+    frame = (reports.scores_frame if each else reports.method_table)(scores, measure.key)
+    text = reports.render(frame, format)
+    if format == "markdown":
+        text += "\n" + reports.caption(scores, measure.key) + "\n"
+    emit_text(text, output)

@@ -1,0 +1,113 @@
+"""How a score, its chains and its leaking facts look in a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Group
+from rich.panel import Panel
+from rich.text import Text
+
+from cypher.run import Database
+from service.cli_options import cell, console, emit_table
+from service.measuring import chain_rows, leakage_rows
+from service.reports import STEPS, caption, method_table
+from service.schemas import MEASURE_NAMES, Measure, Score
+
+HEADLINE = ("efficacy", "generalization", "ifr", "preservation", "active_chains", "deep_edited")
+
+
+def show_score(score: Score) -> None:
+    """The score of one edit: the headline metrics by measure, then IFR by steps."""
+    columns = ["metric", *(MEASURE_NAMES[m] for m in score.measures), "n", "left out (pre = 0)"]
+    rows = []
+    for metric in HEADLINE:
+        values = [score.get(metric, m) for m in score.measures]
+        if any(values):
+            counts = next(v for v in values if v)
+            rows.append([
+                metric, *(cell(v.value) if v else "–" for v in values), counts.n, counts.excluded
+            ])  # fmt: skip
+    for step in STEPS:
+        values = [score.get("ifr_by_steps", m, step) for m in score.measures]
+        if any(v and v.n for v in values):
+            counts = next(v for v in values if v)
+            rows.append([
+                f"IFR, {step}-step", *(cell(v.value) if v and v.n else "–" for v in values),
+                counts.n, counts.excluded,
+            ])  # fmt: skip
+    emit_table(
+        f"{score.subject}: {score.target_true} → {score.target_new}",
+        columns,
+        rows,
+        note=f"edit {score.edit}, {score.method} on {score.model}"
+        + (", stored earlier" if score.reused else ""),
+    )
+    overall = score.get("ifr", score.measures[0])
+    if overall is not None and overall.n == 0:
+        console().print(
+            "No chain of ≤ 5 steps leads from subject to old object in this graph: IFR is 0 by"
+            " definition, and says nothing about the edit."
+        )
+
+
+def show_chains(
+    db: Database,
+    score: Score,
+    measure: Measure,
+    *,
+    surviving: bool = False,
+    steps: int | None = None,
+    limit: int = 20,
+) -> None:
+    """The chains, strongest surviving first: entities, relations, p_pre → p_post, retention."""
+    rows = chain_rows(db, score, measure, surviving=surviving, steps=steps)
+    shown = rows[:limit] if limit else rows
+    alive = sum(r.surviving for r in rows)
+    blocks: list[Text] = []
+    for i, row in enumerate(shown, 1):
+        text = Text()
+        mark = ("● survives", "bold red") if row.surviving else ("○ cut", "dim")
+        text.append(f"{i}. ")
+        text.append(*mark)
+        text.append(
+            f"  {row.steps} steps  R {row.r_pre:.3f} → R' {row.r_post:.3f}"
+            f"  retention {cell(row.ratio)}\n"
+        )
+        text.append(f"   {row.entities[0]}\n", "blue")
+        for link in row.links:
+            text.append(
+                f"     ─ {link.relation} → {link.object}   {link.pre:.3f} →"
+                f" {link.post:.3f}  (× {cell(link.ratio)})\n"
+            )
+        blocks.append(text)
+    title = (
+        f"{alive} of {len(rows)} chains survive"
+        if not surviving
+        else f"{len(rows)} surviving chains"
+    ) + f" ({MEASURE_NAMES[measure]})"
+    body = Group(*blocks) if blocks else Text("none")
+    note = f"showing {len(shown)} of {len(rows)}" if len(shown) < len(rows) else None
+    console().print(Panel(body, title=title, title_align="left", subtitle=note))
+
+
+def show_leakage(db: Database, score: Score, measure: Measure, limit: int = 10) -> None:
+    """The facts that carry most surviving chains: what to edit next."""
+    rows = leakage_rows(db, score, measure)
+    emit_table(
+        "Facts that carry most surviving chains",
+        ["subject", "relation", "object", "surviving chains", "share", "IFR share", "pre", "post"],
+        [
+            (r.subject, r.relation, r.object, r.chains, r.share, r.ifr_share, r.pre, r.post)
+            for r in rows[:limit]
+        ],
+    )
+
+
+def show_method_table(scores: list[Score], measure: Measure) -> None:
+    """One row a method, as the report has it."""
+    frame = method_table(scores, measure)
+    emit_table(
+        "Scores by method",
+        [str(c) for c in frame.columns],
+        frame.to_numpy().tolist(),
+        note=caption(scores, measure),
+    )

@@ -1,0 +1,76 @@
+"""The demo's story as a function: the same calls that `import`, `score` and `report` make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from loaders import graphs
+from service import ingest
+from service.schemas import Score
+from service.scoring import ScoreRequest, Stopwatch, score_edit
+from service.workbench import Workbench, embedded_server
+
+GRAPH = "hogwarts"
+SUBJECT = "Harry Potter"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the demo found: one score a method, the one whose chains are shown, seconds by stage."""
+
+    scores: list[Score]
+    shown: Score
+    seconds: dict[str, float]
+
+
+def tell(
+    bench: Workbench, *, model: str, methods: Sequence[str] | None, seed: int, samples: int
+) -> Told:
+    """Import the graph, train or load the model, score the edit by every method."""
+    from editing.methods import names
+    from editing.probe import ProbeSettings
+
+    watch = Stopwatch()
+    with watch.stage("database"):
+        db = bench.db
+    with watch.stage("import"):
+        ingest.store(db, ingest.read(graphs.path(GRAPH)), replace=True)
+    with watch.stage("model"):
+        bench.model(model, GRAPH, seed=seed)
+    rewrite = next(r for r in ingest.list_rewrites(db, GRAPH) if r.subject == SUBJECT)
+    scores = []
+    chosen = methods or names()
+    for done, method in enumerate(chosen):
+        bench.progress(done, len(chosen), "edits")
+        request = ScoreRequest(
+            graph=GRAPH,
+            rewrite=rewrite,
+            model=model,
+            method=method,
+            probe=ProbeSettings(samples=samples, seed=seed),
+            seed=seed,
+            organism_seed=seed,
+        )
+        with watch.stage(f"score {method}"):
+            scores.append(score_edit(bench, request))
+    return Told(scores, _most_telling(scores), watch.seconds)
+
+
+def _most_telling(scores: Sequence[Score]) -> Score:
+    """The edit that took (efficacy > .5) and still leaks most: what the demo is about."""
+
+    def leak(score: Score) -> tuple[bool, float]:
+        efficacy, ifr = (score.get(m, score.measures[0]) for m in ("efficacy", "ifr"))
+        took = efficacy is not None and efficacy.value > 0.5
+        return took, ifr.value if ifr is not None else 0.0
+
+    return max(scores, key=leak)
+
+
+def browser_address(bench: Workbench) -> str:
+    """Where Neo4j Browser is, or the server's address where it is not ours."""
+    settings = bench.settings
+    if settings.neo4j_uri:
+        return settings.neo4j_uri
+    return str(embedded_server(settings).status().browser)

@@ -1,0 +1,178 @@
+"""The `:Edit` node: the durable record of a score, from its start to its end.
+
+It says `running` while work goes on, and ends `succeeded`, `failed` (with reason and remedy) or
+`cancelled` (Ctrl-C). The edit graph is written in one transaction before the record succeeds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from cypher import rows
+from cypher.run import Database
+from service.answers import ProbedFact
+from service.errors import KNOWN_ERRORS, NotFoundError, NothingStoredError, describe
+from service.graphwriter import GraphHeader, rewrite_row, write_graph
+from service.model_graphs import entities_of, fact_row, measured
+from service.schemas import Score
+
+if TYPE_CHECKING:
+    from service.scoring import ScoreRequest
+
+
+@dataclass(slots=True)
+class Record:
+    """The record of an edit under way."""
+
+    db: Database
+    edit: str
+
+    def stage(self, name: str, progress: float) -> None:
+        """Say what is going on, for whoever watches."""
+        self.db.write(rows.UpdateEditRow, id=self.edit, stage=name, progress=progress)
+
+    def succeed(self, score: Score) -> None:
+        """Store the score; from now on it is what a reader finds."""
+        self.db.write(
+            rows.UpdateEditRow,
+            id=self.edit,
+            status="succeeded",
+            progress=1.0,
+            stage="done",
+            graph=self.edit,
+            score=score.model_dump_json(),
+            provenance=json.dumps(score.provenance, default=str),
+            finished_at=_now(),
+        )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+@contextmanager
+def recorded(db: Database, edit: str, request: ScoreRequest, model: str) -> Iterator[Record]:
+    """Record an edit as running; however the block ends, the record says so."""
+    with db.transaction() as tx:
+        # A rewrite of the user's own becomes part of the data set's list, so that it can be found.
+        tx.run(rows.MergeRewritesRow, dataset=request.graph, rows=[rewrite_row(request.rewrite)])
+        tx.run(
+            rows.MergeEditRow,
+            id=edit,
+            model=model,
+            method=request.method,
+            dataset=request.graph,
+            rewrite=request.rewrite.id,
+            status="running",
+        )
+        tx.run(rows.UpdateEditRow, id=edit, status="running", progress=0.0, stage="scope")
+    try:
+        yield Record(db, edit)
+    except BaseException as error:
+        # The reason for the failure matters more than a second failure while recording it.
+        with suppress(*KNOWN_ERRORS):
+            _end(db, edit, error)
+        raise
+
+
+def _end(db: Database, edit: str, error: BaseException) -> None:
+    cancelled = isinstance(error, KeyboardInterrupt | SystemExit)
+    problem = describe(error) if isinstance(error, Exception) else None
+    db.write(
+        rows.UpdateEditRow,
+        id=edit,
+        status="cancelled" if cancelled else "failed",
+        error=problem.detail if problem else "interrupted",
+        remedy=problem.remedy if problem else "Score it again; nothing was stored.",
+        finished_at=_now(),
+    )
+
+
+def write_edit_graph(
+    db: Database,
+    edit: str,
+    request: ScoreRequest,
+    model: str,
+    probed: Sequence[ProbedFact],
+    aliases: Mapping[str, tuple[str, ...]],
+) -> None:
+    """Step 5: both sides on every edge, all of it or nothing."""
+    header = GraphHeader(
+        edit,
+        "edit",
+        request.graph,
+        model=model,
+        edit=edit,
+        probe=request.probe.digest,
+        measures=measured(probed),
+    )
+    facts = [p.question.fact for p in probed]
+    write_graph(db, header, entities_of(facts, aliases), [fact_row(p) for p in probed])
+
+
+def stored_score(db: Database, edit: str) -> Score | None:
+    """The score of an edit, or None while there is none."""
+    found = db.read(rows.GetEditRow, id=edit)
+    if not found or found[0].status != "succeeded" or not found[0].score:
+        return None
+    return Score.model_validate_json(found[0].score)
+
+
+def get_score(db: Database, edit: str) -> Score:
+    """The score of an edit.
+
+    Raises:
+        NotFoundError: no such edit; says which are close.
+        NothingStoredError: the edit failed, was cancelled or is still going on.
+    """
+    found = db.read(rows.GetEditRow, id=edit)
+    if not found:
+        known = [e.id for e in db.read(rows.EditRow)]
+        raise NotFoundError("edit", edit, known, listing="thinkeval edits")
+    score = stored_score(db, edit)
+    if score is None:
+        row = found[0]
+        raise NothingStoredError(
+            f"Edit {edit!r} is {row.status} and has no score: {row.error or row.stage or ''}.",
+            remedy=row.remedy or "Wait for it to end, or score it again.",
+        )
+    return score
+
+
+def list_edits(db: Database, graph: str | None = None) -> list[rows.EditRow]:
+    """The recorded edits, oldest first."""
+    return db.read(rows.EditRow, dataset=graph)
+
+
+def scores(
+    db: Database, edits: Sequence[str], *, graph: str | None = None, model: str | None = None
+) -> list[Score]:
+    """The scores of these edits, or of every edit that succeeded.
+
+    Raises:
+        NothingStoredError: none fits, or they belong to several data sets and none was named.
+    """
+    if edits:
+        return [get_score(db, edit) for edit in edits]
+    found = db.read(rows.EditRow, dataset=graph, model=model, status="succeeded")
+    scored = [Score.model_validate_json(row.score) for row in found if row.score]
+    datasets = sorted({s.dataset for s in scored})
+    if len(datasets) > 1:
+        raise NothingStoredError(
+            f"There are edits of several data sets: {', '.join(datasets)}.",
+            remedy="Name one with --graph; edits of different data sets are never pooled.",
+        )
+    return scored
+
+
+def delete(db: Database, edit: str) -> None:
+    """Remove an edit with its graph and score."""
+    if not db.read(rows.GetEditRow, id=edit):
+        known = [e.id for e in db.read(rows.EditRow)]
+        raise NotFoundError("edit", edit, known, listing="thinkeval edits")
+    db.write(rows.DeleteEditRow, id=edit)

@@ -1,0 +1,222 @@
+"""Data sets in and out of the database: files to stored graphs, stored graphs back to records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import loaders
+from cypher import rows
+from cypher.run import Database
+from loaders import graphs
+from loaders.records import Entity, Fact, KnowledgeGraph, LoadedGraph, RewriteRequest
+from service.errors import ConflictError, NotFoundError
+from service.graphwriter import GraphHeader, write_graph
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What storing a data set did: `imported`, `replaced` or `unchanged`."""
+
+    graph: str
+    status: str
+    n_facts: int
+    n_entities: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGraph:
+    """A stored graph as the list shows it."""
+
+    id: str
+    kind: str
+    dataset: str
+    model: str | None
+    edit: str | None
+    n_facts: int
+    n_entities: int
+    n_rewrites: int
+    measures: tuple[str, ...]
+    created_at: str
+
+
+def read(
+    path: Path | str,
+    *,
+    name: str | None = None,
+    format: str | None = None,
+    target_new: str | None = None,
+) -> LoadedGraph:
+    """Read a data set from a file, a folder, or by the name of a graph that ships with us."""
+    source = Path(path)
+    if not source.exists() and str(path) in graphs.names():
+        source = graphs.path(str(path))
+    options = {} if target_new is None else {"target_new": target_new}
+    return loaders.load(source, format=format, name=name, **options)
+
+
+def store(
+    db: Database,
+    loaded: LoadedGraph,
+    *,
+    replace: bool = False,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Store a data set as a graph; the same content twice changes nothing.
+
+    Raises:
+        ConflictError: a graph of that name with other content is stored and `replace` is not set.
+    """
+    graph = loaded.graph
+    stored = db.read(rows.GetGraphRow, graph=graph.name)
+    if stored and stored[0].content_digest == graph.content_digest:
+        return Outcome(graph.name, "unchanged", stored[0].n_facts, stored[0].n_entities)
+    if stored and not replace:
+        raise ConflictError(
+            f"Graph {graph.name!r} is stored already, with other content than"
+            f" {loaded.report.source}.",
+            remedy="Replace it with --replace, or import under another name with --name.",
+        )
+    header = GraphHeader(graph.name, "dataset", graph.name, content_digest=graph.content_digest)
+    facts = [fact_row(fact) for fact in graph.facts]
+    done = write_graph(db, header, graph.entities, facts, graph.rewrites, progress)
+    status = "replaced" if stored else "imported"
+    return Outcome(graph.name, status, done.n_facts, done.n_entities)
+
+
+def fact_row(fact: Fact) -> dict[str, object]:
+    """A fact as graph/merge_facts takes it, without probabilities."""
+    return {
+        "id": fact.id,
+        "subject": fact.subject,
+        "relation": fact.relation,
+        "object": fact.object,
+        "prompt": fact.prompt,
+        "question": fact.question,
+        "questions": list(fact.questions),
+        "paraphrases": list(fact.paraphrases),
+        "cases": list(fact.cases),
+    }
+
+
+def to_fact(row: rows.FactRow) -> Fact:
+    """A stored fact as a record."""
+    return Fact(
+        subject=row.subject,
+        relation=row.relation,
+        object=row.object,
+        prompt=row.prompt,
+        questions=row.questions,
+        paraphrases=row.paraphrases,
+        cases=row.cases,
+    )
+
+
+def stored_graph(db: Database, graph: str) -> KnowledgeGraph:
+    """A stored data set as records, equal to what was imported."""
+    require_graph(db, graph)
+    entities = db.read(rows.EntityRow, graph=graph)
+    facts = db.read(rows.FactRow, graph=graph)
+    return KnowledgeGraph(
+        name=graph,
+        entities=tuple(Entity(e.name, e.aliases, e.kind) for e in entities),
+        facts=tuple(to_fact(f) for f in facts),
+        rewrites=tuple(list_rewrites(db, graph)),
+    )
+
+
+def require_graph(db: Database, graph: str, kind: str | None = "dataset") -> rows.GetGraphRow:
+    """The stored graph of that id.
+
+    Raises:
+        NotFoundError: there is none (of that kind); says which are close.
+    """
+    # What cannot be an id (empty, or with the separator in it) is simply not stored.
+    found = db.read(rows.GetGraphRow, graph=graph) if graph and "|" not in graph else []
+    if not found or (kind is not None and found[0].kind != kind):
+        known = [g.graph for g in db.read(rows.GraphRow, kind=kind)]
+        known += [n for n in graphs.names() if n not in known] if kind == "dataset" else []
+        error = NotFoundError(f"{kind or 'stored'} graph", graph, known, listing="thinkeval graphs")
+        if graph in graphs.names():
+            error.remedy = f"Import it first: `thinkeval import {graph}`."
+        raise error
+    return found[0]
+
+
+def graph_digest(db: Database, graph: str) -> str:
+    """The content digest of a stored data set."""
+    return require_graph(db, graph).content_digest or ""
+
+
+def list_graphs(db: Database) -> list[StoredGraph]:
+    """Every complete graph, by kind and id."""
+    per_dataset: dict[str, int] = {}
+    for rewrite in db.read(rows.RewriteRow):
+        per_dataset[rewrite.dataset] = per_dataset.get(rewrite.dataset, 0) + 1
+    return [
+        StoredGraph(
+            id=g.graph,
+            kind=g.kind,
+            dataset=g.dataset,
+            model=g.model,
+            edit=g.edit,
+            n_facts=g.n_facts,
+            n_entities=g.n_entities,
+            n_rewrites=per_dataset.get(g.graph, 0) if g.kind == "dataset" else 0,
+            measures=g.measures,
+            created_at=g.created_at,
+        )
+        for g in db.read(rows.GraphRow)
+    ]
+
+
+def delete_graph(db: Database, graph: str) -> None:
+    """Delete a graph of any kind with its facts."""
+    require_graph(db, graph, kind=None)
+    db.autocommit(rows.DeleteGraphRow, graph=graph)
+
+
+def list_rewrites(db: Database, graph: str) -> list[RewriteRequest]:
+    """The rewrite requests of a data set, by id."""
+    return [
+        RewriteRequest(
+            id=r.rewrite,
+            dataset=r.dataset,
+            prompt=r.prompt,
+            subject=r.subject,
+            relation=r.relation,
+            target_true=r.target_true,
+            target_new=r.target_new,
+            question=r.question,
+            paraphrases=r.paraphrases,
+            n_records=r.n_records,
+        )
+        for r in db.read(rows.RewriteRow, dataset=graph)
+    ]
+
+
+def chain_counts(
+    db: Database, graph: str, rewrites: Sequence[RewriteRequest]
+) -> dict[str, dict[int, int]]:
+    """For each rewrite, how many chains of 1..5 steps lead from subject to old object."""
+    counts: dict[str, dict[int, int]] = {r.id: dict.fromkeys(range(1, 6), 0) for r in rewrites}
+    cases = [case(graph, r) for r in rewrites]
+    for row in db.metric("chains_by_steps", cases=cases):
+        if row.step is not None:
+            counts[row.id][row.step] = row.n
+    return counts
+
+
+def case(graph: str, rewrite: RewriteRequest) -> dict[str, object]:
+    """A rewrite as the metrics take it. The scope is the data set's where it states one."""
+    return {
+        "id": rewrite.id,
+        "graph": graph,
+        "subject": rewrite.subject,
+        "object": rewrite.target_true,
+        "relation": rewrite.relation,
+        "rewrite": rewrite.id if rewrite.n_records else None,
+    }

@@ -1,0 +1,148 @@
+"""What a model knows before any edit: probed once, stored as its own graph, reused by every edit.
+
+The graph's id holds a digest of the facts, the weights and the probe settings, so a changed model
+or another protocol never reads the answers of the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cypher import rows
+from loaders.records import Entity, Fact, digest
+from service.answers import Answer, ProbedFact
+from service.editgraph import MEASURES, edge_properties
+from service.graphwriter import GraphHeader, write_graph
+from service.ingest import require_graph, to_fact
+from service.probing import ask, questions_for
+from service.scopes import Scope
+from service.workbench import BenchModel, Workbench
+
+if TYPE_CHECKING:
+    from editing.probe import ProbeSettings
+    from service.scoring import ScoreRequest
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSummary:
+    """How well a model knows a graph: what `thinkeval probe` prints."""
+
+    graph: str
+    model: str
+    n_facts: int
+    n_known: int
+    mean: float
+    weakest: list[tuple[str, str, str, float]]
+
+
+def answers(
+    bench: Workbench, request: ScoreRequest, model: BenchModel, scope: Scope
+) -> dict[str, Answer]:
+    """Pre-edit answers by fact id, read from the model graph, which is made where there is none.
+
+    A graph of more facts than `probe_all_limit` is probed a scope at a time.
+    """
+    dataset = require_graph(bench.db, request.graph)
+    whole = dataset.n_facts <= bench.settings.probe_all_limit
+    facts = _all_facts(bench, request.graph) if whole else scope.facts
+    graph = _ensure(bench, dataset, model, request.probe, facts, scope.aliases)
+    return {row.fact: _stored(row) for row in bench.db.read(rows.FactRow, graph=graph)}
+
+
+def probe_graph(
+    bench: Workbench, graph: str, model: BenchModel, settings: ProbeSettings, measure: str
+) -> KnownSummary:
+    """Probe a whole data set graph and sum up what the model knows of it."""
+    dataset = require_graph(bench.db, graph)
+    aliases = {e.name: e.aliases for e in bench.db.read(rows.EntityRow, graph=graph)}
+    stored = _ensure(bench, dataset, model, settings, _all_facts(bench, graph), aliases)
+    known = [
+        (row.subject, row.relation, row.object, float(value))
+        for row in bench.db.read(rows.FactRow, graph=stored)
+        if (value := getattr(row, f"{measure}_pre")) is not None
+    ]
+    known.sort(key=lambda item: item[3])
+    return KnownSummary(
+        graph=stored,
+        model=model.name,
+        n_facts=len(known),
+        n_known=sum(value > 0.5 for *_, value in known),
+        mean=sum(value for *_, value in known) / max(len(known), 1),
+        weakest=known[:10],
+    )
+
+
+def _all_facts(bench: Workbench, graph: str) -> list[Fact]:
+    return [to_fact(row) for row in bench.db.read(rows.FactRow, graph=graph)]
+
+
+def _ensure(
+    bench: Workbench,
+    dataset: rows.GetGraphRow,
+    model: BenchModel,
+    settings: ProbeSettings,
+    facts: Sequence[Fact],
+    aliases: Mapping[str, tuple[str, ...]],
+) -> str:
+    """The id of the model graph that holds these facts; probed and written if it is not stored."""
+    key = digest(
+        [
+            dataset.content_digest,
+            model.loaded.info.weights_digest,
+            settings.digest,
+            sorted(f.id for f in facts),
+        ],
+        8,
+    )
+    graph = f"{dataset.graph}@{model.name}~{key}"
+    if bench.db.read(rows.GetGraphRow, graph=graph):
+        return graph
+    questions = questions_for(facts, aliases)
+    said = ask(model.loaded, questions, settings, progress=bench.progress)
+    probed = [ProbedFact(q, a) for q, a in zip(questions, said, strict=True)]
+    header = GraphHeader(
+        graph,
+        "model",
+        dataset.graph,
+        model=model.name,
+        probe=settings.digest,
+        content_digest=dataset.content_digest,
+        measures=measured(probed),
+    )
+    write_graph(
+        bench.db,
+        header,
+        entities_of((q.fact for q in questions), aliases),
+        [fact_row(p) for p in probed],
+        progress=bench.progress,
+    )
+    return graph
+
+
+def fact_row(probed: ProbedFact) -> dict[str, object]:
+    """A probed fact as graph/merge_facts takes it."""
+    fact = probed.question.fact
+    ends = {"id": fact.id, "subject": fact.subject, "object": fact.object}
+    return ends | edge_properties(probed)
+
+
+def measured(probed: Sequence[ProbedFact]) -> tuple[str, ...]:
+    """The measures that every answer has."""
+    return tuple(m for m in MEASURES if all(m in p.pre.values for p in probed))
+
+
+def entities_of(facts: Iterable[Fact], aliases: Mapping[str, tuple[str, ...]]) -> list[Entity]:
+    """The subjects and objects of the facts, once each."""
+    names = dict.fromkeys(name for fact in facts for name in (fact.subject, fact.object))
+    return [Entity(name, aliases.get(name, ())) for name in names]
+
+
+def _stored(row: rows.FactRow) -> Answer:
+    pairs = {m: getattr(row, f"{m}_pre") for m in MEASURES}
+    return Answer(
+        values={m: v for m, v in pairs.items() if v is not None},
+        answers=row.answers_pre or (),
+        n_samples=row.n_samples or 0,
+    )

@@ -1,0 +1,183 @@
+"""One table over several edits, one row a method, in the shape of ThinkEval's Table 4.
+
+A report is built from stored scores only; it never touches a model. Efficacy always stands beside
+IFR, because an edit that installs little also leaks little and proves nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from service.errors import NothingStoredError, UsageError
+from service.schemas import MEASURE_NAMES, Score
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STEPS = (1, 2, 3, 4, 5)
+
+
+def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
+    """One row an edit: what a notebook wants. Missing metrics are NaN, never 0.
+
+    Columns: edit, dataset, rewrite, model, method, measure, then `ifr`, `ifr_n`, `ifr_<n>`,
+    `chains_<n>` (chains with R ≠ 0), `preservation`, `efficacy`, `generalization` ...
+    """
+    import pandas as pd
+
+    rows = []
+    for score in scores:
+        row: dict[str, object] = {
+            "edit": score.edit,
+            "dataset": score.dataset,
+            "rewrite": score.rewrite,
+            "model": score.model,
+            "method": score.method,
+            "measure": measure,
+        }
+        for value in score.values:
+            if value.measure != measure:
+                continue
+            name = value.metric if value.step is None else f"{value.metric}_{value.step}"
+            row[name], row[f"{name}.n"] = value.value, value.n
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _pooled_ifr(scores: Iterable[Score], measure: str) -> dict[int | None, tuple[float, int]]:
+    """Definition 3 over all chains of all edits together: {step or None: (IFR, chains)}.
+
+    Within one length the weights cancel, so the n-step value is the plain mean of R'/R over the
+    chains with R ≠ 0; the overall value weights each chain of n steps by 1/√n.
+    """
+    total: dict[int, float] = defaultdict(float)
+    chains: dict[int, int] = defaultdict(int)
+    for score in scores:
+        for step, value in score.by_step("ifr_by_steps", measure).items():
+            total[step] += value.value * value.n
+            chains[step] += value.n
+    out: dict[int | None, tuple[float, int]] = {
+        n: (total[n] / chains[n] if chains[n] else 0.0, chains[n]) for n in STEPS
+    }
+    weight = sum(chains[n] / math.sqrt(n) for n in STEPS)
+    value = sum(total[n] / math.sqrt(n) for n in STEPS) / weight if weight else 0.0
+    out[None] = (value, sum(chains.values()))
+    return out
+
+
+def _mean(scores: Sequence[Score], metric: str, measure: str) -> tuple[float, int]:
+    """Mean over edits that have the metric with n > 0, and how many those are."""
+    values = [v.value for s in scores if (v := s.get(metric, measure)) is not None and v.n > 0]
+    return (sum(values) / len(values), len(values)) if values else (math.nan, 0)
+
+
+def method_table(scores: Sequence[Score], measure: str) -> pd.DataFrame:
+    """One row a (model, method): IFR overall and by steps, Preservation, efficacy.
+
+    `IFR` pools all chains of all rewrites (Definition 3 on the union, as the paper's table does);
+    `IFR mean` is the mean over rewrites with its standard deviation. `rewrites` and `chains` say
+    what the numbers were taken over.
+    """
+    import pandas as pd
+
+    if not scores:
+        raise NothingStoredError(
+            "There is no scored edit to report on.", remedy="Score one with `thinkeval score`."
+        )
+    groups: dict[tuple[str, str], list[Score]] = defaultdict(list)
+    for score in scores:
+        groups[score.model, score.method].append(score)
+    rows = []
+    for (model, method), group in groups.items():
+        pooled = _pooled_ifr(group, measure)
+        per_rewrite = [v.value for s in group if (v := s.get("ifr", measure)) is not None]
+        mean = sum(per_rewrite) / len(per_rewrite) if per_rewrite else math.nan
+        spread = (
+            math.sqrt(sum((x - mean) ** 2 for x in per_rewrite) / (len(per_rewrite) - 1))
+            if len(per_rewrite) > 1
+            else math.nan
+        )
+        generalization, n_generalization = _mean(group, "generalization", measure)
+        rows.append(
+            {
+                "Model": model,
+                "Technique": method,
+                "rewrites": len(group),
+                "Efficacy": _mean(group, "efficacy", measure)[0],
+                "Generalization": generalization,
+                "IFR": pooled[None][0],
+                **{f"{n}-step": pooled[n][0] if pooled[n][1] else math.nan for n in STEPS},
+                "Preservation": _mean(group, "preservation", measure)[0],
+                "IFR mean": mean,
+                "IFR sd": spread,
+                "chains": pooled[None][1],
+                "n gen.": n_generalization,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _cell(value: object, missing: str = "–") -> str:
+    if isinstance(value, float):
+        return missing if math.isnan(value) else f"{value:.3f}"
+    return str(value)
+
+
+def _markdown(frame: pd.DataFrame) -> str:
+    header = [str(c) for c in frame.columns]
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    lines += ["| " + " | ".join(_cell(v) for v in row) + " |" for row in frame.to_numpy().tolist()]
+    return "\n".join(lines) + "\n"
+
+
+def _latex(frame: pd.DataFrame) -> str:
+    """Rows only, to paste below a header of one's own; a comment names the columns."""
+    escape = str.maketrans({"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#"})
+    lines = ["% " + " & ".join(str(c) for c in frame.columns)]
+    for row in frame.to_numpy().tolist():
+        lines.append(" & ".join(_cell(v, "--").translate(escape) for v in row) + r" \\")
+    return "\n".join(lines) + "\n"
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    return frame.to_csv(index=False)
+
+
+def _json(frame: pd.DataFrame) -> str:
+    records = json.loads(frame.to_json(orient="records", double_precision=15) or "[]")
+    return json.dumps(records, ensure_ascii=False, indent=2) + "\n"
+
+
+FORMATS: dict[str, Callable[[pd.DataFrame], str]] = {
+    "markdown": _markdown,
+    "csv": _csv,
+    "json": _json,
+    "latex": _latex,
+}
+
+
+def render(frame: pd.DataFrame, style: str) -> str:
+    """The table as text; `style` is one of FORMATS."""
+    if style not in FORMATS:
+        raise UsageError(
+            f"{style!r} is not a table format.", remedy=f"Use one of {', '.join(FORMATS)}."
+        )
+    return FORMATS[style](frame)
+
+
+def caption(scores: Sequence[Score], measure: str) -> str:
+    """What the numbers of a table are: measure, chain rule, counts. Stands under every table."""
+    options = {s.options.model_dump_json(): s.options for s in scores}.values()
+    rules = "; ".join(
+        f"chains of ≤ {o.max_steps} steps, bare fact: {o.bare}, Preservation unit: {o.unit}"
+        for o in sorted(options, key=lambda o: o.max_steps)
+    )
+    return (
+        f"{len(scores)} edits, probabilities: {MEASURE_NAMES[measure]}; {rules}. IFR is"
+        " Definition 3 over the chains with R ≠ 0 of all rewrites; IFR mean ± sd is over rewrites;"
+        " efficacy is p_post(target_new), Preservation the mean of p_post/p_pre."
+    )

@@ -1,0 +1,166 @@
+"""Which rewrite a user means, by id, by subject, or written out; and the request made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from cypher.run import Database
+from loaders.records import SUBJECT_SLOT, Fact, RewriteRequest, slug
+from service import ingest
+from service.errors import NotFoundError, UsageError
+from service.schemas import ScoringOptions
+
+if TYPE_CHECKING:
+    from editing.probe import ProbeSettings
+    from service.scoring import ScoreRequest
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRewrite:
+    """A rewrite given on the command line; all None when a stored one is meant."""
+
+    subject: str | None = None
+    relation: str | None = None
+    prompt: str | None = None
+    target_true: str | None = None
+    target_new: str | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether any part of it was given."""
+        return any((self.subject, self.relation, self.prompt, self.target_true, self.target_new))
+
+
+def rewrites(
+    db: Database, graph: str, names: Sequence[str], own: OwnRewrite, everything: bool
+) -> list[RewriteRequest]:
+    """The rewrite requests a command is about.
+
+    Raises:
+        NotFoundError: no stored rewrite has that id or subject.
+        UsageError: options that do not go together, or none at all.
+    """
+    ingest.require_graph(db, graph)
+    if sum((bool(names), own.given, everything)) != 1:
+        raise UsageError(
+            "Say which rewrite to score: an id or subject, --all, or --subject with its targets.",
+            remedy=f"`thinkeval rewrites {graph}` lists the stored ones.",
+        )
+    if own.given:
+        return [_own(db, graph, own)]
+    stored = ingest.list_rewrites(db, graph)
+    if everything:
+        if not stored:
+            raise UsageError(
+                f"Graph {graph} has no rewrite requests.",
+                remedy="Write one out with --subject, --prompt, --target-true and --target-new.",
+            )
+        return stored
+    return [_named(stored, graph, name) for name in names]
+
+
+def _named(stored: Sequence[RewriteRequest], graph: str, name: str) -> RewriteRequest:
+    wanted = name.casefold()
+    for key in ("id", "subject"):
+        found = [r for r in stored if getattr(r, key).casefold() == wanted]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UsageError(
+                f"{len(found)} rewrites have the {key} {name!r}: {', '.join(r.id for r in found)}.",
+                remedy="Give the id of one of them.",
+            )
+    known = [r.id for r in stored] + [r.subject for r in stored]
+    raise NotFoundError("rewrite", name, known, listing=f"thinkeval rewrites {graph}")
+
+
+def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
+    if not (own.subject and own.target_true and own.target_new and (own.relation or own.prompt)):
+        raise UsageError(
+            "A rewrite of your own needs --subject, --target-true, --target-new and one of"
+            " --relation, --prompt.",
+        )
+    facts = ingest.stored_graph(db, graph).facts
+    fact = _matching(facts, own)
+    prompt = own.prompt or (fact.prompt if fact else None)
+    if prompt is None:
+        raise NotFoundError(
+            "relation", own.relation or "", {f.relation for f in facts}, listing="thinkeval import"
+        )
+    if prompt.count(SUBJECT_SLOT) != 1:
+        raise UsageError(
+            f"The prompt {prompt!r} needs {SUBJECT_SLOT} exactly once, where the subject stands.",
+        )
+    relation = own.relation or (fact.relation if fact else slug(prompt.replace(SUBJECT_SLOT, "")))
+    return RewriteRequest(
+        id=RewriteRequest.make_id(own.subject, relation, own.target_new),
+        dataset=graph,
+        prompt=prompt,
+        subject=own.subject,
+        relation=relation,
+        target_true=own.target_true,
+        target_new=own.target_new,
+        question=fact.question if fact and fact.subject == own.subject else None,
+        paraphrases=fact.paraphrases if fact else (),
+    )
+
+
+def _matching(facts: Sequence[Fact], own: OwnRewrite) -> Fact | None:
+    """The stored fact that shares the rewrite's relation or prompt, its own subject's first."""
+    same = [
+        f for f in facts if own.relation in (None, f.relation) and own.prompt in (None, f.prompt)
+    ]
+    mine = [f for f in same if f.subject == own.subject]
+    return next(iter(mine or same), None)
+
+
+def scoring_options(max_steps: int, bare: str, unit: str) -> ScoringOptions:
+    """The options as the schema checks them.
+
+    Raises:
+        UsageError: a value the schema does not know.
+    """
+    allowed = {"bare": ("listed", "include", "exclude"), "unit": ("rewrite", "record")}
+    for name, value in (("bare", bare), ("unit", unit)):
+        if value not in allowed[name]:
+            raise UsageError(
+                f"--{name} {value!r} is unknown.", remedy=f"Use {' or '.join(allowed[name])}."
+            )
+    return ScoringOptions.model_validate({"max_steps": max_steps, "bare": bare, "unit": unit})
+
+
+def request(
+    graph: str,
+    rewrite: RewriteRequest,
+    model: str,
+    method: str,
+    probe: ProbeSettings,
+    options: ScoringOptions,
+    *,
+    overrides: Sequence[str] = (),
+    **rest: Any,
+) -> ScoreRequest:
+    """A score request; `overrides` are `key=value` texts, their values read as YAML."""
+    from service.scoring import ScoreRequest
+
+    return ScoreRequest(
+        graph=graph,
+        rewrite=rewrite,
+        model=model,
+        method=method,
+        probe=probe,
+        options=options,
+        overrides=dict(_override(text) for text in overrides),
+        **rest,
+    )
+
+
+def _override(text: str) -> tuple[str, object]:
+    key, sep, value = text.partition("=")
+    if not sep or not key:
+        raise UsageError(f"--set {text!r} is not key=value.", remedy="For example --set v_lr=0.5.")
+    return key.strip(), yaml.safe_load(value)

@@ -1,0 +1,141 @@
+"""What a command works with: settings, the database, and the models loaded so far.
+
+It owns what must live longer than one edit (an open database, a loaded model, its covariance) and
+nothing else does; closing it lets go of everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from cypher.embedded import EmbeddedServer
+from cypher.run import Database
+from service.modelspec import parse
+from service.settings import Settings
+
+if TYPE_CHECKING:
+    from editing.models import LoadedModel
+    from editing.organism import Organism
+
+Progress = Callable[[int, int, str], None]
+
+
+def silent(done: int, total: int, stage: str) -> None:
+    """Progress that nobody watches."""
+
+
+def embedded_server(settings: Settings) -> EmbeddedServer:
+    """The embedded server of the data directory in force."""
+    return EmbeddedServer(
+        settings.home / "neo4j",
+        cache=settings.cache / "neo4j",
+        bolt_port=settings.bolt_port,
+        http_port=settings.http_port,
+        heap=settings.neo4j_heap,
+    )
+
+
+def connect(settings: Settings, progress: Progress = silent) -> Database:
+    """The database: the server named in the environment, else the embedded one, started if need be.
+
+    Raises:
+        GraphError: with what to do about it.
+    """
+    if settings.neo4j_uri:
+        secret = settings.neo4j_password
+        uri, user = settings.neo4j_uri, settings.neo4j_user
+        password = secret.get_secret_value() if secret else ""
+    else:
+        info = embedded_server(settings).ensure_running(progress)
+        uri, user, password = info.bolt, info.user, info.password
+    database = Database(uri, user, password, timeout_s=settings.query_timeout_s)
+    try:
+        database.verify()
+        database.setup_schema()
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+@dataclass(frozen=True, slots=True)
+class BenchModel:
+    """A loaded model with the name it goes by and where its files are.
+
+    Attributes:
+        name: short and readable; the model's name in graphs, edits and tables.
+        source: hub name or folder, by which its hyperparameters are found.
+    """
+
+    loaded: LoadedModel
+    name: str
+    source: str
+
+
+class Workbench:
+    """Settings, database and loaded models of one command (or one worker)."""
+
+    def __init__(self, settings: Settings, progress: Progress = silent) -> None:
+        self.settings = settings
+        self.progress = progress
+        self._database: Database | None = None
+        self._models: dict[tuple[str, str, str], BenchModel] = {}
+
+    def __enter__(self) -> Workbench:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._database is not None:
+            self._database.close()
+        self._models.clear()
+
+    @property
+    def db(self) -> Database:
+        """The database, opened at the first use."""
+        if self._database is None:
+            self._database = connect(self.settings, self.progress)
+        return self._database
+
+    def model(
+        self,
+        text: str,
+        graph: str,
+        *,
+        dtype: str = "float32",
+        revision: str | None = None,
+        seed: int | None = None,
+    ) -> BenchModel:
+        """Load a model once; an organism is trained on `graph` first unless it is cached."""
+        spec = parse(text, seed=seed)
+        key = (f"{spec}", graph if spec.organism else "", dtype)
+        if key not in self._models:
+            source = str(self.train(text, graph, seed=seed).path) if spec.organism else spec.text
+            from editing import models
+
+            loaded = models.load(
+                source, revision=revision, dtype=dtype, device=self.settings.device
+            )
+            self._models[key] = BenchModel(loaded, spec.name, source)
+        return self._models[key]
+
+    def train(self, text: str, graph: str, *, seed: int | None = None) -> Organism:
+        """Train the organism that `text` names on a stored graph, or find it in the cache."""
+        from editing.organism import OrganismConfig, train
+        from service.ingest import stored_graph
+
+        spec = parse(text, seed=seed)
+        config = OrganismConfig(architecture=spec.organism or "gpt2", **spec.options)
+        return train(
+            stored_graph(self.db, graph),
+            config,
+            cache_dir=self.settings.cache / "organisms",
+            progress=self.progress,
+        )
