@@ -97,7 +97,7 @@ def data_dir() -> Path:
 @pytest.fixture
 def tiny_gpt2() -> tuple[Any, Any]:
     """A random tiny GPT-2 with its tokenizer, float32, in evaluation mode."""
-    from tests.model.tiny_models import build_tiny
+    from tiny_models import build_tiny
 
     return build_tiny("gpt2", seed=0)
 
@@ -105,7 +105,7 @@ def tiny_gpt2() -> tuple[Any, Any]:
 @pytest.fixture
 def tiny_llama() -> tuple[Any, Any]:
     """A random tiny Llama with its tokenizer, float32, in evaluation mode."""
-    from tests.model.tiny_models import build_tiny
+    from tiny_models import build_tiny
 
     return build_tiny("llama", seed=0)
 
