@@ -23,6 +23,7 @@ from cypher.embedded_launch import LaunchOptions, PortTakenError
 from cypher.errors import EmbeddedServerError
 
 _USUAL_START_S = 10
+_FAILED = "ERROR Failed to start Neo4j"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ class EmbeddedServer:
             if info := self._running():
                 return info
             if process := self._process():  # its starter was killed, or gave up waiting
-                return self._await(process, 0, progress)
+                return self._await(process, self.home.log_size(), progress)
             try:
                 return self._start(progress, standard_ports=True)
             except PortTakenError:
@@ -152,12 +153,7 @@ class EmbeddedServer:
             process = self._process()
             if process is None:
                 return False
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.terminate()
-                if not self._ended(process, timeout_s) and force:
-                    process.kill()
-                    self._ended(process, timeout_s)
-            if embedded_process.is_server(process, self.home.path):
+            if not embedded_process.end(process, self.home.path, timeout_s=timeout_s, force=force):
                 raise EmbeddedServerError(
                     f"The server (process {process.pid}) did not end within {timeout_s:.0f} s.",
                     remedy="`thinkeval db stop --force` kills it; nothing committed is lost.",
@@ -203,8 +199,8 @@ class EmbeddedServer:
             # HTTP comes up last, and a taken HTTP port still ends the server then.
             if (
                 password
+                and embedded_process.listens_on(process, (record.bolt_port, record.http_port))
                 and embedded_process.answers(record.bolt_port, password)
-                and embedded_process.accepts(record.http_port)
             ):
                 return self._info(process, record, password)
         except AuthError as error:
@@ -240,6 +236,9 @@ class EmbeddedServer:
         """Wait until the server answers a query; raise if it ends or takes too long."""
         started = time.monotonic()
         while (waited := time.monotonic() - started) < self.ready_timeout_s:
+            # After some failures (a taken port) Java stays, and would keep the store locked.
+            if _FAILED in self.home.log_since(offset):
+                embedded_process.end(process, self.home.path, timeout_s=1, force=True)
             if not embedded_process.is_server(process, self.home.path):
                 raise embedded_launch.failure(self.home, self.options, offset)
             if info := self._running():
@@ -256,11 +255,3 @@ class EmbeddedServer:
             remedy="It goes on starting: try again in a minute (a slow disk, a busy machine or a"
             f" recovery after a crash takes longer). Log: {self.home.log}",
         )
-
-    def _ended(self, process: psutil.Process, timeout_s: float) -> bool:
-        deadline = time.monotonic() + timeout_s
-        while embedded_process.is_server(process, self.home.path):
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.1)
-        return True

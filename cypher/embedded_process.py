@@ -9,17 +9,17 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import neo4j
 import psutil
 from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
-from cypher.embedded_config import LOOPBACK, write_private
+from cypher.embedded_config import JAVA_REMEDY, LOOPBACK, write_private
 from cypher.errors import EmbeddedServerError
 
 MAIN_CLASS = "org.neo4j.server.CommunityEntryPoint"
@@ -71,14 +71,17 @@ def set_initial_password(java: Path, jars: Path, home: Path, password: str) -> N
             check=False,
         )
     except OSError as error:
-        raise EmbeddedServerError(f"{java} cannot be run: {error.strerror}.") from error
+        raise EmbeddedServerError(
+            f"{java} cannot be run: {error.strerror}.", remedy=JAVA_REMEDY
+        ) from error
     finally:
         file.unlink(missing_ok=True)
     if done.returncode:
         said = "\n".join(telling_lines(f"{done.stdout}\n{done.stderr}"))
         raise EmbeddedServerError(
             f"The password of the new database in {home} could not be set"
-            f" (exit code {done.returncode}):\n{said.replace(password, '***')}"
+            f" (exit code {done.returncode}):\n{said.replace(password, '***')}",
+            remedy=JAVA_REMEDY,
         )
 
 
@@ -135,12 +138,41 @@ def find(home: Path, pid: int | None, create_time: float | None) -> psutil.Proce
     return None
 
 
-def accepts(port: int) -> bool:
-    """Whether something listens on this port of the loopback interface."""
+def listens_on(process: psutil.Process, ports: Iterable[int]) -> bool:
+    """Whether this very process listens on all these ports: nobody else is sent the password."""
     try:
-        socket.create_connection((LOOPBACK, port), timeout=2).close()
-    except OSError:
+        open_ports = {
+            connection.laddr.port
+            for connection in process.net_connections(kind="tcp")
+            if connection.status == psutil.CONN_LISTEN and connection.laddr
+        }
+    except psutil.Error:
         return False
+    return open_ports.issuperset(ports)
+
+
+def end(process: psutil.Process, home: Path, *, timeout_s: float, force: bool) -> bool:
+    """Ask our server to end, and wait; True once it is gone.
+
+    Args:
+        process: the server.
+        home: its data directory.
+        timeout_s: how long to wait, after the request and again after the kill.
+        force: kill it if it has not ended in time.
+    """
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.terminate()
+        if not _is_gone(process, home, timeout_s) and force:
+            process.kill()
+    return _is_gone(process, home, timeout_s if force else 0)
+
+
+def _is_gone(process: psutil.Process, home: Path, timeout_s: float) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while is_server(process, home):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(0.1)
     return True
 
 
@@ -150,14 +182,13 @@ def answers(port: int, password: str) -> bool:
     Raises:
         neo4j.exceptions.AuthError: it is up, and refuses the password.
     """
-    if not accepts(port):
-        return False
     try:
         with (
             neo4j.GraphDatabase.driver(
                 f"bolt://{LOOPBACK}:{port}",
                 auth=(USER, password),
                 connection_timeout=5,
+                connection_acquisition_timeout=5,
                 telemetry_disabled=True,
             ) as driver,
             driver.session() as session,
@@ -174,5 +205,7 @@ def telling_lines(text: str, limit: int = 8) -> list[str]:
     """The last lines of a log that say something: errors if there are any, no stack frames."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     lines = [line for line in lines if not re.match(r"(at [\w.$/<>]+\(|\.\.\. \d+ more)", line)]
-    errors = [line for line in lines if re.search(r"ERROR|FATAL|Exception|Error|Caused by", line)]
-    return (errors or lines)[-limit:]
+    if len(lines) > limit:
+        telling = re.compile(r"ERROR|FATAL|Exception|Error|Caused by")
+        lines = [line for line in lines if telling.search(line)] or lines
+    return lines[-limit:]
