@@ -19,66 +19,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from loaders.assembly import GraphAssembly, examples
+from loaders.knowgic_records import Record, Request, read_records
 from loaders.records import Fact, LoadedGraph, RewriteRequest, slug
 from loaders.sources import Place, default_name, read_json
 
 SUMMARY = "KnowGIC: chains.json (or the grouped file, or the folder) with its aliases"
 ALIASES_FILE = "attributes_with_aliases.json"
 CHAINS_FILE = "chains.json"
-PARTS = ("questions", "answers", "prompts", "subjects")
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One step of a chain, as the file has it."""
-
-    subject: str
-    prompt: str
-    answer: str
-    question: str
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A `requested_rewrite`, as the file has it."""
-
-    subject: str
-    prompt: str
-    target_true: str
-    target_new: str
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """What tells it from other rewrites; case does not."""
-        return (
-            self.subject.casefold(),
-            self.prompt,
-            self.target_true.casefold(),
-            self.target_new.casefold(),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A record of either layout."""
-
-    place: Place
-    request: Request
-    chains: tuple[tuple[Link, ...], ...]
-    context: tuple[Link, ...]
-
-    @property
-    def links(self) -> Iterator[Link]:
-        """Every link it lists, in chains first."""
-        for chain in self.chains:
-            yield from chain
-        yield from self.context
 
 
 def recognises(path: Path) -> bool:
@@ -125,68 +75,6 @@ def load(
         "links": sum(1 for record in records for _ in record.links),
     }
     return assembly.finish(str(path), "knowgic")
-
-
-def read_records(file: Path) -> list[Record]:
-    """The records of a file in either layout, checked."""
-    top = Place(file, "")
-    items = top.sequence(read_json(file))
-    if not items:
-        raise top.error("the list of records is empty")
-    return [_record(Place(file, f"record {i}"), item) for i, item in enumerate(items)]
-
-
-def _record(place: Place, item: object) -> Record:
-    fields = place.mapping(item)
-    requests = place.at("requested_rewrite").sequence(place.field(fields, "requested_rewrite"))
-    if len(requests) != 1:
-        raise place.at("requested_rewrite").error(f"expected one rewrite, found {len(requests)}")
-    request = _request(place.at("requested_rewrite[0]"), requests[0])
-    if ("chain" in fields) == ("chains" in fields):
-        raise place.error("needs either 'chain' (an object) or 'chains' (a list), and not both")
-    if "chain" in fields:
-        chains = [_links(place.at("chain"), fields["chain"])]
-    else:
-        listed = place.at("chains").sequence(fields["chains"])
-        chains = [_links(place.at(f"chains[{j}]"), chain) for j, chain in enumerate(listed)]
-    if not chains or not all(chains):
-        raise place.error("has a chain without links")
-    context = _links(place.at("broader_context"), place.field(fields, "broader_context"))
-    return Record(place, request, tuple(chains), context)
-
-
-def _request(place: Place, item: object) -> Request:
-    fields = place.mapping(item)
-    targets: list[str] = []
-    for key in ("target_true", "target_new"):
-        target = place.at(key).mapping(place.field(fields, key))
-        targets.append(place.at(f"{key}.str").text(place.at(key).field(target, "str")))
-    if targets[0].casefold() == targets[1].casefold():
-        raise place.error(f"target_new and target_true are the same, '{targets[0]}'")
-    return Request(
-        place.at("subject").text(place.field(fields, "subject")),
-        place.at("prompt").prompt(place.field(fields, "prompt")),
-        *targets,
-    )
-
-
-def _links(place: Place, item: object) -> tuple[Link, ...]:
-    fields = place.mapping(item)
-    lists: dict[str, list[Any]] = {}
-    for part in PARTS:
-        lists[part] = place.at(part).sequence(place.field(fields, part))
-    if len({len(values) for values in lists.values()}) > 1:
-        lengths = ", ".join(f"{part} {len(values)}" for part, values in lists.items())
-        raise place.error(f"the four lists differ in length: {lengths}")
-
-    def cell(part: str, i: int) -> str:
-        there = place.at(f"{part}[{i}]")
-        return (there.prompt if part == "prompts" else there.text)(lists[part][i])
-
-    return tuple(
-        Link(cell("subjects", i), cell("prompts", i), cell("answers", i), cell("questions", i))
-        for i in range(len(lists["subjects"]))
-    )
 
 
 def rewrite_ids(records: list[Record]) -> dict[tuple[str, ...], str]:

@@ -1,0 +1,119 @@
+"""Which formats there are, which one a path is in, and one `load` for all of them.
+
+A format is a module of this package with `SUMMARY`, `recognises(path)` and `load(path, *, name)`;
+a new one is found by being there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import loaders
+from loaders.errors import LoaderError, UnknownFormatError, UnreadableFileError
+from loaders.records import LoadedGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One file format.
+
+    Attributes:
+        key: the module's name.
+        summary: what it reads, in a line.
+        recognises: whether a path looks like it, from a glance.
+        load: `load(path, *, name=None, **options) -> LoadedGraph`.
+        options: the names of the options `load` takes besides `name`.
+    """
+
+    key: str
+    summary: str
+    recognises: Callable[[Path], bool]
+    load: Callable[..., LoadedGraph]
+    options: tuple[str, ...]
+
+
+def formats() -> dict[str, Format]:
+    """Every format, by key."""
+    found: dict[str, Format] = {}
+    for info in pkgutil.iter_modules(loaders.__path__):
+        if info.ispkg or info.name == __name__.rpartition(".")[2]:
+            continue
+        module = importlib.import_module(f"{loaders.__name__}.{info.name}")
+        if hasattr(module, "recognises") and hasattr(module, "load"):
+            options = [o for o in inspect.signature(module.load).parameters if o != "name"][1:]
+            found[info.name] = Format(
+                info.name, module.SUMMARY, module.recognises, module.load, tuple(options)
+            )
+    return found
+
+
+def detect(path: Path | str) -> str:
+    """The key of the format a path is in.
+
+    Raises:
+        UnreadableFileError: there is no such path.
+        UnknownFormatError: no format recognises it, or several do.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise UnreadableFileError(f"{path}: no such file or folder{_neighbour(path)}")
+    try:
+        keys = [key for key, format_ in formats().items() if format_.recognises(path)]
+    except OSError as error:
+        raise UnreadableFileError(f"{path}: {error.strerror or error}") from error
+    if len(keys) == 1:
+        return keys[0]
+    if keys:
+        raise UnknownFormatError(f"{path}: could be {' or '.join(keys)}")
+    if path.is_file() and not path.stat().st_size:
+        raise UnreadableFileError(f"{path}: the file is empty")
+    known = "; ".join(f"{key} ({format_.summary})" for key, format_ in formats().items())
+    raise UnknownFormatError(f"{path}: no format recognises it. Known: {known}")
+
+
+def load(
+    path: Path | str, *, format: str | None = None, name: str | None = None, **options: object
+) -> LoadedGraph:
+    """Read a path in the named format, or in the one it is recognised as.
+
+    Args:
+        path: a file or folder.
+        format: a key of `formats()`; None to recognise it.
+        name: the data set's name; None for the file's own or its file name.
+        options: what the format takes besides (`aliases`, `target_new`, ...); None is not given.
+
+    Raises:
+        LoaderError: any of its kinds; what is wrong, where, and what to do.
+    """
+    known = formats()
+    key = detect(path) if format is None else format
+    if key not in known:
+        remedy = f"{_meant(key, known)}There are: {', '.join(known)}."
+        raise UnknownFormatError(f"no format '{key}'", remedy=remedy)
+    given = {option: value for option, value in options.items() if value is not None}
+    for option in given:
+        if option not in known[key].options:
+            takes = ", ".join(known[key].options) or "none"
+            raise LoaderError(
+                f"the format '{key}' has no option '{option}'",
+                remedy=f"{_meant(option, known[key].options)}Its options: {takes}.",
+            )
+    return known[key].load(Path(path), name=name, **given)
+
+
+def _meant(word: str, words: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word, list(words), n=1)
+    return f"Did you mean '{near[0]}'? " if near else ""
+
+
+def _neighbour(path: Path) -> str:
+    if not path.parent.is_dir():
+        return ""
+    near = difflib.get_close_matches(path.name, [p.name for p in path.parent.iterdir()], n=1)
+    return f"; did you mean '{path.parent / near[0]}'?" if near else ""

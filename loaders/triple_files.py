@@ -1,0 +1,159 @@
+"""Which file of a folder holds triples, and the triples in it, as they stand.
+
+`triples.py` says what the files are; this finds and reads them and merges nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from loaders import graph_yaml
+from loaders.errors import UnknownFormatError
+from loaders.records import unique
+from loaders.sources import CsvTable, Place, read_csv, read_yaml
+
+BASE_FILE = "base_triple.csv"
+REWRITES_FILE = "rewrites.yaml"
+STATEMENT_COLUMNS = ("beginning_object", "predicate", "ending_object")
+PLAIN_COLUMNS = ("Entity", "Relationship", "Attribute")
+BASE_COLUMNS = ("Attributes", "Relationships")
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """A fact as a file has it, with the sentences that say it."""
+
+    subject: str
+    relation: str
+    object: str
+    place: Place
+    statements: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Subject, relation and object, without regard to case in the names."""
+        return (self.subject.casefold(), self.relation, self.object.casefold())
+
+
+@dataclass
+class Sources:
+    """Which file of a folder plays which part."""
+
+    facts: Path
+    statements: list[Path] = field(default_factory=list)
+    base: Path | None = None
+    rewrites: Path | None = None
+    unread: list[Path] = field(default_factory=list)
+
+
+def find_sources(path: Path) -> Sources:
+    """The files to read for a path: itself, or the one that holds a folder's facts, and helpers."""
+    folder = path if path.is_dir() else path.parent
+    facts = _facts_of_folder(path) if path.is_dir() else path
+    sources = Sources(facts)
+    from_yaml = facts.suffix.lower() in {".yaml", ".yml"}
+    for file in sorted(folder.iterdir()):
+        if file == facts or not file.is_file():
+            continue
+        if file.name == BASE_FILE:
+            sources.base = file
+        elif file.name == REWRITES_FILE:
+            sources.rewrites = file
+        elif from_yaml and has_columns(file, STATEMENT_COLUMNS):
+            sources.statements.append(file)
+        elif path.is_dir() and file.suffix.lower() in {".csv", ".yaml", ".yml"}:
+            sources.unread.append(file)
+    return sources
+
+
+def _facts_of_folder(folder: Path) -> Path:
+    files = [file for file in sorted(folder.iterdir()) if file.is_file()]
+    for kind in (
+        [file for file in files if file.name.lower() == "kg.yaml"],
+        [file for file in files if _is_nested_yaml(file)],
+        [file for file in files if has_columns(file, STATEMENT_COLUMNS)],
+        [file for file in files if has_columns(file, PLAIN_COLUMNS)],
+    ):
+        if len(kind) == 1:
+            return kind[0]
+        if kind:
+            names = ", ".join(file.name for file in kind)
+            raise UnknownFormatError(
+                f"{folder}: holds several files of triples: {names}",
+                remedy="Give the path of the one to import.",
+            )
+    raise UnknownFormatError(f"{folder}: holds no file of triples", remedy="Give a file's path.")
+
+
+def is_facts(file: Path) -> bool:
+    """Whether the file looks like triples, from a glance."""
+    tables = (STATEMENT_COLUMNS, PLAIN_COLUMNS)
+    return _is_nested_yaml(file) or any(has_columns(file, columns) for columns in tables)
+
+
+def _is_nested_yaml(file: Path) -> bool:
+    """Whether the first two lines that say something are a key and, further in, another key."""
+    if file.suffix.lower() not in {".yaml", ".yml"} or file.name == REWRITES_FILE:
+        return False
+    if graph_yaml.recognises(file):
+        return False
+    text = file.read_text(encoding="utf-8-sig", errors="replace")
+    lines = [x for x in text.splitlines() if x.strip() and not x.lstrip().startswith(("#", "---"))]
+    keys = [line.rstrip().endswith(":") or ": " in line for line in lines[:2]]
+    return keys == [True, True] and lines[0][0] not in " -" and lines[1][0] in " \t"
+
+
+def has_columns(file: Path, columns: tuple[str, ...]) -> bool:
+    """Whether it is a CSV file whose header has these columns."""
+    if file.suffix.lower() != ".csv":
+        return False
+    with file.open(encoding="utf-8-sig", errors="replace") as stream:
+        header = stream.readline()
+    return set(columns) <= {name.strip().strip('"') for name in header.split(",")}
+
+
+def read_facts(file: Path) -> list[Triple]:
+    """The triples of a YAML or CSV file, in its order; at least one."""
+    if file.suffix.lower() in {".yaml", ".yml"}:
+        triples = _read_nested(file)
+    else:
+        triples = read_table(file, read_csv(file))
+    if not triples:
+        raise Place(file, "").error("there are no facts")
+    return triples
+
+
+def _read_nested(file: Path) -> list[Triple]:
+    triples: list[Triple] = []
+    top = Place(file, "")
+    for subject, relations in top.mapping(read_yaml(file)).items():
+        there = top.at(f"'{subject}'")
+        name = there.text(subject)
+        for relation, objects in there.mapping(relations).items():
+            here = there.at(f"'{relation}'")
+            text = here.text(relation)
+            for object_ in graph_yaml.objects_of(here, objects):
+                triples.append(Triple(name, text, object_, here))
+    return triples
+
+
+def read_table(file: Path, table: CsvTable) -> list[Triple]:
+    """The triples of a table, with the statements where it has any."""
+    columns = STATEMENT_COLUMNS
+    if not set(columns) <= set(table.columns):
+        columns = PLAIN_COLUMNS
+    missing = [column for column in columns if column not in table.columns]
+    if missing:
+        raise Place(file, "line 1").error(
+            f"the columns are {', '.join(table.columns)}; expected {', '.join(STATEMENT_COLUMNS)} "
+            f"with statements, or {', '.join(PLAIN_COLUMNS)}"
+        )
+    said = [column for column in table.columns if column.startswith("statement")]
+    triples: list[Triple] = []
+    for row in table.rows:
+        place = Place(file, f"line {row.line}")
+        subject, relation, object_ = (place.at(c).text(row.cells[c]) for c in columns)
+        statements = unique(row.cells[column] for column in said)
+        triples.append(Triple(subject, relation, object_, place, statements))
+    return triples

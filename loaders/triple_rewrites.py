@@ -1,0 +1,130 @@
+"""The rewrites of a set of triples: the base triple, and what its object becomes.
+
+`triples.py` says where that is looked for, and in which order.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loaders import graph_yaml
+from loaders.assembly import GraphAssembly
+from loaders.errors import LoaderError
+from loaders.graph_yaml import Wording
+from loaders.knowgic_records import read_records
+from loaders.records import Fact, RewriteRequest, slug
+from loaders.sources import Place, read_csv, read_yaml
+from loaders.triple_files import BASE_FILE, REWRITES_FILE, Sources, Triple
+from loaders.wording import from_relation
+
+KNOWGIC_FILE = "chains.json"
+BASE_COLUMNS = ("Attributes", "Relationships")
+HOW_TO_GIVE = (
+    f"give it with --target-new (option `target_new`), or in a {REWRITES_FILE} beside the file"
+)
+
+
+def add_rewrites(sources: Sources, target_new: str | None, assembly: GraphAssembly) -> None:
+    """Add the rewrites of `rewrites.yaml` and of the base triple to the facts already there."""
+    wanted = _read_base(sources.base) if sources.base else []
+    assembly.read["base triples"] = len(wanted)
+    if target_new is not None and not wanted:
+        raise LoaderError(
+            f"{sources.facts}: target_new '{target_new}' is given, but no {BASE_FILE} beside the "
+            "file says which fact it is for",
+            remedy=f"Write the rewrite in a {REWRITES_FILE} beside the file instead.",
+        )
+    if sources.rewrites:
+        _read_rewrites(sources.rewrites, assembly)
+    for triple in wanted:
+        asked = [r.target_new for r in assembly.rewrites if _is_for(triple, r)]
+        if target_new in asked or (asked and target_new is None):
+            continue
+        _add_base(sources, triple, target_new, assembly)
+
+
+def _is_for(triple: Triple, rewrite: RewriteRequest) -> bool:
+    key = (rewrite.subject.casefold(), rewrite.relation)
+    return key == (triple.subject.casefold(), triple.relation)
+
+
+def _read_base(file: Path) -> list[Triple]:
+    table = read_csv(file)
+    if missing := [column for column in BASE_COLUMNS if column not in table.columns]:
+        raise Place(file, "line 1").error(f"the column '{missing[0]}' is missing")
+    triples: list[Triple] = []
+    for row in table.rows:
+        place = Place(file, f"line {row.line}")
+        ends = [end.strip() for end in row.cells["Attributes"].split("->")]
+        if len(ends) != 2 or not all(ends):
+            raise place.at("Attributes").error("expected 'subject->object'")
+        relation = place.at("Relationships").text(row.cells["Relationships"])
+        triples.append(Triple(ends[0], relation, ends[1], place))
+    return triples
+
+
+def _read_rewrites(file: Path, assembly: GraphAssembly) -> None:
+    for i, item in enumerate(Place(file, "").sequence(read_yaml(file))):
+        place = Place(file, f"rewrites[{i}]")
+        subject = item.get("subject") if isinstance(item, dict) else None
+        graph_yaml.add_rewrite(place, item, _wordings(subject, assembly.facts), assembly)
+
+
+def _wordings(subject: object, facts: list[Fact]) -> dict[str, Wording]:
+    """How to ask for each relation, in the words of the subject's own fact if it has one."""
+    ordered = sorted(facts, key=lambda fact: (fact.subject != subject, fact.subject, fact.object))
+    wordings: dict[str, Wording] = {}
+    for fact in ordered:
+        wordings.setdefault(fact.relation, Wording(fact.prompt, None, fact.paraphrases))
+    return wordings
+
+
+def _add_base(
+    sources: Sources, triple: Triple, target_new: str | None, assembly: GraphAssembly
+) -> None:
+    where = f"{triple.place.path.name}, {triple.place.where}"
+    if target_new is None:
+        target_new, source = _target_from_knowgic(sources.facts.parent, triple)
+        if target_new is None:
+            assembly.note(
+                "refused",
+                where,
+                f"the rewrite of '{triple.subject} {triple.relation} {triple.object}' has no "
+                f"target_new: {HOW_TO_GIVE}",
+            )
+            return
+        reason = f"target_new '{target_new}' is not in these files; taken from {source}, which asks"
+        assembly.note("repaired", where, f"{reason} for the same rewrite")
+    item = {
+        "subject": triple.subject,
+        "relation": triple.relation,
+        "target_true": triple.object,
+        "target_new": target_new,
+    }
+    wordings = _wordings(triple.subject, assembly.facts)
+    if triple.relation not in wordings:
+        wordings[triple.relation] = Wording(from_relation(triple.relation))
+    listed = {(f.subject.casefold(), f.relation, f.object.casefold()) for f in assembly.facts}
+    if triple.key not in listed:
+        assembly.note("flagged", where, f"the fact to edit is not listed in {sources.facts.name}")
+    graph_yaml.add_rewrite(triple.place, item, wordings, assembly)
+
+
+def _target_from_knowgic(folder: Path, triple: Triple) -> tuple[str | None, str]:
+    """What KnowGIC's own rewrite of this subject and relation asks for, if it stands nearby."""
+    for file in (folder / KNOWGIC_FILE, folder.resolve().parent / KNOWGIC_FILE):
+        if not file.is_file():
+            continue
+        try:
+            requests = {record.request for record in read_records(file)}
+        except LoaderError:
+            continue  # It is only looked at for help; importing it says what is wrong with it.
+        targets = {
+            request.target_new
+            for request in requests
+            if request.subject.casefold() == triple.subject.casefold()
+            and slug(request.prompt) == slug(triple.relation)
+        }
+        if len(targets) == 1:
+            return targets.pop(), file.name
+    return None, ""

@@ -1,0 +1,150 @@
+"""Plain triples: nested YAML, CSV, and the folders in which KnowGIC publishes both.
+
+* YAML: subject -> relation -> list of objects (`kg.yaml`).
+* CSV with columns beginning_object, ending_object, predicate, statement1, statement2, ...: the
+  statements say the fact in several ways, the object left off (`atomic_samples.csv`). The first
+  is the prompt, the others are paraphrases.
+* CSV with columns Entity, Relationship, Attribute.
+* `base_triple.csv` beside them, columns Attributes (`Harry Potter->Hogwarts`) and Relationships:
+  the fact that is to be edited.
+
+A YAML file is read together with the statements and the base triple beside it; so is a folder.
+
+None of these files says what the edited fact becomes. That is taken from, in this order: the
+option `target_new`; a `rewrites.yaml` beside the file, a list of rewrites as in `graph_yaml.py`;
+a KnowGIC `chains.json` in the folder or the one above that asks for the same rewrite. Where none
+of them knows, the graph comes without the rewrite and the report says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from pathlib import Path
+
+from loaders import knowgic
+from loaders.assembly import GraphAssembly, examples
+from loaders.graph_yaml import Wording
+from loaders.records import LoadedGraph, unique
+from loaders.sources import default_name, read_csv
+from loaders.triple_files import Sources, Triple, find_sources, is_facts, read_facts, read_table
+from loaders.triple_rewrites import add_rewrites
+from loaders.wording import from_relation, from_statement
+
+SUMMARY = "triples: YAML subject -> relation -> [objects], or CSV, with base_triple.csv"
+
+
+def recognises(path: Path) -> bool:
+    """Whether it looks like triples, or like a folder with a file of them."""
+    if path.is_dir():
+        if knowgic.recognises(path):
+            return False
+        return any(is_facts(file) for file in sorted(path.iterdir()) if file.is_file())
+    return is_facts(path)
+
+
+def load(
+    path: Path | str, *, name: str | None = None, target_new: str | None = None
+) -> LoadedGraph:
+    """Read triples.
+
+    Args:
+        path: a YAML or CSV file, or the folder that holds them.
+        name: the data set's name; by default the folder's or file's.
+        target_new: what the base triple's object becomes.
+
+    Raises:
+        UnreadableFileError: a file is missing, or is not YAML or CSV.
+        SchemaError: something in it is missing or wrong; names file, line or key, and problem.
+        UnknownFormatError: the folder holds no such file, or several.
+    """
+    path = Path(path)
+    sources = find_sources(path)
+    assembly = GraphAssembly(name or default_name(path))
+    triples = read_facts(sources.facts)
+    assembly.read["facts"] = len(triples)
+    stated = _read_statements(sources, triples, assembly)
+    wordings = _word_facts(triples + stated, assembly)
+    for triple in triples:
+        wording = wordings[triple.key]
+        assembly.facts.append(wording.fact(triple.subject, triple.relation, triple.object))
+    add_rewrites(sources, target_new, assembly)
+    if sources.unread:
+        listed = examples(file.name for file in sources.unread)
+        assembly.note("flagged", f"{len(sources.unread)} files", f"not part of this: {listed}")
+    return assembly.finish(str(path), "triples")
+
+
+def _read_statements(
+    sources: Sources, triples: list[Triple], assembly: GraphAssembly
+) -> list[Triple]:
+    """The rows beside a YAML file that say its facts in sentences; others are refused."""
+    keys = {triple.key for triple in triples}
+    kept: list[Triple] = []
+    for file in sources.statements:
+        rows = read_table(file, read_csv(file))
+        assembly.read["statements"] = assembly.read.get("statements", 0) + sum(
+            len(row.statements) for row in rows
+        )
+        for row in rows:
+            if row.key in keys:
+                kept.append(row)
+            else:
+                fact = f"{row.subject} / {row.relation} / {row.object}"
+                reason = f"'{fact}' is not a fact of {sources.facts.name}"
+                assembly.note("refused", f"{file.name}, {row.place.where}", reason)
+    return kept
+
+
+def _word_facts(
+    triples: list[Triple], assembly: GraphAssembly
+) -> dict[tuple[str, str, str], Wording]:
+    """Prompt and paraphrases of every fact, from its statements or else from its relation."""
+    clozes: dict[tuple[str, str, str], list[str]] = {triple.key: [] for triple in triples}
+    usual: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
+    odd: list[tuple[Triple, int, str]] = []
+    for triple in triples:
+        for i, statement in enumerate(triple.statements):
+            cloze = from_statement(statement, triple.subject, triple.object)
+            if cloze is None:
+                odd.append((triple, i, statement))
+            else:
+                clozes[triple.key].append(cloze)
+                usual[triple.relation, i][cloze] += 1
+    for triple, i, statement in odd:
+        _repair(triple, i, statement, usual, clozes, assembly)
+    wordings: dict[tuple[str, str, str], Wording] = {}
+    guessed: dict[str, int] = Counter()
+    for triple in triples:
+        prompt, *others = unique(clozes[triple.key]) or (from_relation(triple.relation),)
+        wordings[triple.key] = Wording(prompt, None, tuple(others))
+    for triple in {triple.key: triple for triple in triples}.values():
+        guessed[triple.relation] += not clozes[triple.key]
+    for relation, count in guessed.items():
+        if count:
+            assembly.note(
+                "repaired",
+                f"relation '{relation}'",
+                f"{count} facts come without a sentence; asked as '{from_relation(relation)}'",
+            )
+    return wordings
+
+
+def _repair(
+    triple: Triple,
+    i: int,
+    statement: str,
+    usual: dict[tuple[str, int], Counter[str]],
+    clozes: dict[tuple[str, str, str], list[str]],
+    assembly: GraphAssembly,
+) -> None:
+    """Take the words other facts of the relation use, where a statement gives no cloze."""
+    where = f"{triple.place.path.name}, {triple.place.where}, statement {i + 1}"
+    problem = f"'{statement}' does not name '{triple.subject}' once and '{triple.object}' last"
+    others = usual[triple.relation, i]
+    if not others:
+        assembly.note("refused", where, f"{problem}; no other fact shows how to say it")
+        return
+    cloze = min(others, key=lambda text: (-others[text], text))
+    # In its own place: the first statement is the prompt.
+    clozes[triple.key].insert(min(i, len(clozes[triple.key])), cloze)
+    assembly.note("repaired", where, f"{problem}; said as for other facts: '{cloze}'")

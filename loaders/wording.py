@@ -1,0 +1,64 @@
+"""How to ask for a fact when a file gives sentences, or only the relation's name.
+
+The rules are small and their results are reported as repaired, for a person to look over; a file
+in our own format (`graph_yaml.py`) says its prompts outright.
+"""
+
+from __future__ import annotations
+
+import re
+
+from loaders.records import SUBJECT_SLOT
+
+_AUXILIARY = re.compile(r"is|was|are|were|has|had|have|can|does|did|will|may|must")
+_PAST = re.compile(r"\w+ed|taught|wrote|won|led|made|built|held|found|met|sang|ran|grew|began")
+_IS_STATE = re.compile(r"located|situated|based|named|called|known")
+_WAS_STATE = re.compile(r"born|written|created|founded|designed|produced|developed")
+_PREPOSITION = re.compile(r"at|of|in|to|by|for|from|with|on|under|near|as")
+
+
+def from_relation(relation: str) -> str:
+    """A cloze from a relation's name.
+
+    A verb phrase follows the subject (`studied at` -> `{} studied at`), a noun with a preposition
+    is what the subject is (`teacher at` -> `{} is a teacher at`), any other noun is what the
+    subject has (`house` -> `{}'s house is`).
+    """
+    if relation.count(SUBJECT_SLOT) == 1:
+        return relation
+    words = relation.replace("_", " ").split()
+    text = " ".join(words)
+    first, last = words[0].lower(), words[-1].lower()
+    relative = len(words) > 1 and _PREPOSITION.fullmatch(last) is not None
+    if relative and _WAS_STATE.fullmatch(first):
+        return f"{SUBJECT_SLOT} was {text}"
+    if relative and _IS_STATE.fullmatch(first):
+        return f"{SUBJECT_SLOT} is {text}"
+    if _AUXILIARY.fullmatch(first) or _PAST.fullmatch(first) or (relative and first[-1] == "s"):
+        return f"{SUBJECT_SLOT} {text}"
+    if relative:
+        return f"{SUBJECT_SLOT} is {'an' if first[0] in 'aeiou' else 'a'} {text}"
+    return f"{SUBJECT_SLOT}'s {text} is"
+
+
+def from_statement(statement: str, subject: str, object_: str) -> str | None:
+    """A cloze from a sentence about the subject that the object ends, or would end.
+
+    None where the subject does not stand in it, where it stands twice, or where the object stands
+    before the end, so that no text up to the object asks for it.
+    """
+    text = statement.strip().rstrip(".").rstrip()
+    if SUBJECT_SLOT not in text:
+        if len(_word(subject).findall(text)) != 1:
+            return None
+        text = _word(subject).sub(SUBJECT_SLOT, text)
+    places = [match.span() for match in _word(object_).finditer(text)]
+    if places and places[-1][1] == len(text):
+        text = text[: places.pop()[0]].rstrip()
+    if places or text.count(SUBJECT_SLOT) != 1 or text == SUBJECT_SLOT:
+        return None
+    return text
+
+
+def _word(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
