@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Group
 from rich.panel import Panel
 from rich.text import Text
 
-from cypher.run import Database
 from service.cli_options import cell, console, emit_table
 from service.measuring import chain_rows, leakage_rows
 from service.reports import STEPS, caption, method_table
 from service.schemas import MEASURE_NAMES, Measure, Score
+
+if TYPE_CHECKING:
+    from cypher.run import Database
 
 HEADLINE = ("efficacy", "generalization", "ifr", "preservation", "active_chains", "deep_edited")
 

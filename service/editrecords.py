@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from cypher import rows
-from cypher.run import Database
 from service.answers import ProbedFact
 from service.errors import KNOWN_ERRORS, NotFoundError, NothingStoredError, describe
 from service.graphwriter import GraphHeader, rewrite_row, write_graph
@@ -22,6 +21,7 @@ from service.model_graphs import entities_of, fact_row, measured
 from service.schemas import Score
 
 if TYPE_CHECKING:
+    from cypher.run import Database
     from service.scoring import ScoreRequest
 
 

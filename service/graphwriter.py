@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cypher import rows
-from cypher.run import Database
 from loaders.records import Entity, RewriteRequest
+
+if TYPE_CHECKING:
+    from cypher.run import Database
 
 TX_LIMIT = 10_000
 """Facts in one transaction; one of 50,000 stopped a server with a 256 MB heap."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import loaders
 from cypher import rows
-from cypher.run import Database
-from loaders import graphs
+from loaders import formats, graphs
 from loaders.records import Entity, Fact, KnowledgeGraph, LoadedGraph, RewriteRequest
 from service.errors import ConflictError, NotFoundError
 from service.graphwriter import GraphHeader, write_graph
+
+if TYPE_CHECKING:
+    from cypher.run import Database
 
 Progress = Callable[[int, int, str], None]
 
@@ -55,7 +57,7 @@ def read(
     if not source.exists() and str(path) in graphs.names():
         source = graphs.path(str(path))
     options = {} if target_new is None else {"target_new": target_new}
-    return loaders.load(source, format=format, name=name, **options)
+    return formats.load(source, format=format, name=name, **options)
 
 
 def store(

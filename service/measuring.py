@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import cypher
 from cypher import rows
-from cypher.run import Database
 from service.errors import UsageError
 from service.ingest import require_graph
 from service.schemas import MetricValue, Score, ScoringOptions
 
 if TYPE_CHECKING:
+    from cypher.run import Database
     from service.scoring import ScoreRequest
 
 PREFIX = "metrics/"

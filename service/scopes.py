@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cypher import rows
-from cypher.run import Database
 from loaders.records import Fact
 from service.ingest import case, to_fact
 
 if TYPE_CHECKING:
+    from cypher.run import Database
     from service.scoring import ScoreRequest
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from cypher.run import Database
 from loaders.records import SUBJECT_SLOT, Fact, RewriteRequest, slug
 from service import ingest
 from service.errors import NotFoundError, UsageError
 from service.schemas import ScoringOptions
 
 if TYPE_CHECKING:
+    from cypher.run import Database
     from editing.probe import ProbeSettings
     from service.scoring import ScoreRequest
 

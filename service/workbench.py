@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from cypher.embedded import EmbeddedServer
-from cypher.run import Database
 from service.modelspec import parse
 from service.settings import Settings
 
 if TYPE_CHECKING:
+    from cypher.embedded import EmbeddedServer
+    from cypher.run import Database
     from editing.models import LoadedModel
     from editing.organism import Organism
 
@@ -29,6 +29,9 @@ def silent(done: int, total: int, stage: str) -> None:
 
 def embedded_server(settings: Settings) -> EmbeddedServer:
     """The embedded server of the data directory in force."""
+    # The driver imports pandas, and `--help` should not wait for that.
+    from cypher.embedded import EmbeddedServer
+
     return EmbeddedServer(
         settings.home / "neo4j",
         cache=settings.cache / "neo4j",
@@ -44,6 +47,8 @@ def connect(settings: Settings, progress: Progress = silent) -> Database:
     Raises:
         GraphError: with what to do about it.
     """
+    from cypher.run import Database
+
     if settings.neo4j_uri:
         secret = settings.neo4j_password
         uri, user = settings.neo4j_uri, settings.neo4j_user
