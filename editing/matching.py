@@ -112,8 +112,25 @@ def sentence_end(text: str, names: tuple[str, ...] = (), *, unfinished: bool = F
             spans = mentions(text, names) if spans is None else spans
             if any(start <= match.start() < stop for start, stop in spans):
                 continue
+            if unfinished and _may_become_mention(text, match.start(), names):
+                return None
         return end
     return line if line >= 0 else None
+
+
+def _may_become_mention(text: str, dot: int, names: tuple[str, ...]) -> bool:
+    """Whether the text ends in the beginning of a name, and the dot lies in that beginning."""
+    needles = [normalise(name) for name in names if "." in name]
+    if not needles:
+        return False
+    mapped = _mapped(text)
+    hay = "".join(char for char, _ in mapped)
+    return any(
+        needle.startswith(hay[start:]) and _border(hay[start - 1 : start], hay[start])
+        for start in range(len(hay))
+        if mapped[start][1] <= dot
+        for needle in needles
+    )
 
 
 def _abbreviates(text: str, dot: int) -> bool:
