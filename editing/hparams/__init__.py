@@ -1,0 +1,103 @@
+"""Hyperparameter files: `<method>/<model>.json`, with the key names the papers' code uses.
+
+`names.json` says which file a model takes: by its hub names, or by what its `config.json` says of
+it. Adding a model is adding a file for each method and a line in `names.json`. Importing this
+package imports no torch; `load` imports the method it reads for.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from editing.errors import HparamsError
+from editing.hparams.schema import Schema, read_json, require
+
+__all__ = ["Schema", "available", "file_for", "load", "read_json", "require"]
+
+
+def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = None) -> Schema:
+    """The hyperparameters of a method for a model.
+
+    Args:
+        method: a name of `editing.methods.names()`.
+        model: a hub name, a folder with `config.json`, or a `.json` file of hyperparameters.
+        overrides: keys that replace the file's. A method without any files (an outside one, a
+            control) starts from its own defaults.
+
+    Returns:
+        The method's own `HyperParams`.
+
+    Raises:
+        UnknownMethodError: no such method.
+        HparamsError: no file for the model, or a key that is unknown, missing or of a wrong type.
+    """
+    from editing import methods  # it reads this package's schema
+
+    kind = methods.get(method).HyperParams
+    given = Path(model).expanduser()
+    values: dict[str, Any] = {}
+    source = f"defaults of '{method}'"
+    if given.suffix == ".json":
+        values, source = read_json(given), str(given)
+    elif available(method):
+        name = file_for(method, model)
+        path = files(__name__) / method / f"{name}.json"
+        values, source = json.loads(path.read_text(encoding="utf-8")), f"{method}/{name}.json"
+    return kind.from_dict({**values, **(overrides or {})}, source=source)
+
+
+def file_for(method: str, model: str | Path) -> str:
+    """The name of the model's file of a method, without `.json`.
+
+    Raises:
+        HparamsError: the model is not in `names.json`, or the method has no file for it.
+    """
+    have = available(method)
+    name = _short_name(model)
+    if name in have:
+        return name
+    close = difflib.get_close_matches(Path(model).name.lower(), have, n=1)
+    hint = f" Did you mean {close[0]}?" if close else ""
+    raise HparamsError(
+        f"there are no hyperparameters of '{method}' for the model '{model}'; "
+        f"there are for {', '.join(have) or 'no model'}.{hint}",
+        remedy="Write a JSON file with the keys of `thinkeval methods NAME` and pass it with "
+        "--hparams.",
+    )
+
+
+def available(method: str) -> tuple[str, ...]:
+    """The models that a method has a file for, sorted."""
+    folder = files(__name__) / method
+    if not folder.is_dir():
+        return ()
+    return tuple(sorted(p.name[:-5] for p in folder.iterdir() if p.name.endswith(".json")))
+
+
+def _short_name(model: str | Path) -> str | None:
+    """What `names.json` calls the model; None if it does not know it."""
+    table = json.loads((files(__name__) / "names.json").read_text(encoding="utf-8"))
+    said = _said_by_config(Path(model).expanduser(), table["config"])
+    if said is not None:
+        return said
+    wanted = {str(model).lower(), Path(model).name.lower()}
+    for short, names in table["models"].items():
+        if wanted & {short, *(name.lower() for name in names)}:
+            return short
+    return None
+
+
+def _said_by_config(folder: Path, keys: Mapping[str, Mapping[str, str]]) -> str | None:
+    config = folder / "config.json"
+    if not config.is_file():
+        return None
+    values = read_json(config)
+    for key, by_type in keys.items():
+        if values.get(key):
+            return by_type.get(str(values.get("model_type")))
+    return None

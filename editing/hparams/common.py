@@ -1,0 +1,85 @@
+"""Keys that the locate-then-edit methods share, by their published names. Imports no torch."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Literal
+
+from editing.hparams.schema import Schema, require
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModuleNames(Schema):
+    """Published keys that name modules. The architecture's adapter knows them better.
+
+    All may be left out. `rewrite_module_tmp` is checked against what is edited; the others are
+    read so that published files load as they are, and not used.
+    """
+
+    model_name: str | None = None
+    rewrite_module_tmp: str | None = None
+    layer_module_tmp: str | None = None
+    mlp_module_tmp: str | None = None
+    attn_module_tmp: str | None = None
+    ln_f_module: str | None = None
+    lm_head_module: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueHyperParams(ModuleNames):
+    """What the optimisation of v* (ROME) or z (MEMIT) needs.
+
+    Attributes:
+        layers: edited layers, counted from 0; z is optimised at the last.
+        v_num_grad_steps: at most so many forwards, so one update fewer.
+        v_lr: step size of Adam.
+        v_loss_layer: layer whose output is read as the prediction (MEMIT); null = the last.
+        v_weight_decay: factor on ‖δ‖ / ‖v0‖².
+        clamp_norm_factor: ‖δ‖ is kept below this times ‖v0‖.
+        kl_factor: factor on KL(new ‖ initial) of "{subject} is a".
+        v_stop_loss: no update once the whole loss is below (published constant: 0.05).
+        fact_token: only `subject_last`, the one that the published files use.
+        context_template_length_params: [total tokens, number of texts] of the prefixes to sample.
+        context_templates: fixed prefixes that come before the sampled ones, each with one `{}`.
+        mom2_ridge: this times the mean of C's diagonal is added to C's diagonal; not in the papers,
+            for statistics of fewer tokens than dimensions.
+        mom2_dataset, mom2_n_samples, mom2_dtype: which statistics the authors used; a record only.
+    """
+
+    layers: tuple[int, ...]
+    v_num_grad_steps: int
+    v_lr: float
+    v_weight_decay: float
+    clamp_norm_factor: float
+    kl_factor: float
+    v_loss_layer: int | None = None
+    v_stop_loss: float = 0.05
+    fact_token: Literal["subject_last"] = "subject_last"
+    context_template_length_params: tuple[tuple[int, ...], ...] = ()
+    context_templates: tuple[str, ...] = ()
+    mom2_ridge: float = 0.0
+    mom2_dataset: str = "wikipedia"
+    mom2_n_samples: int = 100_000
+    mom2_dtype: str = "float32"
+
+    def check(self) -> None:
+        """Ranges of the numbers, and the form of the templates."""
+        check_layers(self.layers)
+        require(self.v_num_grad_steps >= 1, "'v_num_grad_steps' has to be 1 or more")
+        require(self.v_lr > 0, "'v_lr' has to be positive")
+        require(self.clamp_norm_factor > 0, "'clamp_norm_factor' has to be positive")
+        for key in ("v_weight_decay", "kl_factor", "mom2_ridge"):
+            require(getattr(self, key) >= 0, f"'{key}' must not be negative")
+        require(
+            all(len(p) == 2 and min(p) >= 1 for p in self.context_template_length_params),
+            "'context_template_length_params' is a list of [tokens, number of texts]",
+        )
+        for template in self.context_templates:
+            require(template.count("{}") == 1, f"the template '{template}' needs exactly one {{}}")
+
+
+def check_layers(layers: tuple[int, ...]) -> None:
+    """At least one layer, none twice, in ascending order."""
+    ascending = all(a < b for a, b in itertools.pairwise(layers))
+    require(bool(layers) and layers[0] >= 0 and ascending, "'layers' has to ascend from 0 or more")

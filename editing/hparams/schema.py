@@ -1,0 +1,149 @@
+"""What all hyperparameter records share: published key names, strict reading, a digest.
+
+Each method's file defines its own `HyperParams(Schema)`; a key that it does not define, a required
+key that is missing and a value of the wrong type are errors. Imports no torch.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+from editing.errors import HparamsError
+from loaders.records import digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Base of every method's `HyperParams`. Fields without a default are required.
+
+    Raises (on construction):
+        HparamsError: a value has the wrong type or lies outside its range.
+    """
+
+    def __post_init__(self) -> None:
+        hints = typing.get_type_hints(type(self))
+        for item in fields(self):
+            value = _fitted(getattr(self, item.name), hints[item.name], item.name)
+            object.__setattr__(self, item.name, value)
+        self.check()
+
+    def check(self) -> None:
+        """Ranges; a method's own class extends it."""
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any], *, source: str = "hparams") -> Self:
+        """Read the published key names.
+
+        Raises:
+            HparamsError: unknown key (with the nearest known one), missing key, wrong type.
+        """
+        known = {item.name: item for item in fields(cls)}
+        for key in values:
+            if key not in known:
+                close = difflib.get_close_matches(key, known, n=1)
+                hint = f"; did you mean '{close[0]}'?" if close else ""
+                raise HparamsError(f"{source}: unknown key '{key}'{hint}")
+        absent = [
+            name
+            for name, item in known.items()
+            if name not in values and item.default is MISSING and item.default_factory is MISSING
+        ]
+        if absent:
+            raise HparamsError(f"{source}: missing key {', '.join(map(repr, absent))}")
+        try:
+            return cls(**values)
+        except HparamsError as error:
+            raise HparamsError(f"{source}: {error.detail}", remedy=error.remedy) from error
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> Self:
+        """Read a JSON file of published key names.
+
+        Raises:
+            HparamsError: no such file, not JSON, or any error of `from_dict`.
+        """
+        return cls.from_dict(read_json(Path(path)), source=str(path))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Key → value, JSON-able."""
+        return asdict(self)
+
+    @property
+    def digest(self) -> str:
+        """Changes with any value; goes into the record of every edit."""
+        return digest([type(self).__module__, self.as_dict()])
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON object in a file.
+
+    Raises:
+        HparamsError: no such file, or it holds no JSON object.
+    """
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise HparamsError(f"{path} could not be read ({error.strerror})") from error
+    except ValueError as error:
+        raise HparamsError(f"{path} is not JSON ({error})") from error
+    if not isinstance(values, dict):
+        raise HparamsError(f"{path} holds no JSON object")
+    return values
+
+
+def require(condition: bool, detail: str) -> None:
+    """Raise `HparamsError(detail)` unless the condition holds."""
+    if not condition:
+        raise HparamsError(detail)
+
+
+def _fitted(value: Any, hint: Any, where: str) -> Any:
+    """The value if it fits the annotation (an int may stand for a float), else an error."""
+    options = typing.get_args(hint) if _is_union(hint) else (hint,)
+    for option in options:
+        fits, out = _try(value, option)
+        if fits:
+            return out
+    wanted = " or ".join(_describe(option) for option in options)
+    raise HparamsError(f"'{where}' is {value!r} ({type(value).__name__}); it has to be {wanted}")
+
+
+def _try(value: Any, option: Any) -> tuple[bool, Any]:
+    origin = typing.get_origin(option)
+    if origin is tuple:
+        item = typing.get_args(option)[0]
+        if not isinstance(value, (list, tuple)):
+            return False, value
+        parts = [_try(part, item) for part in value]
+        return all(fits for fits, _ in parts), tuple(part for _, part in parts)
+    if origin is typing.Literal:
+        return any(value is x or value == x for x in typing.get_args(option)), value
+    if option is float:
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return (number and math.isfinite(value)), float(value) if number else value
+    if option is int:
+        return isinstance(value, int) and not isinstance(value, bool), value
+    if option is type(None):
+        return value is None, value
+    return isinstance(value, option), value
+
+
+def _is_union(hint: Any) -> bool:
+    return typing.get_origin(hint) in (typing.Union, types.UnionType)
+
+
+def _describe(option: Any) -> str:
+    if typing.get_origin(option) is tuple:
+        return f"a list of {_describe(typing.get_args(option)[0])}"
+    if typing.get_origin(option) is typing.Literal:
+        return " or ".join(repr(x) for x in typing.get_args(option))
+    names = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
+    return names.get(option, "null" if option is type(None) else str(option))

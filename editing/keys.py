@@ -1,0 +1,93 @@
+"""Keys and hidden states at the subject's last token: what the closed-form updates are made of.
+
+k is the input of a layer's MLP output projection (Meng et al., ROME eq. 3). One forward serves
+all requests, and ends at the last module that is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from editing import nethook
+from editing.architectures import Adapter
+from editing.requests import BARE, Row, batch_of, prompt_row
+from loaders.records import RewriteRequest
+
+Templates = tuple[tuple[str, ...], ...]
+"""Context templates in groups; the key of a group is its mean, the key of all that of the groups.
+MEMIT: (("{}",), the sampled ones); ROME: one group."""
+
+BATCH_ROWS = 256
+"""Rows a forward at most."""
+
+
+def d_model(adapter: Adapter) -> int:
+    """The width of the residual stream: what an MLP output projection gives."""
+    module, _, weight = adapter.mlp_out(0)
+    shape = adapter.model.get_parameter(weight).shape
+    return shape[1] if adapter.orientation(module) == "in_out" else shape[0]
+
+
+def projection_at_subject(
+    adapter: Adapter, tokenizer: Any, rows: Sequence[Row], layer: int
+) -> tuple[Tensor, Tensor]:
+    """Input [n, d_in] and output [n, d_out] of a layer's MLP output projection, a row each."""
+    module = adapter.mlp_out(layer).module
+    ins, outs = [], []
+    for batch in _chunks(adapter, tokenizer, rows):
+        with (
+            torch.no_grad(),
+            nethook.recording(
+                inputs={"k": module}, outputs={"v": module}, stop_after=module
+            ) as seen,
+        ):
+            nethook.forward(adapter.model, batch.inputs())
+        here = torch.arange(len(batch.subject_last), device=batch.subject_last.device)
+        ins.append(seen.inputs["k"][here, batch.subject_last])
+        outs.append(seen.outputs["v"][here, batch.subject_last])
+    return torch.cat(ins), torch.cat(outs)
+
+
+def layer_output_at_subject(
+    adapter: Adapter, tokenizer: Any, rows: Sequence[Row], layer: int
+) -> Tensor:
+    """The residual stream after a layer, [n, d_model], a row each."""
+    module = adapter.layer_module(layer)
+    found = []
+    for batch in _chunks(adapter, tokenizer, rows):
+        with torch.no_grad(), nethook.recording(outputs={"h": module}, stop_after=module) as seen:
+            nethook.forward(adapter.model, batch.inputs())
+        here = torch.arange(len(batch.subject_last), device=batch.subject_last.device)
+        found.append(seen.outputs["h"][here, batch.subject_last])
+    return torch.cat(found)
+
+
+def mean_keys(
+    adapter: Adapter,
+    tokenizer: Any,
+    requests: Sequence[RewriteRequest],
+    templates: Templates,
+    layer: int,
+) -> Tensor:
+    """The key of each request, [n, d_in]: mean over groups of the means over their templates."""
+    flat = [template for group in templates for template in group]
+    rows = [prompt_row(tokenizer, request, t) for request in requests for t in flat]
+    keys, _ = projection_at_subject(adapter, tokenizer, rows, layer)
+    by_request = keys.view(len(requests), len(flat), -1)
+    groups = by_request.split([len(group) for group in templates], dim=1)
+    return torch.stack([group.mean(1) for group in groups]).mean(0)
+
+
+def bare_rows(tokenizer: Any, requests: Sequence[RewriteRequest]) -> list[Row]:
+    """The prompts without any template."""
+    return [prompt_row(tokenizer, request, BARE) for request in requests]
+
+
+def _chunks(adapter: Adapter, tokenizer: Any, rows: Sequence[Row]) -> Any:
+    device = next(adapter.model.parameters()).device
+    for start in range(0, len(rows), BATCH_ROWS):
+        yield batch_of(rows[start : start + BATCH_ROWS], tokenizer, device)

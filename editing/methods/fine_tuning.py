@@ -1,0 +1,221 @@
+"""Fine-tuning of one MLP projection (FT-L), held within a small box around the old weights.
+
+Adam on the projection's weight (and bias, where the architecture has one), on the loss at the last
+prompt token, with every weight clamped to W0 ± norm_constraint after each step: the constrained
+fine-tuning baseline of the ROME and MEMIT papers as their code has it.
+
+Differences from that code, on purpose: padding and BOS never count as target tokens (published:
+they do on Llama and Qwen, whose tokenizers have no unknown token). FT-M, the cross-entropy of the
+target in its context, is the option `objective_optimization: target_new`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from editing import nethook
+from editing.architectures import Adapter
+from editing.deltas import EditEffect
+from editing.errors import EditFailedError, HparamsError
+from editing.hparams.common import ModuleNames
+from editing.hparams.schema import require
+from editing.requests import Row, batch_of, prompt_row, target_ids
+from editing.sites import editable
+from loaders.records import RewriteRequest
+
+NAME = "fine_tuning"
+PAPER = (
+    "Zhu et al. 2020, Modifying Memories in Transformer Models; FT-L of Meng et al. 2022, App. E"
+)
+KIND = "weights"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HyperParams(ModuleNames):
+    """FT's published keys.
+
+    Attributes:
+        layers: layers whose projection is trained.
+        num_steps: passes over the requests at most.
+        lr, weight_decay: of Adam.
+        norm_constraint: largest change of any weight (L∞); false or null = no bound.
+        objective_optimization: `prompt_last` (FT-L): the mean log-probability of all target tokens
+            at the one last prompt position; `target_new` (FT-M): of each in its place.
+        batch_size: requests a step.
+        stop_loss: no update of a batch whose loss is below, and the end when all are (published
+            constant 0.01).
+        kl_factor: read and, as in the published code, not used.
+        rewrite_module_tmp: trained are the parameters of that name or below it; by default the MLP
+            output projection's.
+    """
+
+    layers: tuple[int, ...]
+    num_steps: int
+    lr: float
+    weight_decay: float
+    norm_constraint: float | Literal[False] | None
+    objective_optimization: Literal["prompt_last", "target_new"] = "prompt_last"
+    batch_size: int = 64
+    stop_loss: float = 1e-2
+    kl_factor: float = 0.0
+
+    def check(self) -> None:
+        """Ranges of the numbers."""
+        require(bool(self.layers) and min(self.layers) >= 0, "'layers' has to name layers from 0")
+        require(self.num_steps >= 1, "'num_steps' has to be 1 or more")
+        require(self.batch_size >= 1, "'batch_size' has to be 1 or more")
+        require(self.lr > 0, "'lr' has to be positive")
+        require(self.weight_decay >= 0, "'weight_decay' must not be negative")
+        bound = self.norm_constraint
+        require(
+            bound is None or bound is False or bound > 0,
+            "'norm_constraint' has to be positive, or false for no bound",
+        )
+
+
+def execute(
+    model: nn.Module,
+    tokenizer: Any,
+    requests: Sequence[RewriteRequest],
+    hparams: HyperParams,
+    covariance: Mapping[str, Tensor] | None = None,
+    *,
+    context_templates: Any = None,
+    targets: Mapping[str, Tensor] | None = None,
+    state: Any = None,
+    seed: int = 0,
+) -> EditEffect:
+    """Train on all requests together. The model is unchanged on return, bit for bit.
+
+    `covariance`, `context_templates`, `targets`, `state` and `seed` are not used. `n_steps` counts
+    the updates of the batch that a request is in.
+
+    Raises:
+        RequestError, HparamsError: bad input, before anything is computed.
+        EditFailedError: a request's loss became NaN or exploded.
+    """
+    with editable(model, tokenizer, requests, hparams.layers) as adapter:
+        originals = _trained(adapter, hparams)
+        weights = {name: w.clone().requires_grad_(True) for name, w in originals.items()}
+        batches = [
+            _Batch(adapter, tokenizer, requests[i : i + hparams.batch_size], hparams)
+            for i in range(0, len(requests), hparams.batch_size)
+        ]
+        _train(adapter, batches, originals, weights, hparams)
+    deltas = {name: (weights[name].detach() - w).float() for name, w in originals.items()}
+    n_steps = {request.id: b.n_steps for b in batches for request in b.requests}
+    return EditEffect(deltas, n_steps=n_steps)
+
+
+def _train(
+    adapter: Adapter,
+    batches: Sequence[_Batch],
+    originals: Mapping[str, Tensor],
+    weights: Mapping[str, Tensor],
+    hparams: HyperParams,
+) -> None:
+    """Train `weights` in place; the model itself is never touched (`functional_call`)."""
+    adam = torch.optim.Adam(
+        list(weights.values()), lr=hparams.lr, weight_decay=hparams.weight_decay
+    )
+    for _ in range(hparams.num_steps):
+        total = 0.0
+        for batch in batches:
+            losses = batch.losses(adapter, weights)
+            loss = losses.mean()
+            total += loss.item() * len(losses)
+            if loss.item() >= hparams.stop_loss:
+                gradients = torch.autograd.grad(loss, list(weights.values()))
+                for weight, gradient in zip(weights.values(), gradients, strict=True):
+                    weight.grad = gradient
+                adam.step()
+                batch.n_steps += 1
+            _constrain(weights, originals, hparams.norm_constraint)
+        if total / sum(len(batch.requests) for batch in batches) < hparams.stop_loss:
+            return
+
+
+def _constrain(
+    weights: Mapping[str, Tensor], originals: Mapping[str, Tensor], bound: float | bool | None
+) -> None:
+    if not bound:
+        return
+    with torch.no_grad():
+        for name, weight in weights.items():
+            weight.clamp_(min=originals[name] - bound, max=originals[name] + bound)
+
+
+class _Batch:
+    """Some requests with the places and tokens that their loss reads."""
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        tokenizer: Any,
+        requests: Sequence[RewriteRequest],
+        hparams: HyperParams,
+    ) -> None:
+        self.requests = list(requests)
+        self.n_steps = 0
+        self.first: list[float] | None = None
+        device = next(adapter.model.parameters()).device
+        rows: list[Row] = []
+        pairs: list[tuple[int, int, int, float]] = []
+        for i, request in enumerate(self.requests):
+            prompt, target = prompt_row(tokenizer, request), target_ids(tokenizer, request)
+            last, in_place = len(prompt.ids) - 1, hparams.objective_optimization == "target_new"
+            rows.append(Row((*prompt.ids, *target[:-1]), 0) if in_place else prompt)
+            for k, token in enumerate(target):
+                pairs.append((i, last + k if in_place else last, token, 1 / len(target)))
+        self.inputs = batch_of(rows, tokenizer, device).inputs()
+        columns = (torch.tensor(column, device=device) for column in zip(*pairs, strict=True))
+        self.row, self.place, self.token, self.weight = columns
+
+    def losses(self, adapter: Adapter, weights: Mapping[str, Tensor]) -> Tensor:
+        """−mean log p of each request's target tokens, [n]."""
+        head = adapter.lm_head
+        with nethook.recording(inputs={"end": head}, stop_before=head) as seen:
+            functional_call(adapter.model, dict(weights), (), {**self.inputs, "use_cache": False})
+        log_p = head(seen.inputs["end"][self.row, self.place]).float().log_softmax(-1)
+        picked = log_p.gather(1, self.token[:, None]).squeeze(1) * self.weight
+        losses = torch.zeros(len(self.requests), device=log_p.device).index_add(
+            0, self.row, -picked
+        )
+        self._check(losses.detach().tolist())
+        return losses
+
+    def _check(self, losses: list[float]) -> None:
+        """Name the request whose loss is NaN or ten times where it began."""
+        self.first = self.first or losses
+        for request, first, now in zip(self.requests, self.first, losses, strict=True):
+            if not now <= 10 * max(first, 10.0):
+                raise EditFailedError(
+                    f"request '{request.id}': the loss went from {first:.3g} to {now:.3g}",
+                    remedy="Lower lr, set norm_constraint, or load the model in float32.",
+                )
+
+
+def _trained(adapter: Adapter, hparams: HyperParams) -> dict[str, Tensor]:
+    """{name: weight} of the parameters to train."""
+    found: dict[str, Tensor] = {}
+    for layer in hparams.layers:
+        template = hparams.rewrite_module_tmp
+        prefix = template.format(layer) if template else adapter.mlp_out(layer).name
+        mine = {
+            name: parameter.detach()
+            for name, parameter in adapter.model.named_parameters()
+            if name == prefix or name.startswith(prefix + ".")
+        }
+        if not mine:
+            raise HparamsError(
+                f"'rewrite_module_tmp' names {prefix}, which the model does not have",
+                remedy="Leave the key out, or take the hyperparameters of this model.",
+            )
+        found.update(mine)
+    return found

@@ -1,0 +1,40 @@
+"""No edit: the unedited model, scored like any other, as the control every table needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+
+from editing.deltas import EditEffect
+from editing.hparams.schema import Schema
+from editing.requests import check
+from loaders.records import RewriteRequest
+
+NAME = "none"
+PAPER = "control"
+KIND = "control"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HyperParams(Schema):
+    """There are none."""
+
+
+def execute(
+    model: nn.Module,
+    tokenizer: Any,
+    requests: Sequence[RewriteRequest],
+    hparams: HyperParams | None = None,
+    covariance: Mapping[str, Tensor] | None = None,
+    *,
+    context_templates: Any = None,
+    targets: Mapping[str, Tensor] | None = None,
+    state: Any = None,
+    seed: int = 0,
+) -> EditEffect:
+    """An effect without any update. The requests are checked as by every other method."""
+    check(requests, tokenizer)
+    return EditEffect(n_steps={request.id: 0 for request in requests})

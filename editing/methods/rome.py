@@ -1,0 +1,153 @@
+"""Rank-one model editing: one MLP layer as a key-value memory, one fact written by rank one.
+
+For each request: v* by optimisation at the layer's MLP output (`editing.targets`); the direction
+u = C⁻¹ k̄ / ‖C⁻¹ k̄‖ from the mean key over the context templates; ΔW = (v* − o) uᵀ / (k · u) with
+the key k and output o at the bare prompt, so that the edited layer gives exactly v* there.
+
+Several requests are edited one after the other, each on the model with the earlier ones on, as in
+the paper's code: the result depends on their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from editing.architectures import Adapter
+from editing.covariance import Covariance, checked
+from editing.deltas import EditEffect, applied
+from editing.errors import EditFailedError
+from editing.hparams.common import ValueHyperParams
+from editing.hparams.schema import require
+from editing.keys import Templates, projection_at_subject
+from editing.requests import prompt_row
+from editing.sites import check_projection, editable, given_targets, oriented, templates_for
+from editing.targets import optimise
+from loaders.records import RewriteRequest
+
+NAME = "rome"
+PAPER = "Meng et al. 2022, Locating and Editing Factual Associations in GPT (NeurIPS), §3.1"
+KIND = "weights"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HyperParams(ValueHyperParams):
+    """ROME's published keys; see `ValueHyperParams` for the rest.
+
+    Attributes:
+        mom2_adjustment: use C; false takes u = k̄ / ‖k̄‖.
+        consistent_key: r-ROME (Gupta et al. 2024): k̄ and its output also in the denominator and
+            in o. Default false, as published.
+    """
+
+    mom2_adjustment: bool
+    consistent_key: bool = False
+    context_template_length_params: tuple[tuple[int, ...], ...] = ((5, 10), (10, 10))
+
+    def check(self) -> None:
+        """One layer; and the ranges of `ValueHyperParams`."""
+        super().check()
+        require(len(self.layers) == 1, f"ROME edits one layer, 'layers' has {len(self.layers)}")
+
+
+def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:
+    """The edited layer, unless `mom2_adjustment` is off."""
+    return hparams.layers if hparams.mom2_adjustment else ()
+
+
+def execute(
+    model: nn.Module,
+    tokenizer: Any,
+    requests: Sequence[RewriteRequest],
+    hparams: HyperParams,
+    covariance: Mapping[str, Tensor] | None,
+    *,
+    context_templates: Any = None,
+    targets: Mapping[str, Tensor] | None = None,
+    state: Any = None,
+    seed: int = 0,
+) -> EditEffect:
+    """Edit the requests, in order. The model is unchanged on return, bit for bit.
+
+    Args:
+        covariance: `Covariance` or {module name: [d_in, d_in]}; not used without `mom2_adjustment`.
+        context_templates: texts with one `{}`; sampled from the model with the seed if None.
+        targets: {request id: v*} to use instead of optimising.
+        state: not used.
+
+    Raises:
+        RequestError, HparamsError, CovarianceError: bad input, before anything is computed.
+        EditFailedError: the loss became NaN or exploded, or the covariance is singular.
+    """
+    layer = hparams.layers[0]
+    with editable(model, tokenizer, requests, hparams.layers) as adapter:
+        check_projection(adapter, hparams, hparams.layers)
+        moments = checked(covariance, model, hparams.layers) if hparams.mom2_adjustment else None
+        groups = templates_for(
+            adapter, tokenizer, hparams, context_templates, seed=seed, bare_apart=False, brace=""
+        )
+        templates = (tuple(template for group in groups for template in group),)
+        name = adapter.mlp_out(layer).weight
+        total = torch.zeros_like(model.get_parameter(name), dtype=torch.float32)
+        vectors: dict[str, Tensor] = {}
+        n_steps: dict[str, int] = {}
+        for request in requests:
+            with applied(model, EditEffect({name: total} if vectors else {})):
+                value, steps = _value(adapter, tokenizer, request, hparams, templates, targets)
+                update = _update(adapter, tokenizer, request, hparams, templates, value, moments)
+            total = total + oriented(adapter, layer, update)[1]
+            vectors[request.id], n_steps[request.id] = value, steps
+    return EditEffect({name: total}, vectors, {}, n_steps, templates)
+
+
+def _value(
+    adapter: Adapter,
+    tokenizer: Any,
+    request: RewriteRequest,
+    hparams: HyperParams,
+    templates: Templates,
+    targets: Mapping[str, Tensor] | None,
+) -> tuple[Tensor, int]:
+    """v* [d_model] of a request and the updates it took; the given one took none."""
+    given = given_targets(adapter, [request], targets)
+    if request.id in given:
+        return given[request.id], 0
+    found = optimise(
+        adapter, tokenizer, [request], hparams, templates, layer=hparams.layers[0], site="mlp"
+    )
+    return found.vectors[request.id], found.n_steps[request.id]
+
+
+def _update(
+    adapter: Adapter,
+    tokenizer: Any,
+    request: RewriteRequest,
+    hparams: HyperParams,
+    templates: Templates,
+    value: Tensor,
+    covariance: Covariance | None,
+) -> Tensor:
+    """ΔW [d_out, d_in] in float64 (ROME eq. 2)."""
+    layer = hparams.layers[0]
+    rows = [prompt_row(tokenizer, request, template) for template in templates[0]]
+    ins, outs = projection_at_subject(adapter, tokenizer, rows, layer)
+    keys, outputs = ins.double(), outs.double()
+    mean_key = keys.mean(0)
+    direction = mean_key
+    if covariance is not None:
+        name = adapter.mlp_out(layer).name
+        direction = covariance.solve(name, mean_key[:, None], ridge=hparams.mom2_ridge)[:, 0]
+    direction = direction / direction.norm()
+    # The projection is affine, so the mean of the outputs is the output of the mean key.
+    key, output = (mean_key, outputs.mean(0)) if hparams.consistent_key else (keys[0], outputs[0])
+    overlap = key @ direction
+    if not overlap.abs() > 1e-9 * key.norm():
+        raise EditFailedError(
+            f"request '{request.id}': its key is orthogonal to the update's direction",
+            remedy="Set consistent_key, or give other context templates.",
+        )
+    return torch.outer((value.double() - output) / overlap, direction)

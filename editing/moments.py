@@ -1,0 +1,120 @@
+"""Second moments of the keys: one pass over a text for all layers, stopped after the last.
+
+C = E[k kᵀ], uncentred, over all real tokens; k is the input of the layer's MLP output projection
+(Meng et al., ROME §3.1 and App. E.2; MEMIT §4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from editing import nethook
+from editing.deltas import preserved
+from editing.errors import CovarianceError, DeviceMemoryError
+from editing.positions import Encoded, pad
+
+Progress = Callable[[int, int, str], None]
+
+WINDOW = 512
+"""Texts that are tokenised and sorted by length together; bounds the memory for text."""
+
+
+def second_moments(
+    model: nn.Module,
+    tokenizer: Any,
+    texts: Sequence[str],
+    modules: Mapping[str, nn.Module],
+    *,
+    dtype: torch.dtype,
+    max_length: int,
+    batch_tokens: int,
+    progress: Progress | None = None,
+) -> tuple[dict[str, Tensor], int]:
+    """Mean of k kᵀ over the tokens of the texts.
+
+    Args:
+        modules: {name: projection} in the order in which a forward reaches them.
+        dtype: of products and sums.
+        max_length: tokens of a text beyond this are cut off.
+        batch_tokens: padded tokens a forward at most (a longer text goes alone).
+        progress: called with (texts done, texts in all, "covariance").
+
+    Returns:
+        {name: [d_in, d_in] on the CPU}, number of tokens.
+
+    Raises:
+        CovarianceError: there is no text, or a moment is not finite.
+        DeviceMemoryError: a batch does not fit on the device.
+    """
+    device = next(model.parameters()).device
+    sums: dict[str, Tensor] = {}
+    n_tokens, done = 0, 0
+    with preserved(model), torch.no_grad():
+        for batch, n_texts in _batches(tokenizer, texts, max_length, batch_tokens):
+            try:
+                n_tokens += _add(model, _to(batch, device), modules, sums, dtype)
+            except torch.OutOfMemoryError as error:
+                raise DeviceMemoryError(
+                    f"no memory for a batch of {batch.input_ids.numel()} tokens on {device}",
+                    remedy="Lower batch_tokens, or use a smaller device type.",
+                ) from error
+            done += n_texts
+            if progress is not None:
+                progress(done, len(texts), "covariance")
+    if not n_tokens:
+        raise CovarianceError("there is no text to take the covariance from")
+    moments = {name: (total / n_tokens).cpu() for name, total in sums.items()}
+    for name, moment in moments.items():
+        if not torch.isfinite(moment).all():
+            raise CovarianceError(
+                f"the covariance of {name} is not finite", remedy="Load the model in float32."
+            )
+    return moments, n_tokens
+
+
+def _add(
+    model: nn.Module,
+    batch: Encoded,
+    modules: Mapping[str, nn.Module],
+    sums: dict[str, Tensor],
+    dtype: torch.dtype,
+) -> int:
+    last = list(modules.values())[-1]
+    with nethook.recording(inputs=modules, stop_before=last) as seen:
+        nethook.forward(model, batch.inputs())
+    real = batch.attention_mask.bool()
+    for name in modules:
+        keys = seen.inputs[name][real].to(dtype)
+        if name not in sums:
+            sums[name] = torch.zeros(keys.shape[1], keys.shape[1], dtype=dtype, device=keys.device)
+        sums[name].addmm_(keys.T, keys)
+    return int(real.sum())
+
+
+def _batches(
+    tokenizer: Any, texts: Sequence[str], max_length: int, batch_tokens: int
+) -> Iterator[tuple[Encoded, int]]:
+    """Batches of texts of like length, and how many texts each stands for (empty ones too)."""
+    pad_id = tokenizer.pad_token_id or 0
+    for start in range(0, len(texts), WINDOW):
+        encoded = tokenizer(
+            list(texts[start : start + WINDOW]),
+            truncation=True,
+            max_length=max_length,
+            return_attention_mask=False,
+        )["input_ids"]
+        rows = sorted((row for row in encoded if row), key=len)
+        skipped = len(encoded) - len(rows)
+        while rows:
+            size = max(1, min(len(rows), batch_tokens // len(rows[-1])))
+            chosen, rows = rows[-size:], rows[:-size]
+            yield pad(chosen, pad_id), size + skipped
+            skipped = 0
+
+
+def _to(batch: Encoded, device: torch.device) -> Encoded:
+    return Encoded(*(tensor.to(device) for tensor in batch))

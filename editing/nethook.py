@@ -1,0 +1,118 @@
+"""Looking into a model and changing what passes through it, only inside a `with` block.
+
+Every hook is removed when its block ends, however it ends. A module's output may be a tensor or a
+tuple that starts with one (decoder layers changed between transformers releases); both are read
+and both are given back in the form they came.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass
+class Recorded:
+    """What passed through the watched modules in the last forward.
+
+    Attributes:
+        inputs: {name: first positional input of that module}.
+        outputs: {name: its output, the first tensor of a tuple}.
+    """
+
+    inputs: dict[str, Tensor] = field(default_factory=dict)
+    outputs: dict[str, Tensor] = field(default_factory=dict)
+
+
+class _StopForwardError(Exception):
+    """Raised by a hook to end a forward early; never leaves `recording`."""
+
+    def __init__(self, owner: object) -> None:
+        self.owner = owner
+
+
+@contextlib.contextmanager
+def recording(
+    *,
+    inputs: Mapping[str, nn.Module] | None = None,
+    outputs: Mapping[str, nn.Module] | None = None,
+    stop_before: nn.Module | None = None,
+    stop_after: nn.Module | None = None,
+) -> Iterator[Recorded]:
+    """Record inputs and outputs of modules.
+
+    With `stop_before` or `stop_after` a forward ends at that module, and with it the block: put
+    exactly one forward into it, as its last statement.
+    """
+    seen = Recorded()
+    with contextlib.ExitStack() as stack:
+        for name, module in (inputs or {}).items():
+            _enter(stack, module.register_forward_pre_hook(_input_saver(seen.inputs, name)))
+        for name, module in (outputs or {}).items():
+            _enter(stack, module.register_forward_hook(_output_saver(seen.outputs, name)))
+        # Registered last: hooks are called in order, and nothing after a stop is recorded.
+        if stop_before is not None:
+            _enter(stack, stop_before.register_forward_pre_hook(_stopper(seen)))
+        if stop_after is not None:
+            _enter(stack, stop_after.register_forward_hook(_stopper(seen)))
+        try:
+            yield seen
+        except _StopForwardError as stop:
+            if stop.owner is not seen:
+                raise
+
+
+@contextlib.contextmanager
+def changing(module: nn.Module, change: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """Replace a module's output by `change(output)`; of a tuple, its first tensor."""
+
+    def hook(_: nn.Module, __: Any, output: Any) -> Any:
+        if isinstance(output, Tensor):
+            return change(output)
+        return (change(output[0]), *output[1:])
+
+    handle = module.register_forward_hook(hook)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def add_at(output: Tensor, rows: Tensor, places: Tensor, vectors: Tensor) -> Tensor:
+    """The output [batch, length, d] with vectors [n, d] added at (rows[i], places[i])."""
+    return output.index_put((rows, places), vectors.to(output.dtype), accumulate=True)
+
+
+def forward(model: nn.Module, inputs: Mapping[str, Tensor]) -> Any:
+    """One forward without a key-value cache."""
+    return model(**inputs, use_cache=False)
+
+
+def _enter(stack: contextlib.ExitStack, handle: torch.utils.hooks.RemovableHandle) -> None:
+    stack.callback(handle.remove)
+
+
+def _input_saver(into: dict[str, Tensor], name: str) -> Callable[[nn.Module, Any], None]:
+    def hook(_: nn.Module, arguments: Any) -> None:
+        into[name] = arguments[0]
+
+    return hook
+
+
+def _output_saver(into: dict[str, Tensor], name: str) -> Callable[[nn.Module, Any, Any], None]:
+    def hook(_: nn.Module, __: Any, output: Any) -> None:
+        into[name] = output if isinstance(output, Tensor) else output[0]
+
+    return hook
+
+
+def _stopper(owner: object) -> Callable[..., None]:
+    def hook(*_: Any) -> None:
+        raise _StopForwardError(owner)
+
+    return hook
