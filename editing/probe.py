@@ -78,6 +78,8 @@ def _queries(item: ProbeItem, settings: ProbeSettings, renderer: Renderer) -> li
         raise ProbeError(
             f"'{item.id}' ({item.prompt} ...) has no question", remedy="Ask with --ask cloze."
         )
+    if settings.ask == "cloze" and not item.prompt.strip():
+        raise ProbeError(f"the prompt of '{item.id}' is empty", remedy="Give the fact a prompt.")
     main = (
         renderer.question(item.question or "")
         if settings.ask == "question"
