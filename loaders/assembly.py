@@ -68,6 +68,7 @@ class GraphAssembly:
             sorted((self._respell_rewrite(r, spelling) for r in self.rewrites), key=lambda r: r.id)
         )
         entities = self._entities(spelling, facts, rewrites)
+        self._report_unreachable(facts, rewrites)
         graph = KnowledgeGraph(self.name, entities, facts, rewrites)
         kept = {"facts": len(facts), "entities": len(entities), "rewrites": len(rewrites)}
         report = ImportReport(source, format_key, dict(self.read), kept, tuple(self.notes))
@@ -130,6 +131,27 @@ class GraphAssembly:
         names = (rewrite.subject, rewrite.target_true, rewrite.target_new)
         subject, target_true, target_new = (spelling[name] for name in names)
         return replace(rewrite, subject=subject, target_true=target_true, target_new=target_new)
+
+    def _report_unreachable(
+        self, facts: tuple[Fact, ...], rewrites: tuple[RewriteRequest, ...]
+    ) -> None:
+        """Flag the rewrites that have no chain of any length: their scores say so and no more."""
+        for rewrite in rewrites:
+            out: dict[str, set[str]] = defaultdict(set)
+            for fact in facts:
+                if not fact.cases or rewrite.id in fact.cases:
+                    out[fact.subject].add(fact.object)
+            reached, todo = {rewrite.subject}, [rewrite.subject]
+            while todo:
+                new = out[todo.pop()] - reached
+                reached |= new
+                todo.extend(new)
+            if rewrite.target_true not in reached:
+                self.note(
+                    "flagged",
+                    f"rewrite '{rewrite.id}'",
+                    f"no chain leads from '{rewrite.subject}' to '{rewrite.target_true}'",
+                )
 
     def _entities(
         self,

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from loaders import graph_yaml
-from loaders.errors import UnknownFormatError
+from loaders.errors import UnknownFormatError, UnreadableFileError
 from loaders.records import unique
 from loaders.sources import CsvTable, Place, read_csv, read_yaml
 
@@ -49,6 +50,8 @@ class Sources:
 
 def find_sources(path: Path) -> Sources:
     """The files to read for a path: itself, or the one that holds a folder's facts, and helpers."""
+    if not path.exists():
+        raise UnreadableFileError(f"{path}: no such file or folder")
     folder = path if path.is_dir() else path.parent
     facts = _facts_of_folder(path) if path.is_dir() else path
     sources = Sources(facts)
@@ -93,13 +96,15 @@ def is_facts(file: Path) -> bool:
 
 
 def _is_nested_yaml(file: Path) -> bool:
-    """Whether the first two lines that say something are a key and, further in, another key."""
+    """Whether the first lines that say something are a key and, further in, another key."""
     if file.suffix.lower() not in {".yaml", ".yml"} or file.name == REWRITES_FILE:
         return False
     if graph_yaml.recognises(file):
         return False
     text = file.read_text(encoding="utf-8-sig", errors="replace")
     lines = [x for x in text.splitlines() if x.strip() and not x.lstrip().startswith(("#", "---"))]
+    if lines and re.match(r"[^\s{\[-][^{]*:\s*\{", lines[0]):
+        return True
     keys = [line.rstrip().endswith(":") or ": " in line for line in lines[:2]]
     return keys == [True, True] and lines[0][0] not in " -" and lines[1][0] in " \t"
 
