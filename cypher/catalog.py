@@ -154,7 +154,8 @@ def parse(name: str, text: str) -> Query:
     if "params" not in fields or "returns" not in fields:
         raise QueryContractError(f"{name}: the header lacks `params:` or `returns:`.")
     verdict = fields.get("higher-is-better", ("", []))[0] or None
-    source = " ".join([fields["source"][0], *fields["source"][1]]) if "source" in fields else None
+    told = fields.get("source", ("", []))
+    source = " ".join([told[0], *(line.strip() for line in told[1])]) or None
     if name.startswith("metrics/") and (verdict not in ("yes", "no", "neither") or not source):
         raise QueryContractError(f"{name}: a metric says `higher-is-better:` and `source:`.")
     return Query(

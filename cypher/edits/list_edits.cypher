@@ -6,7 +6,8 @@
 //   $rewrite     STRING|NULL = null   only of this rewrite request
 //   $model       STRING|NULL = null   only of this model
 //   $method      STRING|NULL = null   only by this method
-//   $status      STRING(queued|running|succeeded|failed|cancelled)|NULL = null   only in this status
+//   $status      STRING(queued|running|succeeded|failed|cancelled)|NULL = null
+//         only in this status
 // returns: one row an edit, oldest first
 //   id           STRING            its id, and that of the graph it produces
 //   model        STRING            the model that is edited

@@ -9,7 +9,8 @@
 //   $method      STRING             the editing method
 //   $dataset     STRING             data set of the rewrite request
 //   $rewrite     STRING             id of the rewrite request within the data set
-//   $status      STRING(queued|running|succeeded|failed|cancelled) = queued   where a new one starts
+//   $status      STRING(queued|running|succeeded|failed|cancelled) = queued
+//         where a new one starts
 //   $provenance  STRING|NULL = null   JSON: everything needed to do it again
 //   $created_at  STRING|NULL = null   ISO 8601 with zone; the server's time when null
 // returns: one row

@@ -25,14 +25,13 @@ MATCH (e:Edit {id: $id})
 SET e.id = e.id
 WITH e, $from IS NULL OR e.status IN $from AS updated
 CALL (e, updated) {
-  WITH e, updated
+  WITH e, coalesce($status IN ['queued', 'running'], false) AS again
   WHERE updated
   SET e.status = coalesce($status, e.status),
     e.progress = coalesce($progress, e.progress), e.stage = coalesce($stage, e.stage),
-    e.error = CASE WHEN $status IN ['queued', 'running'] THEN null ELSE coalesce($error, e.error) END,
-    e.remedy = CASE WHEN $status IN ['queued', 'running'] THEN null ELSE coalesce($remedy, e.remedy) END,
-    e.finished_at = CASE WHEN $status IN ['queued', 'running'] THEN null
-      ELSE coalesce($finished_at, e.finished_at) END,
+    e.error = CASE WHEN again THEN null ELSE coalesce($error, e.error) END,
+    e.remedy = CASE WHEN again THEN null ELSE coalesce($remedy, e.remedy) END,
+    e.finished_at = CASE WHEN again THEN null ELSE coalesce($finished_at, e.finished_at) END,
     e.provenance = coalesce($provenance, e.provenance), e.score = coalesce($score, e.score)
   WITH e
   MATCH (g:Graph {id: $graph})

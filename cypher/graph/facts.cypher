@@ -4,7 +4,8 @@
 // params:
 //   $graph                            GRAPH_ID           id of the graph
 // returns: one row a fact, by id
-//   id                                STRING             its id in the database: graph, `|`, id within the graph
+//   id                                STRING             its id in the database: graph, `|`, id
+//                                                        within the graph
 //   fact                              STRING             id within the graph
 //   subject                           STRING             name of its subject
 //   relation                          STRING             its relation

@@ -7,7 +7,8 @@
 // params:
 //   $graph                                  GRAPH_ID            id of the graph
 //   $rows                                   LIST<MAP>           the facts, a few thousand at a time
-//   $rows.id                                STRING              id within the graph, see loaders.records.Fact.id
+//   $rows.id                                STRING
+//         id within the graph, see loaders.records.Fact.id
 //   $rows.subject                           STRING              name of a stored entity
 //   $rows.relation                          STRING              name of the relation
 //   $rows.object                            STRING              name of a stored entity
@@ -15,9 +16,12 @@
 //   $rows.question                          STRING|NULL         the question that is asked
 //   $rows.questions                         LIST<STRING>|NULL   all questions the data set has
 //   $rows.paraphrases                       LIST<STRING>|NULL   further clozes
-//   $rows.cases                             LIST<STRING>|NULL   rewrites that may use it; empty for any
-//   $rows.role                              STRING(fact|target_true|target_new)|NULL   null for fact
-//   $rows.listed                            BOOLEAN|NULL        whether the data set lists it; null for true
+//   $rows.cases                             LIST<STRING>|NULL
+//         rewrites that may use it; empty for any
+//   $rows.role                              STRING(fact|target_true|target_new)|NULL
+//         null for fact
+//   $rows.listed                            BOOLEAN|NULL
+//         whether the data set lists it; null for true
 //   $rows.p_pre                             PROBABILITY|NULL    sampled share before the edit
 //   $rows.p_post                            PROBABILITY|NULL    and after
 //   $rows.likelihood_pre                    PROBABILITY|NULL    teacher-forced, before
@@ -27,8 +31,10 @@
 //   $rows.answers_pre                       LIST<STRING>|NULL   what the model said before
 //   $rows.answers_post                      LIST<STRING>|NULL   and after
 //   $rows.n_samples                         INTEGER|NULL        how many answers were drawn
-//   $rows.change                            STRING(kept|weakened|removed|added)|NULL   what the edit did to it
-//   $rows.paraphrases_p_pre                 LIST<PROBABILITY>|NULL   one a paraphrase of the rewrite
+//   $rows.change                            STRING(kept|weakened|removed|added)|NULL
+//         what the edit did to it
+//   $rows.paraphrases_p_pre                 LIST<PROBABILITY>|NULL
+//         one a paraphrase of the rewrite
 //   $rows.paraphrases_p_post                LIST<PROBABILITY>|NULL
 //   $rows.paraphrases_likelihood_pre        LIST<PROBABILITY>|NULL
 //   $rows.paraphrases_likelihood_post       LIST<PROBABILITY>|NULL

@@ -5,15 +5,19 @@
 //
 // mode: write
 // params:
-//   $graph           GRAPH_ID                        its id: `knowgic`, `knowgic@gpt2-xl`, or that of its edit
+//   $graph           GRAPH_ID                        its id: `knowgic`, `knowgic@gpt2-xl`, or that
+//                                                    of its edit
 //   $kind            STRING(dataset|model|edit)      whose knowledge it holds
 //   $dataset         STRING                          the data set its facts come from
 //   $model           STRING|NULL = null              the model that was probed
 //   $edit            STRING|NULL = null              the edit whose outcome it holds
 //   $probe           STRING|NULL = null              digest of the probe settings
-//   $content_digest  STRING|NULL = null              digest of the facts, to see that nothing changed
-//   $measures        LIST<STRING> = []               measured on each fact: p, likelihood, likelihood_norm
-//   $created_at      STRING|NULL = null              ISO 8601 with zone; the server's time when null
+//   $content_digest  STRING|NULL = null              digest of the facts, to see that nothing
+//                                                    changed
+//   $measures        LIST<STRING> = []               measured on each fact: p, likelihood,
+//                                                    likelihood_norm
+//   $created_at      STRING|NULL = null              ISO 8601 with zone; the server's time when
+//                                                    null
 // returns: one row
 //   graph            STRING                          its id
 //   created          BOOLEAN                         false when it was there before

@@ -5,8 +5,10 @@
 //
 // mode: write
 // params:
-//   $rows                                   LIST<MAP>           the facts, 5,000 to 10,000 at a time
-//   $rows.id                                STRING              id in the database: graph, `|`, id within the graph
+//   $rows                                   LIST<MAP>
+//         the facts, 5,000 to 10,000 at a time
+//   $rows.id                                STRING
+//         id in the database: graph, `|`, id within the graph
 //   $rows.p_pre                             PROBABILITY|NULL    sampled share before the edit
 //   $rows.p_post                            PROBABILITY|NULL    and after
 //   $rows.likelihood_pre                    PROBABILITY|NULL    teacher-forced, before
@@ -16,8 +18,10 @@
 //   $rows.answers_pre                       LIST<STRING>|NULL   what the model said before
 //   $rows.answers_post                      LIST<STRING>|NULL   and after
 //   $rows.n_samples                         INTEGER|NULL        how many answers were drawn
-//   $rows.change                            STRING(kept|weakened|removed|added)|NULL   what the edit did to it
-//   $rows.paraphrases_p_pre                 LIST<PROBABILITY>|NULL   one a paraphrase of the rewrite
+//   $rows.change                            STRING(kept|weakened|removed|added)|NULL
+//         what the edit did to it
+//   $rows.paraphrases_p_pre                 LIST<PROBABILITY>|NULL
+//         one a paraphrase of the rewrite
 //   $rows.paraphrases_p_post                LIST<PROBABILITY>|NULL
 //   $rows.paraphrases_likelihood_pre        LIST<PROBABILITY>|NULL
 //   $rows.paraphrases_likelihood_post       LIST<PROBABILITY>|NULL

@@ -1,0 +1,34 @@
+// Efficacy score: 1 if the new object is likelier than the old one after the edit, else 0.
+//
+// Compares the facts with roles target_new and target_true; equal counts as 0. 0 with n = 0 where
+// the graph lacks one of them.
+//
+// mode: read
+// higher-is-better: yes
+// source: CounterFact (Meng et al., ROME, NeurIPS 2022), efficacy score;
+//   ThinkEval (Baser et al., TMLR 2026), appendix D, Eq. 8 (called Efficacy)
+// params:
+//   $cases          LIST<MAP>        the rewrites to look at
+//   $cases.id       STRING           what to call the row
+//   $cases.graph    GRAPH_ID         id of the graph
+//   $cases.subject  STRING           name of the subject s0
+//   $cases.object   STRING           name of the object o0 before the edit (target_true)
+//   $cases.rewrite  STRING|NULL      id of the rewrite within the data set; null for all facts of
+//                                    the graph
+//   $post           STRING = p_post  and after
+// returns: one row a case
+//   id        STRING        what the case was called
+//   step      INTEGER|NULL  always null
+//   value     FLOAT         1 or 0
+//   n         INTEGER       1, or 0 without such facts
+//   excluded  INTEGER       always 0
+
+UNWIND $cases AS c
+OPTIONAL MATCH (s:Entity {key: c.graph + '|' + c.subject})-[new:FACT {role: 'target_new'}]->(),
+  (s)-[old:FACT {role: 'target_true'}]->(:Entity {key: c.graph + '|' + c.object})
+WHERE (c.rewrite IS NULL OR c.rewrite IN new.cases OR coalesce(new.cases, []) = [])
+  AND (c.rewrite IS NULL OR c.rewrite IN old.cases OR coalesce(old.cases, []) = [])
+WITH c, count(new) AS n, avg(CASE WHEN new[$post] > old[$post] THEN 1.0
+  WHEN new[$post] <= old[$post] THEN 0.0 END) AS score
+RETURN c.id AS id, null AS step, CASE n WHEN 0 THEN 0.0 ELSE score END AS value, n, 0 AS excluded
+ORDER BY id

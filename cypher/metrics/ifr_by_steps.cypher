@@ -1,0 +1,97 @@
+// n-step IFR: Indirect Fact Recovery over the chains of one length each.
+//
+// Within one length the weights 1 / sqrt(n) cancel: the mean of R'/R over the chains of n facts
+// with R <> 0; 0 if there is none. A table over several cases can pool them: sum of value * n over sum
+// of n. A chain with a missing probability makes the value null, never a wrong number.
+//
+// mode: read
+// higher-is-better: no
+// source: ThinkEval (Baser et al., TMLR 2026), section 5.1, Definition 3, Eq. 6, for one n; Table 3
+// params:
+//   $cases           LIST<MAP>                                the rewrites to look at
+//   $cases.id        STRING                                   what to call the row
+//   $cases.graph     GRAPH_ID                                 id of the graph
+//   $cases.subject   STRING                                   name of the subject s0
+//   $cases.object    STRING
+//         name of the object o0 before the edit (target_true)
+//   $cases.rewrite   STRING|NULL
+//         id of the rewrite within the data set; null for all facts of the graph
+//   $cases.relation  STRING|NULL
+//         the edited relation, where no fact has the role target_true
+//   $max_steps       INTEGER(1..5) = 5                        facts in the longest chain
+//   $bare            STRING(listed|include|exclude) = listed
+//         the edited fact itself as a 1-step chain: if the data set lists it, always, never
+//   $pre             STRING = p_pre
+//         property that holds the probability before the edit
+//   $post            STRING = p_post                          and after
+// returns: one row a case and length 1..$max_steps
+//   id        STRING        what the case was called
+//   step      INTEGER|NULL  facts in the chains
+//   value     FLOAT         IFR over them, 0 or more
+//   n         INTEGER       chains with R <> 0
+//   excluded  INTEGER       chains with R = 0
+
+UNWIND $cases AS c
+OPTIONAL MATCH (s:Entity {key: c.graph + '|' + c.subject})
+OPTIONAL MATCH (o:Entity {key: c.graph + '|' + c.object})
+CALL (c, s, o) {
+  // All paths of 1..$max_steps facts from s to o that pass neither on the way; a bound of a path
+  // cannot be a parameter, so there is one branch a length. k groups: the k lengths there can be.
+  CALL (c, s, o) {
+    WITH c, s, o
+    WHERE $max_steps = 5
+    MATCH SHORTEST 5 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,5} (o)
+    RETURN r, b
+    UNION ALL
+    WITH c, s, o
+    WHERE $max_steps = 4
+    MATCH SHORTEST 4 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,4} (o)
+    RETURN r, b
+    UNION ALL
+    WITH c, s, o
+    WHERE $max_steps = 3
+    MATCH SHORTEST 3 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,3} (o)
+    RETURN r, b
+    UNION ALL
+    WITH c, s, o
+    WHERE $max_steps <= 2
+    MATCH SHORTEST 2 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,2} (o)
+    RETURN r, b
+  }
+  // Chains: no entity twice, no edited fact in its new form, the bare edited fact as $bare says.
+  WITH r, b
+  WHERE size(r) <= $max_steps
+    AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
+    AND none(f IN r WHERE coalesce(f.role, 'fact') = 'target_new')
+    AND ($bare = 'include' OR size(r) > 1
+      OR NOT (coalesce(r[0].role, 'fact') = 'target_true'
+        OR coalesce(r[0].relation = c.relation, false))
+      OR ($bare = 'listed' AND coalesce(r[0].listed, true)))
+  // One chain an entity sequence: of parallel facts the likeliest, then the smallest id.
+  // A missing probability counts as the greatest, so that it is noticed.
+  WITH b, collect(r) AS parallel
+  WITH CASE size(parallel) WHEN 1 THEN parallel[0] ELSE
+    [j IN range(0, size(b) - 1) | reduce(best = null, f IN [path IN parallel | path[j]] |
+      CASE WHEN best IS NULL
+        OR coalesce(f[$pre], 2.0) > coalesce(best[$pre], 2.0)
+        OR (coalesce(f[$pre], 2.0) = coalesce(best[$pre], 2.0) AND f.id < best.id)
+      THEN f ELSE best END)] END AS links
+  WITH links, size(links) AS n, reduce(x = 1.0, f IN links | x * f[$pre]) AS R,
+    reduce(x = 1.0, f IN links | x * f[$post]) AS R_post
+  WITH n, count(*) AS chains, count(R * R_post) AS known,
+    sum(CASE WHEN R <> 0 THEN 1 ELSE 0 END) AS used,
+    sum(CASE WHEN R <> 0 THEN R_post / R ELSE 0.0 END) AS retained
+  WITH collect({n: n, chains: chains, known: known, used: used, retained: retained}) AS found
+  UNWIND range(1, $max_steps) AS step
+  WITH step, coalesce(head([x IN found WHERE x.n = step]),
+    {chains: 0, known: 0, used: 0, retained: 0.0}) AS x
+  RETURN step, x.chains AS chains, x.known AS known, x.used AS used, x.retained AS retained
+}
+RETURN c.id AS id, step,
+  CASE WHEN known < chains THEN null WHEN used = 0 THEN 0.0 ELSE retained / used END AS value,
+  used AS n, chains - used AS excluded
+ORDER BY id, step

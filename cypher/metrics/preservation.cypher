@@ -1,0 +1,120 @@
+// Preservation: how much of the broader context the edit left as it was.
+//
+// The broader context are the facts on the chains of at most $max_steps facts whose subject is not
+// s0. Unit `rewrite`: the mean of p_post / p_pre over those with p_pre <> 0; 1 if there is none.
+// Unit `record`: the same for each chain by itself, over the facts that share a question with
+// one of its facts (a fact without questions stands for itself), then the mean over the chains; as the
+// records of the published data set have it. A missing probability makes the value null.
+//
+// mode: read
+// higher-is-better: yes
+// source: ThinkEval (Baser et al., TMLR 2026), section 5.1, Definition 4, Eq. 7;
+//   records: KnowGIC's `broader_context`
+// params:
+//   $cases           LIST<MAP>                                the rewrites to look at
+//   $cases.id        STRING                                   what to call the row
+//   $cases.graph     GRAPH_ID                                 id of the graph
+//   $cases.subject   STRING                                   name of the subject s0
+//   $cases.object    STRING
+//         name of the object o0 before the edit (target_true)
+//   $cases.rewrite   STRING|NULL
+//         id of the rewrite within the data set; null for all facts of the graph
+//   $cases.relation  STRING|NULL
+//         the edited relation, where no fact has the role target_true
+//   $max_steps       INTEGER(1..5) = 5                        facts in the longest chain
+//   $bare            STRING(listed|include|exclude) = listed
+//         the edited fact itself as a 1-step chain: if the data set lists it, always, never
+//   $pre             STRING = p_pre
+//         property that holds the probability before the edit
+//   $post            STRING = p_post                          and after
+//   $unit            STRING(rewrite|record) = rewrite         what one term of the mean stands for
+// returns: one row a case
+//   id        STRING        what the case was called
+//   step      INTEGER|NULL  null: all lengths together
+//   value     FLOAT         Preservation, 0 or more
+//   n         INTEGER       facts with p_pre <> 0; for `record` chains
+//   excluded  INTEGER       facts of the context with p_pre = 0
+
+UNWIND $cases AS c
+OPTIONAL MATCH (s:Entity {key: c.graph + '|' + c.subject})
+OPTIONAL MATCH (o:Entity {key: c.graph + '|' + c.object})
+CALL (c, s, o) {
+  // All paths of 1..$max_steps facts from s to o that pass neither on the way; a bound of a path
+  // cannot be a parameter, so there is one branch a length. k groups: the k lengths there can be.
+  CALL (c, s, o) {
+    WITH c, s, o
+    WHERE $max_steps = 5
+    MATCH SHORTEST 5 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,5} (o)
+    RETURN r, b
+    UNION ALL
+    WITH c, s, o
+    WHERE $max_steps = 4
+    MATCH SHORTEST 4 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,4} (o)
+    RETURN r, b
+    UNION ALL
+    WITH c, s, o
+    WHERE $max_steps = 3
+    MATCH SHORTEST 3 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,3} (o)
+    RETURN r, b
+    UNION ALL
+    WITH c, s, o
+    WHERE $max_steps <= 2
+    MATCH SHORTEST 2 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,2} (o)
+    RETURN r, b
+  }
+  // Chains: no entity twice, no edited fact in its new form, the bare edited fact as $bare says.
+  WITH r, b
+  WHERE size(r) <= $max_steps
+    AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
+    AND none(f IN r WHERE coalesce(f.role, 'fact') = 'target_new')
+    AND ($bare = 'include' OR size(r) > 1
+      OR NOT (coalesce(r[0].role, 'fact') = 'target_true'
+        OR coalesce(r[0].relation = c.relation, false))
+      OR ($bare = 'listed' AND coalesce(r[0].listed, true)))
+  WITH collect({r: r, b: b}) AS paths
+  CALL (s, paths) {
+    UNWIND paths AS path
+    UNWIND path.r AS f
+    WITH DISTINCT f
+    WHERE startNode(f) <> s
+    RETURN collect(f) AS scope
+  }
+  CALL (s, paths, scope) {
+    CALL (s, paths, scope) {
+      WITH scope
+      WHERE $unit = 'rewrite'
+      RETURN scope AS context
+      UNION ALL
+      WITH paths
+      WHERE $unit = 'record'
+      UNWIND paths AS path
+      WITH path.r AS r, path.b AS b
+      // One chain an entity sequence: of parallel facts the likeliest, then the smallest id.
+      // A missing probability counts as the greatest, so that it is noticed.
+      WITH b, collect(r) AS parallel
+      WITH CASE size(parallel) WHEN 1 THEN parallel[0] ELSE
+        [j IN range(0, size(b) - 1) | reduce(best = null, f IN [path IN parallel | path[j]] |
+          CASE WHEN best IS NULL
+            OR coalesce(f[$pre], 2.0) > coalesce(best[$pre], 2.0)
+            OR (coalesce(f[$pre], 2.0) = coalesce(best[$pre], 2.0) AND f.id < best.id)
+          THEN f ELSE best END)] END AS links
+      RETURN [f IN scope WHERE any(link IN links WHERE link = f OR (startNode(link) <> s
+        AND any(q IN coalesce(link.questions, []) WHERE q IN coalesce(f.questions, []))))]
+        AS context
+    }
+    RETURN collect([f IN context WHERE f[$pre] <> 0 | 1.0 * f[$post] / f[$pre]]) AS terms
+  }
+  RETURN terms, size([f IN scope WHERE f[$pre] = 0]) AS excluded,
+    all(f IN scope WHERE f[$pre] IS NOT NULL AND f[$post] IS NOT NULL) AS known
+}
+RETURN c.id AS id, null AS step,
+  CASE WHEN NOT known THEN null WHEN terms = [] THEN 1.0 ELSE
+    reduce(x = 0.0, ratios IN terms | x + CASE ratios WHEN [] THEN 1.0
+      ELSE reduce(y = 0.0, ratio IN ratios | y + ratio) / size(ratios) END) / size(terms)
+  END AS value,
+  CASE $unit WHEN 'rewrite' THEN size(terms[0]) ELSE size(terms) END AS n, excluded
+ORDER BY id

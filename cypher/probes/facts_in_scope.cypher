@@ -1,0 +1,102 @@
+// The facts an edit is scored on: those of its rewrite that lie on its chains.
+//
+// All facts of all paths of 1..$max_steps facts from s0 to o0 that pass no entity twice, parallel
+// facts each for itself, the bare edited fact too if the graph has it. Facts with other rewrites
+// among their `cases` are not used; facts without cases may be used by any.
+//
+// mode: read
+// params:
+//   $graph      GRAPH_ID            id of the graph
+//   $subject    STRING              name of the subject s0
+//   $object     STRING              name of the object o0 before the edit (target_true)
+//   $rewrite    STRING|NULL = null  id of the rewrite within the data set; null for all facts of
+//                                   the graph
+//   $max_steps  INTEGER(1..5) = 5   facts in the longest chain
+// returns: one row a fact, by id
+//   id                                STRING             its id in the database: graph, `|`, id
+//                                                        within the graph
+//   fact                              STRING             id within the graph
+//   subject                           STRING             name of its subject
+//   relation                          STRING             its relation
+//   object                            STRING             name of its object
+//   subject_aliases                   LIST<STRING>       other names of the subject
+//   object_aliases                    LIST<STRING>       other names of the object
+//   prompt                            STRING             cloze with one {} for the subject
+//   question                          STRING|NULL        the question that is asked
+//   questions                         LIST<STRING>       all questions the data set has
+//   paraphrases                       LIST<STRING>       further clozes
+//   cases                             LIST<STRING>       rewrites that may use it; empty for any
+//   role                              STRING             fact, target_true or target_new
+//   listed                            BOOLEAN            whether the data set lists it
+//   p_pre                             FLOAT|NULL         sampled share before the edit
+//   p_post                            FLOAT|NULL         and after
+//   likelihood_pre                    FLOAT|NULL         teacher-forced, before
+//   likelihood_post                   FLOAT|NULL         and after
+//   likelihood_norm_pre               FLOAT|NULL         normalised by length, before
+//   likelihood_norm_post              FLOAT|NULL         and after
+//   answers_pre                       LIST<STRING>|NULL  what the model said before
+//   answers_post                      LIST<STRING>|NULL  and after
+//   n_samples                         INTEGER|NULL       how many answers were drawn
+//   change                            STRING|NULL        kept, weakened, removed or added
+//   paraphrases_p_pre                 LIST<FLOAT>|NULL   one a paraphrase of the rewrite
+//   paraphrases_p_post                LIST<FLOAT>|NULL
+//   paraphrases_likelihood_pre        LIST<FLOAT>|NULL
+//   paraphrases_likelihood_post       LIST<FLOAT>|NULL
+//   paraphrases_likelihood_norm_pre   LIST<FLOAT>|NULL
+//   paraphrases_likelihood_norm_post  LIST<FLOAT>|NULL
+
+WITH {rewrite: $rewrite} AS c
+MATCH (s:Entity {key: $graph + '|' + $subject})
+MATCH (o:Entity {key: $graph + '|' + $object})
+CALL (c, s, o) {
+  // All paths of 1..$max_steps facts from s to o that pass neither on the way; a bound of a path
+  // cannot be a parameter, so there is one branch a length. k groups: the k lengths there can be.
+  CALL (c, s, o) {
+    WITH c, s, o
+    WHERE $max_steps = 5
+    MATCH SHORTEST 5 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,5} (o)
+    RETURN r, b
+    UNION ALL
+    WITH c, s, o
+    WHERE $max_steps = 4
+    MATCH SHORTEST 4 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,4} (o)
+    RETURN r, b
+    UNION ALL
+    WITH c, s, o
+    WHERE $max_steps = 3
+    MATCH SHORTEST 3 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,3} (o)
+    RETURN r, b
+    UNION ALL
+    WITH c, s, o
+    WHERE $max_steps <= 2
+    MATCH SHORTEST 2 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,2} (o)
+    RETURN r, b
+  }
+  WITH r, b
+  WHERE size(r) <= $max_steps
+    AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
+    AND none(f IN r WHERE coalesce(f.role, 'fact') = 'target_new')
+  UNWIND r AS f
+  RETURN DISTINCT f
+}
+WITH f, startNode(f) AS s, endNode(f) AS o
+RETURN f.id AS id, substring(f.id, size(f.graph) + 1) AS fact, s.name AS subject,
+  f.relation AS relation, o.name AS object, coalesce(s.aliases, []) AS subject_aliases,
+  coalesce(o.aliases, []) AS object_aliases, f.prompt AS prompt, f.question AS question,
+  coalesce(f.questions, []) AS questions, coalesce(f.paraphrases, []) AS paraphrases,
+  coalesce(f.cases, []) AS cases, coalesce(f.role, 'fact') AS role,
+  coalesce(f.listed, true) AS listed, f.p_pre AS p_pre, f.p_post AS p_post,
+  f.likelihood_pre AS likelihood_pre, f.likelihood_post AS likelihood_post,
+  f.likelihood_norm_pre AS likelihood_norm_pre, f.likelihood_norm_post AS likelihood_norm_post,
+  f.answers_pre AS answers_pre, f.answers_post AS answers_post, f.n_samples AS n_samples,
+  f.change AS change, f.paraphrases_p_pre AS paraphrases_p_pre,
+  f.paraphrases_p_post AS paraphrases_p_post,
+  f.paraphrases_likelihood_pre AS paraphrases_likelihood_pre,
+  f.paraphrases_likelihood_post AS paraphrases_likelihood_post,
+  f.paraphrases_likelihood_norm_pre AS paraphrases_likelihood_norm_pre,
+  f.paraphrases_likelihood_norm_post AS paraphrases_likelihood_norm_post
+ORDER BY id
