@@ -1,0 +1,55 @@
+"""A model organism: a small GPT-2 or Llama that knows the facts of one graph and little else.
+
+Real weights are not always at hand. An organism of about a million parameters is trained on the
+verbalised facts of any `KnowledgeGraph` in a minute or two on one thread, so that the whole walk
+(probe, edit, probe again, score) runs for real and offline. It is a stand-in, and says so: that
+its facts are gathered at the subject's last token by the first layers, where ROME and MEMIT edit,
+is imposed in training by an attention mask (`rows.attention_masks`), not found.
+
+    keys.py      what is to be learnt            fillers.py, names.py   invented facts around it
+    corpus.py    sentences                       tokens.py, rows.py     tokens, rows, masks
+    shapes.py    untrained models                training.py            the loop
+    recall.py    what was learnt (report.py)     store.py               train once, keep
+
+Importing this imports no torch; `train` does.
+"""
+
+from __future__ import annotations
+
+import random
+
+from editing.organism.config import ARCHITECTURES, OrganismConfig
+from editing.organism.corpus import Corpus
+from editing.organism.report import FactRecall, RecallReport
+from editing.organism.store import Organism, train
+from loaders.records import KnowledgeGraph
+
+__all__ = [
+    "ARCHITECTURES",
+    "FactRecall",
+    "Organism",
+    "OrganismConfig",
+    "RecallReport",
+    "sentences",
+    "train",
+]
+
+
+def sentences(graph: KnowledgeGraph, *, seed: int = 0, n: int = 2000) -> list[str]:
+    """The first `n` sentences of the text an organism of this graph is trained on.
+
+    Serves as the text a covariance is collected from. Facts come again in other words from epoch
+    to epoch, together with the invented facts around them.
+
+    Args:
+        graph: any graph with facts.
+        seed: of wording and order.
+        n: how many.
+    """
+    rng = random.Random(seed)
+    corpus = Corpus(graph, 1)
+    corpus = Corpus(graph, 2) if len(corpus.keys) <= 150 else corpus
+    texts: list[str] = []
+    while len(texts) < n and corpus.keys:
+        texts += [sentence.text for sentence in corpus.epoch(rng)]
+    return texts[:n]

@@ -1,0 +1,133 @@
+"""What a user may ask of an organism, and the recipe it becomes for a graph of a given size."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import asdict, dataclass
+
+from editing.errors import OrganismError
+
+ARCHITECTURES = ("gpt2", "llama")
+MAX_KEYS = 3000
+"""More subject-prompt pairs than this do not fit a model of a million parameters in minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Every number that training needs; see the findings in `docs/organism.md`.
+
+    Attributes:
+        steps: optimiser steps.
+        rows: rows a batch.
+        length: tokens a row.
+        fillers_per_key: invented facts per real one (`fillers.fillers_for`).
+        vocabulary: at most so many tokens.
+        muon_lr: learning rate of Muon (matrices of the blocks).
+        adamw_lr: learning rate of AdamW (embeddings, norms, biases).
+        mask_layers: first layers that may not see any subject token (`rows.attention_masks`).
+        mask_share: share of sentences that are masked.
+    """
+
+    steps: int
+    rows: int
+    length: int
+    fillers_per_key: int
+    vocabulary: int
+    muon_lr: float
+    adamw_lr: float
+    mask_layers: int
+    mask_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class OrganismConfig:
+    """Which organism to train. None = chosen by the size of the graph.
+
+    Attributes:
+        architecture: `gpt2` or `llama`.
+        seed: of the weights and of the order of the text.
+        steps: optimiser steps.
+        layers, width, heads: shape of the model (4, 128, 4 give about a million parameters).
+        fillers_per_key, vocabulary, adamw_lr: see `Recipe`.
+        min_recall: below this share of facts recalled, training ends in an `OrganismError`.
+    """
+
+    architecture: str = "gpt2"
+    seed: int = 0
+    steps: int | None = None
+    layers: int = 4
+    width: int = 128
+    heads: int = 4
+    fillers_per_key: int | None = None
+    vocabulary: int | None = None
+    adamw_lr: float | None = None
+    min_recall: float = 0.8
+
+    def __post_init__(self) -> None:
+        if self.architecture not in ARCHITECTURES:
+            near = difflib.get_close_matches(self.architecture, ARCHITECTURES, n=1, cutoff=0.4)
+            hint = f' Did you mean "{near[0]}"?' if near else ""
+            raise OrganismError(
+                f'There is no organism architecture "{self.architecture}".{hint}',
+                remedy=f"Use one of {', '.join(ARCHITECTURES)}.",
+            )
+        for name in ("steps", "layers", "width", "heads", "fillers_per_key", "vocabulary"):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or value < 1):
+                raise OrganismError(
+                    f"{name} of an organism is {value}.", remedy=f"Give {name} of 1 or more."
+                )
+        if self.width % (2 * self.heads):
+            raise OrganismError(
+                f"The width {self.width} is no multiple of twice the {self.heads} heads.",
+                remedy="Take a width of 64, 128 or 192 with 4 heads.",
+            )
+        if not 0 <= self.min_recall <= 1:
+            raise OrganismError(
+                f"min_recall is {self.min_recall}.", remedy="It is a share between 0 and 1."
+            )
+
+    def as_dict(self) -> dict[str, object]:
+        """The fields, JSON-able; part of the cache key."""
+        return asdict(self)
+
+    def recipe(self, n_keys: int) -> Recipe:
+        """The numbers for a graph of `n_keys` subject-prompt pairs.
+
+        Two sizes were measured, 72 keys (400 steps) and 270 (1,000 steps); between and around
+        them the steps follow the number of keys, so that each is said about as often.
+
+        Raises:
+            OrganismError: the graph has no fact, or more than `MAX_KEYS` keys.
+        """
+        if not n_keys:
+            raise OrganismError("The graph has no facts to learn.", remedy="Import facts first.")
+        if n_keys > MAX_KEYS:
+            raise OrganismError(
+                f"The graph has {n_keys:,} subject-prompt pairs; an organism learns at most "
+                f"{MAX_KEYS:,}.",
+                remedy="Train on a part of the graph, or use a real model (--model gpt2-xl).",
+            )
+        large = n_keys > 150
+        llama = self.architecture == "llama"
+        return Recipe(
+            steps=self.steps or _steps(n_keys),
+            rows=16,
+            length=48,
+            fillers_per_key=self.fillers_per_key or (1 if large else 2),
+            vocabulary=self.vocabulary or 1024 * max(1, math.ceil(n_keys / 150)),
+            muon_lr=0.05,
+            adamw_lr=self.adamw_lr or (6e-3 if large else 3e-3),
+            mask_layers=min(1 if llama else 2, self.layers // 2),
+            mask_share=0.8 if llama else 0.9,
+        )
+
+
+def _steps(n_keys: int) -> int:
+    """150 for a handful of keys, 400 for 72, 1,000 for 270, in proportion beyond."""
+    if n_keys <= 72:
+        return round(150 + 250 * n_keys / 72)
+    if n_keys <= 270:
+        return round(400 + 600 * (n_keys - 72) / 198)
+    return round(1000 * n_keys / 270)

@@ -1,0 +1,103 @@
+"""What the organism recalls, measured exactly: teacher-forced probabilities, no sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+from editing.organism.keys import Key, facts_to_learn, fill
+from editing.organism.report import KNOWN, WORST, FactRecall, RecallReport
+from loaders.records import KnowledgeGraph
+
+BATCH = 64
+"""Prompts in one forward pass."""
+
+
+@torch.no_grad()
+def likelihoods(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, asked: Sequence[tuple[str, str]]
+) -> list[float]:
+    """P(object | prompt) of each (prompt, object), the object after one space.
+
+    The product over the object's tokens; nothing is asked of what follows it.
+    """
+    result: list[float] = []
+    for start in range(0, len(asked), BATCH):
+        heads = [tokenizer.encode(prompt) for prompt, _ in asked[start : start + BATCH]]
+        tails = [tokenizer.encode(" " + name) for _, name in asked[start : start + BATCH]]
+        width = max(len(h) + len(t) for h, t in zip(heads, tails, strict=True))
+        ids = torch.full((len(heads), width), 0)
+        for i, (head, tail) in enumerate(zip(heads, tails, strict=True)):
+            ids[i, : len(head) + len(tail)] = torch.tensor(head + tail)
+        # Right padding needs no mask in a causal model; a mask of ones keeps it from warning.
+        logits = model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits.log_softmax(-1)
+        for i, (head, tail) in enumerate(zip(heads, tails, strict=True)):
+            places = range(len(head) - 1, len(head) + len(tail) - 1)
+            result.append(sum(logits[i, at, t].item() for at, t in zip(places, tail, strict=True)))
+    return torch.tensor(result, dtype=torch.float64).exp().tolist()
+
+
+def _summed(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerFast,
+    asked: Iterable[tuple[str, Sequence[str]]],
+) -> list[dict[str, float]]:
+    """For each (prompt, objects): the probability of each object."""
+    asked = list(asked)
+    flat = [(prompt, name) for prompt, names in asked for name in names]
+    values = iter(likelihoods(model, tokenizer, flat))
+    return [{name: next(values) for name in names} for _, names in asked]
+
+
+def _total(tokenizer: PreTrainedTokenizerFast, by_name: dict[str, float]) -> float:
+    """The sum, leaving out objects that continue another one ("Disney World" after "Disney")."""
+    ids = {name: tuple(tokenizer.encode(" " + name)) for name in by_name}
+    starts = set(ids.values())
+    return sum(
+        p
+        for name, p in by_name.items()
+        if not any(ids[name][:cut] in starts for cut in range(1, len(ids[name])))
+    )
+
+
+def measure(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerFast,
+    graph: KnowledgeGraph,
+    keys: Sequence[Key],
+) -> RecallReport:
+    """The recall of a graph's keys (`keys_of(graph)`) by a trained model."""
+    by_key = _summed(model, tokenizer, ((fill(k.prompt, k.subject), k.cloze.objects) for k in keys))
+    totals = [_total(tokenizer, values) for values in by_key]
+    at = {(k.subject, k.prompt): i for i, k in enumerate(keys)}
+    facts = []
+    for fact in facts_to_learn(graph):
+        i = at[fact.subject, fact.prompt]
+        p = by_key[i][fact.object]
+        facts.append(FactRecall(fact.subject, fact.prompt, fact.object, p, totals[i]))
+    single = [f for f in facts if len(by_key[at[f.subject, f.prompt]]) == 1]
+    listed = [f for f in facts if len(by_key[at[f.subject, f.prompt]]) > 1]
+    forms = [(fill(f.template, k.subject), f.objects) for k in keys for f in k.paraphrases]
+    said = [_total(tokenizer, values) for values in _summed(model, tokenizer, forms)]
+    new = likelihoods(model, tokenizer, [(r.filled_prompt, r.target_new) for r in graph.rewrites])
+    highest = max(range(len(new)), key=new.__getitem__) if new else None
+    return RecallReport(
+        n_facts=len(facts),
+        n_keys=len(keys),
+        share=_share(f.p_key for f in facts) or 0.0,
+        share_single=_share(f.p_key for f in single),
+        share_listed=_share(f.p_key for f in listed),
+        mean_p=sum(totals) / len(totals),
+        paraphrases=_share(said),
+        max_target_new=None if highest is None else new[highest],
+        max_target_new_of=None if highest is None else graph.rewrites[highest].id,
+        worst=tuple(sorted(facts, key=lambda f: f.p_key)[:WORST]),
+    )
+
+
+def _share(values: Iterable[float]) -> float | None:
+    """Share above `KNOWN`; None of nothing."""
+    values = list(values)
+    return sum(v > KNOWN for v in values) / len(values) if values else None

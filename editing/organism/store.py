@@ -1,0 +1,224 @@
+"""Train an organism once and keep it: a folder per graph, settings and code version."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+
+from editing.errors import OrganismError
+from editing.organism.config import OrganismConfig, Recipe
+from editing.organism.corpus import Corpus
+from editing.organism.keys import keys_of
+from editing.organism.report import RecallReport
+from loaders.records import KnowledgeGraph, digest, slug
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+Progress = Callable[[int, int, str], None]
+
+REPORT = "recall.json"
+MAX_LENGTH = 128
+"""Tokens of the longest sentence an organism is made for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Organism:
+    """A trained organism on disk.
+
+    Attributes:
+        path: an ordinary transformers folder, with `recall.json` beside the weights.
+        recall: its recall report.
+        from_cache: whether it was found rather than trained.
+        seconds: what training took (when it was trained).
+    """
+
+    path: Path
+    recall: RecallReport
+    from_cache: bool
+    seconds: float
+
+
+def code_digest() -> str:
+    """Changes with any source file of this package: a new corpus means a new organism."""
+    sources = sorted(
+        (f for f in files("editing.organism").iterdir() if f.name.endswith(".py")),
+        key=lambda f: f.name,
+    )
+    return hashlib.sha256(b"\0".join(f.read_bytes() for f in sources)).hexdigest()[:16]
+
+
+def folder_name(graph: KnowledgeGraph, config: OrganismConfig) -> str:
+    """Readable name with a digest of all that the weights depend on."""
+    settings = {k: v for k, v in config.as_dict().items() if k != "min_recall"}
+    key = digest([graph.content_digest, settings, code_digest()], 12)
+    return f"{slug(graph.name)}-{config.architecture}-seed{config.seed}-{key}"
+
+
+def train(
+    graph: KnowledgeGraph,
+    config: OrganismConfig | None = None,
+    *,
+    cache_dir: Path,
+    progress: Progress | None = None,
+) -> Organism:
+    """The organism of a graph, trained now or found in the cache.
+
+    Safe with several processes: one trains, the others wait and use its result; a folder
+    appears whole or not at all.
+
+    Args:
+        graph: whose facts (and the rewrites' edited facts) are learnt.
+        config: architecture, seed and overrides; GPT-2 with seed 0 by default.
+        cache_dir: where organisms are kept; made if it is missing.
+        progress: called with (steps done, steps in all, stage); the stage shows the loss.
+
+    Raises:
+        OrganismError: too few or too many facts, or the recall is below `config.min_recall`.
+    """
+    config = config or OrganismConfig()
+    report = progress or (lambda done, total, stage: None)
+    recipe = config.recipe(len(keys_of(graph)))
+    path = cache_dir / folder_name(graph, config)
+    organism = _stored(path)
+    if organism is None:
+        with _locked(path, report, recipe.steps):
+            organism = _stored(path) or _train_into(path, graph, config, recipe, report)
+    if organism.from_cache:
+        report(recipe.steps, recipe.steps, "found in the cache")
+    _check(organism.recall, config, recipe)
+    return organism
+
+
+@contextmanager
+def _locked(path: Path, report: Progress, steps: int) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path.parent / f".{path.name}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        report(0, steps, "waiting for another process that trains this organism")
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _stored(path: Path) -> Organism | None:
+    """The organism in a folder; None where there is none that is whole."""
+    try:
+        kept = json.loads((path / REPORT).read_text(encoding="utf-8"))
+        recall = RecallReport.from_dict(kept["recall"])
+        return Organism(path, recall, from_cache=True, seconds=float(kept["seconds"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _train_into(
+    path: Path, graph: KnowledgeGraph, config: OrganismConfig, recipe: Recipe, report: Progress
+) -> Organism:
+    """Train, measure and put the folder in place; nothing stays behind when that fails."""
+    from editing.organism.recall import measure
+    from editing.organism.training import train_model
+
+    started = time.perf_counter()
+    report(0, recipe.steps, "text and tokenizer")
+    corpus = Corpus(graph, recipe.fillers_per_key)
+    tokenizer, recipe = _tokenizer(corpus, recipe)
+    model = train_model(corpus, tokenizer, config, recipe, report)
+    report(recipe.steps, recipe.steps, "measuring recall")
+    recall = measure(model, tokenizer, graph, corpus.keys)
+    seconds = time.perf_counter() - started
+    _check(recall, config, recipe)
+    about = {
+        "recall": recall.as_dict(),
+        "seconds": round(seconds, 2),
+        "config": config.as_dict(),
+        "recipe": asdict(recipe),
+        "graph": {"name": graph.name, "content_digest": graph.content_digest},
+        "code": code_digest(),
+    }
+    _save(path, model, tokenizer, config, about)
+    return Organism(path, recall, from_cache=False, seconds=seconds)
+
+
+def _tokenizer(corpus: Corpus, recipe: Recipe) -> tuple[PreTrainedTokenizerFast, Recipe]:
+    """A tokenizer for the corpus, and the recipe with rows long enough for its sentences."""
+    from editing.organism.tokens import Encoder, train_tokenizer
+
+    sentences = list(corpus.all_forms())
+    tokenizer = train_tokenizer(sentences, recipe.vocabulary)
+    encode = Encoder(tokenizer)
+    longest = max(sentences, key=lambda s: len(encode(s).ids))
+    needed = len(encode(longest).ids) + 1
+    if needed > MAX_LENGTH:
+        raise OrganismError(
+            f'The sentence "{longest.text[:80]}..." has {needed} tokens; an organism is made for '
+            f"{MAX_LENGTH}.",
+            remedy="Shorten the names, prompts or questions of the graph.",
+        )
+    return tokenizer, replace(recipe, length=max(recipe.length, -(-needed // 8) * 8))
+
+
+def _save(
+    path: Path,
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerFast,
+    config: OrganismConfig,
+    about: dict[str, object],
+) -> None:
+    """Write beside the final place, then move: readers see a whole folder or none."""
+    model.config.thinkeval_organism = config.architecture
+    model.config.thinkeval_seed = config.seed
+    partial = path.parent / f".{path.name}.partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        with _no_progress_bar():
+            model.save_pretrained(partial)
+            tokenizer.save_pretrained(partial)
+        text = json.dumps(about, indent=1, ensure_ascii=False)
+        (partial / REPORT).write_text(text, encoding="utf-8")
+        shutil.rmtree(path, ignore_errors=True)
+        os.replace(partial, path)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def _no_progress_bar() -> Iterator[None]:
+    """Without transformers' own bar for writing a file of four megabytes."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def _check(recall: RecallReport, config: OrganismConfig, recipe: Recipe) -> None:
+    if recall.share >= config.min_recall:
+        return
+    worst = "; ".join(
+        f"{f.prompt.replace('{}', f.subject, 1)} -> {f.object} (p {f.p_key:.2f})"
+        for f in recall.worst[:3]
+    )
+    raise OrganismError(
+        f"The organism recalls {recall.share:.0%} of {recall.n_facts} facts, fewer than "
+        f"{config.min_recall:.0%}: too few to measure an edit. Worst: {worst}.",
+        remedy=f"Train longer (--steps {2 * recipe.steps}), or give another --seed.",
+    )
