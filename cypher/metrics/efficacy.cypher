@@ -7,14 +7,15 @@
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022): P(target_new) after the edit;
 //   the comparison of ThinkEval, appendix D, Eq. 8 is metrics/efficacy_score
 // params:
-//   $cases          LIST<MAP>        the rewrites to look at
-//   $cases.id       STRING           what to call the row
-//   $cases.graph    GRAPH_ID         id of the graph
-//   $cases.subject  STRING           name of the subject s0
-//   $cases.object   STRING           name of the object o0 before the edit (target_true)
-//   $cases.rewrite  STRING|NULL      id of the rewrite within the data set; null for all facts of
-//                                    the graph
-//   $post           STRING = p_post  and after
+//   $cases           LIST<MAP>        the rewrites to look at
+//   $cases.id        STRING           what to call the row
+//   $cases.graph     GRAPH_ID         id of the graph
+//   $cases.subject   STRING           name of the subject s0
+//   $cases.object    STRING           name of the object o0 before the edit (target_true)
+//   $cases.rewrite   STRING|NULL      id of the rewrite within the data set; null for all facts of
+//                                     the graph
+//   $cases.relation  STRING|NULL      the edited relation, where no fact has the role target_true
+//   $post            STRING = p_post  and after
 // returns: one row a case
 //   id        STRING        what the case was called
 //   step      INTEGER|NULL  always null

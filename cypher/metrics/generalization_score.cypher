@@ -1,22 +1,23 @@
 // Generalization score: over how many paraphrases the new object is likelier than the old one.
 //
 // The share of entries i with new[i] > true[i] in the lists `paraphrases_` + $post of the facts
-// with roles target_new and target_true; 0 with n = 0 where there are none, or none were probed. Lists
-// of different lengths make the value null.
+// with roles target_new and target_true; 0 with n = 0 where there are none, or none were probed.
+// Lists of different lengths make the value null.
 //
 // mode: read
 // higher-is-better: yes
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022), paraphrase score;
 //   ThinkEval (Baser et al., TMLR 2026), appendix D, Eq. 9 (called Generalization)
 // params:
-//   $cases          LIST<MAP>        the rewrites to look at
-//   $cases.id       STRING           what to call the row
-//   $cases.graph    GRAPH_ID         id of the graph
-//   $cases.subject  STRING           name of the subject s0
-//   $cases.object   STRING           name of the object o0 before the edit (target_true)
-//   $cases.rewrite  STRING|NULL      id of the rewrite within the data set; null for all facts of
-//                                    the graph
-//   $post           STRING = p_post  and after
+//   $cases           LIST<MAP>        the rewrites to look at
+//   $cases.id        STRING           what to call the row
+//   $cases.graph     GRAPH_ID         id of the graph
+//   $cases.subject   STRING           name of the subject s0
+//   $cases.object    STRING           name of the object o0 before the edit (target_true)
+//   $cases.rewrite   STRING|NULL      id of the rewrite within the data set; null for all facts of
+//                                     the graph
+//   $cases.relation  STRING|NULL      the edited relation, where no fact has the role target_true
+//   $post            STRING = p_post  and after
 // returns: one row a case
 //   id        STRING        what the case was called
 //   step      INTEGER|NULL  always null

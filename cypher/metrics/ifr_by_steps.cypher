@@ -1,8 +1,8 @@
 // n-step IFR: Indirect Fact Recovery over the chains of one length each.
 //
 // Within one length the weights 1 / sqrt(n) cancel: the mean of R'/R over the chains of n facts
-// with R <> 0; 0 if there is none. A table over several cases can pool them: sum of value * n over sum
-// of n. A chain with a missing probability makes the value null, never a wrong number.
+// with R <> 0; 0 if there is none. A table over several cases can pool them: sum of value * n over
+// sum of n. A chain with a missing probability makes the value null, never a wrong number.
 //
 // mode: read
 // higher-is-better: no

@@ -3,8 +3,8 @@
 // The broader context are the facts on the chains of at most $max_steps facts whose subject is not
 // s0. Unit `rewrite`: the mean of p_post / p_pre over those with p_pre <> 0; 1 if there is none.
 // Unit `record`: the same for each chain by itself, over the facts that share a question with
-// one of its facts (a fact without questions stands for itself), then the mean over the chains; as the
-// records of the published data set have it. A missing probability makes the value null.
+// one of its facts (a fact without questions stands for itself), then the mean over the chains; as
+// the records of the published data set have it. A missing probability makes the value null.
 //
 // mode: read
 // higher-is-better: yes
