@@ -100,6 +100,7 @@ def rewrites(
 ) -> None:
     """List a data set's rewrite requests with the number of their chains."""
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        ingest.ensure(bench.db, graph)
         listed = ingest.list_rewrites(bench.db, graph)
         chains = ingest.chain_counts(bench.db, graph, listed)
     rows = [

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from service import model_graphs
+from service import ingest, model_graphs
 from service.cli_options import (
     JsonFlag,
     MeasureName,
@@ -45,6 +45,7 @@ def probe(
     """Ask a model for every fact of a graph; the answers are stored as the model's own graph."""
     settings = probe_settings(samples, ask, paraphrases, chat, seed)
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        ingest.ensure(bench.db, graph)
         loaded = bench.model(model, graph, dtype=dtype, revision=revision)
         summary = model_graphs.probe_graph(bench, graph, loaded, settings, measure.key)
     if json:
@@ -78,6 +79,7 @@ def train(
     """Train a small GPT-2 or Llama on a stored graph; the result is cached by content."""
     text = f"organism:{architecture}:seed={seed}" + (f",steps={steps}" if steps else "")
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        ingest.ensure(bench.db, graph)
         made = bench.train(text, graph)
     recall = made.recall
     if json:
@@ -107,6 +109,7 @@ def covariance(
     from service.planning import collect_covariance
 
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        ingest.ensure(bench.db, graph)
         made = collect_covariance(bench, graph, model, method, text, dtype)
     if json:
         emit_json(made)

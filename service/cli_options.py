@@ -65,14 +65,20 @@ def emit_table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, note: str = ""
 ) -> None:
     """Print a table; numbers are set right, texts left."""
-    table = Table(title=title, title_justify="left", caption=note or None, caption_justify="left")
+    table = Table(title=title, title_justify="left")
     body = [list(row) for row in rows]
+    if not body:
+        console().print(f"{title}: {note or 'none'}")
+        return
     for i, column in enumerate(columns):
         numeric = any(isinstance(row[i], int | float) for row in body)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in body:
         table.add_row(*(cell(value) for value in row))
-    console().print(table)
+    out = console()
+    out.print(table)
+    if note:
+        out.print(note, style="dim", highlight=False)
 
 
 def cell(value: object) -> str:

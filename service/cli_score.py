@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 def score(
     rewrite: Annotated[
         list[str] | None,
-        typer.Argument(help="Rewrite id or subject (see `thinkeval rewrites GRAPH`)."),
+        typer.Argument(
+            help="Rewrite id, its beginning, or subject (see `thinkeval rewrites GRAPH`)."
+        ),
     ] = None,
     graph: Annotated[str, typer.Option("--graph", "-g", help="Data set graph.")] = "hogwarts",
     model: ModelOption = "organism",
@@ -81,7 +83,7 @@ def score(
 ) -> None:
     """Score an edit: probe, edit, probe again, and read IFR and Preservation off the graph.
 
-    [bold]thinkeval score "Harry Potter" --method rome[/bold] scores a rewrite of the demo graph;
+    [bold]thinkeval score harry-potter--studied-at --method rome[/bold] scores a rewrite of the demo graph;
     [bold]thinkeval score -g knowgic --all -m rome -m memit[/bold] fills a table. With
     --subject, --prompt (or --relation), --target-true and --target-new the rewrite is your own.
     """

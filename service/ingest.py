@@ -89,6 +89,17 @@ def store(
     return Outcome(graph.name, status, done.n_facts, done.n_entities)
 
 
+def ensure(db: Database, graph: str) -> None:
+    """Make sure a data set is stored; one that ships with us is imported when first named.
+
+    Raises:
+        NotFoundError: it is neither stored nor ours.
+    """
+    if graph in graphs.names() and not db.read(rows.GetGraphRow, graph=graph):
+        store(db, read(graphs.path(graph)))
+    require_graph(db, graph)
+
+
 def fact_row(fact: Fact) -> dict[str, object]:
     """A fact as graph/merge_facts takes it, without probabilities."""
     return {
@@ -140,11 +151,7 @@ def require_graph(db: Database, graph: str, kind: str | None = "dataset") -> row
     found = db.read(rows.GetGraphRow, graph=graph) if graph and "|" not in graph else []
     if not found or (kind is not None and found[0].kind != kind):
         known = [g.graph for g in db.read(rows.GraphRow, kind=kind)]
-        known += [n for n in graphs.names() if n not in known] if kind == "dataset" else []
-        error = NotFoundError(f"{kind or 'stored'} graph", graph, known, listing="thinkeval graphs")
-        if graph in graphs.names():
-            error.remedy = f"Import it first: `thinkeval import {graph}`."
-        raise error
+        raise NotFoundError(f"{kind or 'stored'} graph", graph, known, listing="thinkeval graphs")
     return found[0]
 
 

@@ -1,7 +1,7 @@
 """What is asked of a model, and what it answered: facts in, answers out.
 
-The edited fact is asked with target_true and with target_new, and each of the rewrite's paraphrases
-is an item of its own, so that generalization is measured without averaging the prompt itself away.
+The edited fact is asked with target_true and with target_new; the rewrite's paraphrases are asked
+beside it and kept out of its mean, so that generalization is measured and efficacy stays itself.
 """
 
 from __future__ import annotations
@@ -30,40 +30,29 @@ def ask(
     """Ask a model for every fact; one answer a question, in order."""
     from editing.probe import probe
 
-    items = [item for i, question in enumerate(questions) for item in _items(str(i), question)]
+    items = [_item(str(i), question) for i, question in enumerate(questions)]
     results = probe(loaded, items, settings, prompt_change=prompt_change, progress=progress)
-    by_id = {result.id: result for result in results}
-    return [_answer(str(i), question, by_id) for i, question in enumerate(questions)]
+    return [_answer(result) for result in results]
 
 
 def _fill(prompt: str, subject: str) -> str:
     return prompt.replace(SUBJECT_SLOT, subject, 1).rstrip()
 
 
-def _items(key: str, question: Question) -> list[ProbeItem]:
+def _item(key: str, question: Question) -> ProbeItem:
     from editing.probe import ProbeItem
 
-    fact = question.fact
-    main = ProbeItem(
+    fact, separate = question.fact, bool(question.generalization)
+    clozes = question.generalization if separate else fact.paraphrases
+    return ProbeItem(
         id=key,
         prompt=_fill(fact.prompt, fact.subject),
         question=fact.question,
-        paraphrases=tuple(_fill(p, fact.subject) for p in fact.paraphrases),
+        paraphrases=tuple(_fill(p, fact.subject) for p in clozes),
         object=fact.object,
         aliases=question.aliases,
+        separate=separate,
     )
-    others = [
-        ProbeItem(
-            id=f"{key}/{j}",
-            prompt=_fill(prompt, fact.subject),
-            question=None,
-            paraphrases=(),
-            object=fact.object,
-            aliases=question.aliases,
-        )
-        for j, prompt in enumerate(question.generalization)
-    ]
-    return [main, *others]
 
 
 def _values(result: ProbeResult) -> dict[str, float]:
@@ -75,15 +64,12 @@ def _values(result: ProbeResult) -> dict[str, float]:
     return {name: float(value) for name, value in pairs.items() if value is not None}
 
 
-def _answer(key: str, question: Question, results: Mapping[str, ProbeResult]) -> Answer:
-    main = results[key]
-    values = _values(main)
-    paraphrased = [_values(results[f"{key}/{j}"]) for j in range(len(question.generalization))]
+def _answer(result: ProbeResult) -> Answer:
     return Answer(
-        values=values,
-        answers=tuple(main.answers),
-        n_samples=main.n_samples,
-        paraphrases={m: [v[m] for v in paraphrased] for m in values} if paraphrased else {},
+        values=_values(result),
+        answers=result.answers,
+        n_samples=result.n_samples,
+        paraphrases=result.paraphrases,
     )
 
 

@@ -44,7 +44,7 @@ def rewrites(
         NotFoundError: no stored rewrite has that id or subject.
         UsageError: options that do not go together, or none at all.
     """
-    ingest.require_graph(db, graph)
+    ingest.ensure(db, graph)
     if sum((bool(names), own.given, everything)) != 1:
         raise UsageError(
             "Say which rewrite to score: an id or subject, --all, or --subject with its targets.",
@@ -65,14 +65,17 @@ def rewrites(
 
 def _named(stored: Sequence[RewriteRequest], graph: str, name: str) -> RewriteRequest:
     wanted = name.casefold()
-    for key in ("id", "subject"):
-        found = [r for r in stored if getattr(r, key).casefold() == wanted]
+    for found in (
+        [r for r in stored if r.id == wanted],
+        [r for r in stored if r.subject.casefold() == wanted],
+        [r for r in stored if r.id.startswith(wanted)],
+    ):
         if len(found) == 1:
             return found[0]
         if found:
             raise UsageError(
-                f"{len(found)} rewrites have the {key} {name!r}: {', '.join(r.id for r in found)}.",
-                remedy="Give the id of one of them.",
+                f"{len(found)} rewrites go by {name!r}: {', '.join(r.id for r in found)}.",
+                remedy="Give the id of one of them, or as much of it as tells it apart.",
             )
     known = [r.id for r in stored] + [r.subject for r in stored]
     raise NotFoundError("rewrite", name, known, listing=f"thinkeval rewrites {graph}")
