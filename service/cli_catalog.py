@@ -8,8 +8,12 @@ from typing import Annotated
 import typer
 
 import cypher
-from service.cli_options import JsonFlag, emit_json, emit_table
+from service import editrecords, measuring
+from service.cli_options import JsonFlag, MeasureName, MeasureOption, emit_json, emit_table
 from service.errors import NotFoundError
+from service.progress import ProgressBars
+from service.settings import Settings
+from service.workbench import Workbench
 
 
 def methods(
@@ -57,13 +61,21 @@ def metrics(json: JsonFlag = False) -> None:
 
 def queries(
     name: Annotated[str | None, typer.Argument(help="Print this query's text.")] = None,
+    edit: Annotated[
+        str | None, typer.Option(help="With the parameters of this edit, ready for Neo4j Browser.")
+    ] = None,
+    measure: MeasureOption = MeasureName.likelihood,
     json: JsonFlag = False,
 ) -> None:
-    """List the Cypher queries, or print one to paste into Neo4j Browser."""
+    """List the Cypher queries, or print one to paste into Neo4j Browser.
+
+    [bold]thinkeval queries metrics/ifr --edit EDIT[/bold] prints the parameters too: what the
+    Browser then shows is the number of the score.
+    """
     if name is not None:
         if name not in cypher.names():
             raise NotFoundError("query", name, cypher.names(), listing="thinkeval queries")
-        typer.echo(cypher.query(name).text.rstrip())
+        typer.echo(_text(name, edit, measure))
         return
     found = [cypher.query(n) for n in cypher.names()]
     if json:
@@ -83,6 +95,14 @@ def queries(
     emit_table(
         "Queries", ["query", "mode", "what it does"], [(q.name, q.mode, q.summary) for q in found]
     )
+
+
+def _text(name: str, edit: str | None, measure: MeasureName) -> str:
+    if edit is None:
+        return cypher.query(name).text.rstrip()
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        score = editrecords.get_score(bench.db, edit)
+        return measuring.browser_text(bench.db, score, measure.key, name)
 
 
 def doctor(json: JsonFlag = False) -> None:

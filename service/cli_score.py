@@ -83,9 +83,10 @@ def score(
 ) -> None:
     """Score an edit: probe, edit, probe again, and read IFR and Preservation off the graph.
 
-    [bold]thinkeval score harry-potter--studied-at --method rome[/bold] scores a rewrite of the demo graph;
-    [bold]thinkeval score -g knowgic --all -m rome -m memit[/bold] fills a table. With
-    --subject, --prompt (or --relation), --target-true and --target-new the rewrite is your own.
+    [bold]thinkeval score harry-potter--studied-at -m rome[/bold] scores a rewrite of the graph that
+    ships with ThinkEval; [bold]thinkeval score -g knowgic --all -m rome -m memit[/bold] fills a
+    table. With --subject, --prompt (or --relation), --target-true and --target-new the rewrite is
+    your own.
     """
     options = selection.scoring_options(max_steps, bare, unit)
     probe = probe_settings(samples, ask, paraphrases, chat, seed)

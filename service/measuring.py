@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import cypher
 from cypher import rows
+from cypher.catalog import REQUIRED
 from service.errors import UsageError
 from service.ingest import require_graph
 from service.schemas import MetricValue, Score, ScoringOptions
@@ -72,6 +74,41 @@ def chain_rows(
 def leakage_rows(db: Database, score: Score, measure: str) -> list[rows.LeakageRow]:
     """The facts of a scored edit by how many surviving chains they carry."""
     return db.read(rows.LeakageRow, **_chain_params(db, score, measure))
+
+
+def query_params(db: Database, score: Score, measure: str, name: str) -> dict[str, Any]:
+    """What a query of `metrics/` or `chains/` is asked with for this edit, by parameter name.
+
+    Raises:
+        UsageError: the query takes a parameter that an edit does not decide.
+    """
+    pool = _chain_params(db, score, measure) | _pool(score.options, measure)
+    pool["cases"] = [_case(score.edit, score.subject, score.target_true, score.relation)]
+    declared = cypher.query(name).params
+    params = {key: pool.get(key, param.default) for key, param in declared.items()}
+    open_ = [key for key, value in params.items() if value is REQUIRED]
+    if open_:
+        raise UsageError(
+            f"{name} is not about one edit: it takes ${', $'.join(open_)}.",
+            remedy="Queries of metrics/ and chains/ are; print others without --edit.",
+        )
+    return params
+
+
+def browser_text(db: Database, score: Score, measure: str, name: str) -> str:
+    """A query with its parameters as `:param` lines, ready to paste into Neo4j Browser."""
+    params = query_params(db, score, measure, name)
+    lines = [f":param {key} => {_literal(value)};" for key, value in params.items()]
+    return "\n".join([*lines, "", cypher.query(name).text.rstrip() + ";"])
+
+
+def _literal(value: object) -> str:
+    """A value as Cypher writes it; JSON's texts, numbers and constants are Cypher's too."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{k}: {_literal(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_literal(v) for v in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _pool(options: ScoringOptions, measure: str) -> dict[str, Any]:

@@ -20,6 +20,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+OVERALL = "edits"
+"""The stage that counts the others; its bar stays in sight."""
+
 
 class ProgressBars:
     """A context manager that is itself the callback: `with ProgressBars() as show: work(show)`."""
@@ -56,8 +59,8 @@ class ProgressBars:
         # Stages may carry a detail after a colon ("training: loss 0.3"): one bar, changing text.
         key = stage.split(":", 1)[0]
         if key not in self._tasks:
-            for task in self._tasks.values():
-                self._bars.update(task, visible=False)
+            for other, task in self._tasks.items():
+                self._bars.update(task, visible=other == OVERALL)
             self._tasks[key] = self._bars.add_task(stage, total=total or None)
         self._bars.update(
             self._tasks[key], completed=done, total=total or None, description=stage, visible=True

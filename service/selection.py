@@ -147,8 +147,15 @@ def request(
     overrides: Sequence[str] = (),
     **rest: Any,
 ) -> ScoreRequest:
-    """A score request; `overrides` are `key=value` texts, their values read as YAML."""
+    """A score request; `overrides` are `key=value` texts, their values read as YAML.
+
+    Raises:
+        UnknownMethodError: before a model is trained or loaded for nothing.
+    """
+    from editing import methods
     from service.scoring import ScoreRequest
+
+    methods.info(method)
 
     return ScoreRequest(
         graph=graph,
