@@ -96,7 +96,7 @@ class EmbeddedServer:
         java: Path | None = None,
         jvm_args: tuple[str, ...] = (),
         repositories: dict[str, str] | None = None,
-        ready_timeout_s: float = 60,
+        ready_timeout_s: float = 120,
     ) -> None:
         self.home = Home(Path(home).expanduser().resolve())
         self.options = LaunchOptions(
@@ -227,9 +227,10 @@ class EmbeddedServer:
         )
 
     def _start(self, progress: Progress, *, standard_ports: bool) -> ServerInfo:
-        process, offset = embedded_launch.launch(
-            self.home, self.options, progress, standard_ports=standard_ports
-        )
+        with embedded_artifacts.disk_errors(self.home.path):
+            process, offset = embedded_launch.launch(
+                self.home, self.options, progress, standard_ports=standard_ports
+            )
         return self._await(process, offset, progress)
 
     def _await(self, process: psutil.Process, offset: int, progress: Progress) -> ServerInfo:

@@ -87,7 +87,7 @@ def _is_intact(path: Path, jar: Jar) -> bool:
             return False
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest() == jar.sha256
-    except FileNotFoundError:
+    except OSError:  # missing, or not readable: either way it has to be fetched
         return False
 
 
@@ -101,15 +101,27 @@ def default_repositories() -> dict[str, str]:
     return {**GlobalSettings.load().repositories, "central": MAVEN_CENTRAL_URL}
 
 
+@contextmanager
+def disk_errors(folder: Path) -> Iterator[None]:
+    """Turn what the disk refuses (rights, space, a file in the way) into an EmbeddedServerError."""
+    try:
+        yield
+    except OSError as error:
+        raise _disk_error(folder, error) from error
+
+
+def _disk_error(folder: Path, error: OSError) -> EmbeddedServerError:
+    return EmbeddedServerError(
+        f"{error.filename or folder}: {error.strerror or error}",
+        remedy="Choose folders you may write to, on a disk with space, with THINKEVAL_HOME and"
+        " THINKEVAL_CACHE.",
+    )
+
+
 def make_folder(folder: Path, mode: int = 0o777) -> None:
     """Create a folder and its parents, or say why that is not possible."""
-    try:
+    with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True, mode=mode)
-    except OSError as error:
-        raise EmbeddedServerError(
-            f"{folder}: the folder cannot be created ({error.strerror}).",
-            remedy="Choose folders you may write to with THINKEVAL_HOME and THINKEVAL_CACHE.",
-        ) from error
 
 
 def require_space(folder: Path, needed: int, purpose: str) -> None:
@@ -146,6 +158,8 @@ def exclusive(
                     f"{lock}: another process has held this lock for {timeout_s:.0f} s.",
                     remedy="See which thinkeval process hangs, and end it.",
                 ) from None
+        except OSError as error:
+            raise _disk_error(lock.parent, error) from error
     try:
         yield
     finally:

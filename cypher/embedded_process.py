@@ -7,6 +7,7 @@ only if its command line names the server's main class and our data directory.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import subprocess
@@ -28,10 +29,12 @@ _ADMIN_CLASS = "org.neo4j.cli.AdminTool"
 
 # Run by a short-lived Python between us and the server, which makes the server nobody's child: it
 # outlives whoever started it, gets none of its signals, and leaves no zombie in a long-lived one.
+# The command comes as input: on the command line it would make this Python look like the server.
 _DETACH = """\
-import os, subprocess, sys
-with open(sys.argv[1], "wb") as log:
-    server = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, stdout=log,
+import json, os, subprocess, sys
+log, command = json.load(sys.stdin)
+with open(log, "wb") as output:
+    server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output,
                               stderr=subprocess.STDOUT, start_new_session=True)
 print(server.pid, flush=True)
 os._exit(0)
@@ -93,8 +96,8 @@ def spawn(command: Sequence[str], *, cwd: Path, log: Path) -> int:
     """
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", _DETACH, str(log), *command],
-            stdin=subprocess.DEVNULL,
+            [sys.executable, "-I", "-S", "-c", _DETACH],
+            input=json.dumps([str(log), list(command)]),
             capture_output=True,
             text=True,
             cwd=cwd,

@@ -1,0 +1,37 @@
+# syntax=docker/dockerfile:1
+# The application for machines without a GPU. Build: `docker build -t thinkeval .`
+ARG PYTHON=3.12
+
+FROM python:${PYTHON}-slim AS build
+# PyTorch's CPU wheels: the default ones bring 3 GB of CUDA libraries. A wheel from this index
+# ("+cpu") is preferred to the plain one of the same version.
+ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+RUN python -m venv /opt/thinkeval
+ENV PATH=/opt/thinkeval/bin:$PATH
+WORKDIR /src
+COPY constraints.txt ./
+# The big dependency first and alone, so that a change of our code does not fetch it again.
+RUN pip install --constraint constraints.txt --extra-index-url "${TORCH_INDEX}" torch
+COPY pyproject.toml README.md LICENSE ./
+COPY service ./service
+COPY cypher ./cypher
+COPY editing ./editing
+COPY loaders ./loaders
+RUN pip install --constraint constraints.txt --extra-index-url "${TORCH_INDEX}" .
+
+FROM python:${PYTHON}-slim
+RUN useradd --create-home --uid 10001 thinkeval \
+    && mkdir -p /var/lib/thinkeval/home /var/lib/thinkeval/cache \
+    && chown -R thinkeval:thinkeval /var/lib/thinkeval
+COPY --from=build /opt/thinkeval /opt/thinkeval
+ENV PATH=/opt/thinkeval/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    THINKEVAL_HOME=/var/lib/thinkeval/home \
+    THINKEVAL_CACHE=/var/lib/thinkeval/cache \
+    HF_HOME=/var/lib/thinkeval/cache/huggingface
+USER 10001
+WORKDIR /home/thinkeval
+VOLUME /var/lib/thinkeval
+ENTRYPOINT ["thinkeval"]
+CMD ["--help"]
