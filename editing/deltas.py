@@ -120,7 +120,9 @@ class _Unedited(nn.Module):
         originals: dict[int, Tensor] = {}
         everything = dict(model.named_parameters(remove_duplicate=False))
         for overlay in reversed(getattr(model, _OVERLAYS)):
-            originals.update({id(everything[name]): value for name, value in overlay.items()})
+            originals.update(
+                {id(everything[name]): value for name, value in reversed(overlay.items())}
+            )
         self._pairs = [(n, originals.get(id(p), p)) for n, p in model.named_parameters()]
 
     def named_parameters(self, *_: Any, **__: Any) -> Iterator[tuple[str, Any]]:

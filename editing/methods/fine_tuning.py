@@ -194,7 +194,7 @@ class _Batch:
         """Name the request whose loss is NaN or ten times where it began."""
         self.first = self.first or losses
         for request, first, now in zip(self.requests, self.first, losses, strict=True):
-            if not now <= 10 * max(first, 10.0):
+            if not now <= 10 * max(first, 1.0):
                 raise EditFailedError(
                     f"request '{request.id}': the loss went from {first:.3g} to {now:.3g}",
                     remedy="Lower lr, set norm_constraint, or load the model in float32.",
