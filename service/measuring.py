@@ -96,10 +96,14 @@ def query_params(db: Database, score: Score, measure: str, name: str) -> dict[st
 
 
 def browser_text(db: Database, score: Score, measure: str, name: str) -> str:
-    """A query with its parameters as `:param` lines, ready to paste into Neo4j Browser."""
+    """A query with its parameters as `:param` lines, to paste into Neo4j Browser in two steps.
+
+    The Browser shows no result of a statement that stands among commands, hence two.
+    """
     params = query_params(db, score, measure, name)
     lines = [f":param {key} => {_literal(value)};" for key, value in params.items()]
-    return "\n".join([*lines, "", cypher.query(name).text.rstrip() + ";"])
+    steps = ("// 1. paste these lines and press the arrow", "// 2. then this query")
+    return "\n".join([steps[0], *lines, "", steps[1], cypher.query(name).text.rstrip()])
 
 
 def _literal(value: object) -> str:

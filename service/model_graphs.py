@@ -48,7 +48,10 @@ def answers(
     whole = dataset.n_facts <= bench.settings.probe_all_limit
     facts = _all_facts(bench, request.graph) if whole else scope.facts
     graph = _ensure(bench, dataset, model, request.probe, facts, scope.aliases)
-    return {row.fact: _stored(row) for row in bench.db.read(rows.FactRow, graph=graph)}
+    return bench.remembered(
+        ("answers", graph),
+        lambda: {row.fact: _stored(row) for row in bench.db.read(rows.FactRow, graph=graph)},
+    )
 
 
 def probe_graph(

@@ -124,7 +124,8 @@ def _corpus(bench: Workbench, graph: str, file: str | None) -> tuple[str, ...]:
     if file is None:
         from editing.organism import sentences
 
-        return tuple(sentences(stored_graph(bench.db, graph)))
+        key = ("sentences", graph, graph_digest(bench.db, graph))
+        return bench.remembered(key, lambda: tuple(sentences(stored_graph(bench.db, graph))))
     path = Path(file)
     try:
         lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]

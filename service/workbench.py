@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from service.modelspec import parse
 from service.settings import Settings
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from editing.organism import Organism
 
 Progress = Callable[[int, int, str], None]
+T = TypeVar("T")
 
 
 def silent(done: int, total: int, stage: str) -> None:
@@ -88,6 +89,7 @@ class Workbench:
         self.progress = progress
         self._database: Database | None = None
         self._models: dict[tuple[str, str, str], BenchModel] = {}
+        self._remembered: dict[tuple[str, ...], Any] = {}
 
     def __enter__(self) -> Workbench:
         return self
@@ -101,6 +103,7 @@ class Workbench:
         if self._database is not None:
             self._database.close()
         self._models.clear()
+        self._remembered.clear()
 
     @property
     def db(self) -> Database:
@@ -108,6 +111,15 @@ class Workbench:
         if self._database is None:
             self._database = connect(self.settings, self.progress)
         return self._database
+
+    def remembered(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
+        """What `make` returns, made once for each key; a key names all that the value depends on.
+
+        Over many edits of one model the corpus and the pre-edit answers are the same.
+        """
+        if key not in self._remembered:
+            self._remembered[key] = make()
+        return self._remembered[key]
 
     def model(
         self,
