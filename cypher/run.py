@@ -41,7 +41,7 @@ RowT = TypeVar("RowT", bound=Row)
 OLDEST_SERVER = (5, 26)
 """The Neo4j release from which on every query runs (5.26 LTS)."""
 
-_RETRY_S = 10.0  # how long a managed transaction is tried again after a transient failure
+_RETRY_S = 5.0  # how long a managed transaction is tried again after a transient failure
 _CONNECT_S = 10.0
 
 
