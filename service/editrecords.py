@@ -59,7 +59,7 @@ def _now() -> str:
 def recorded(db: Database, edit: str, request: ScoreRequest, model: str) -> Iterator[Record]:
     """Record an edit as running; however the block ends, the record says so."""
     with db.transaction() as tx:
-        # A rewrite of the user's own becomes part of the data set's list, so that it can be found.
+        # A rewrite of the user's own is stored beside the data set's (see ingest.OWN).
         tx.run(rows.MergeRewritesRow, dataset=request.graph, rows=[rewrite_row(request.rewrite)])
         tx.run(
             rows.MergeEditRow,

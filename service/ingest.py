@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int, str], None]
 
+OWN = "own:"
+"""How the ids of users' own rewrites begin; no id of a data set's rewrite holds a colon."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -164,6 +167,8 @@ def list_graphs(db: Database) -> list[StoredGraph]:
     """Every complete graph, by kind and id."""
     per_dataset: dict[str, int] = {}
     for rewrite in db.read(rows.RewriteRow):
+        if rewrite.rewrite.startswith(OWN):
+            continue
         per_dataset[rewrite.dataset] = per_dataset.get(rewrite.dataset, 0) + 1
     return [
         StoredGraph(
@@ -188,8 +193,12 @@ def delete_graph(db: Database, graph: str) -> None:
     db.autocommit(rows.DeleteGraphRow, graph=graph)
 
 
-def list_rewrites(db: Database, graph: str) -> list[RewriteRequest]:
-    """The rewrite requests of a data set, by id."""
+def list_rewrites(db: Database, graph: str, *, own: bool = False) -> list[RewriteRequest]:
+    """The rewrite requests of a data set, by id; or those that users wrote for it themselves.
+
+    What is stored for an edit of a user's own is no part of the data set: were it, the model
+    trained on the data set and the covariance of its sentences would change with it.
+    """
     return [
         RewriteRequest(
             id=r.rewrite,
@@ -204,6 +213,7 @@ def list_rewrites(db: Database, graph: str) -> list[RewriteRequest]:
             n_records=r.n_records,
         )
         for r in db.read(rows.RewriteRow, dataset=graph)
+        if r.rewrite.startswith(OWN) == own
     ]
 
 

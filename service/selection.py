@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from loaders.records import SUBJECT_SLOT, Fact, RewriteRequest, slug
+from loaders.records import SUBJECT_SLOT, Fact, RewriteRequest, digest, slug
 from service import ingest
 from service.errors import NotFoundError, UsageError
 from service.schemas import ScoringOptions
@@ -60,15 +60,20 @@ def rewrites(
                 remedy="Write one out with --subject, --prompt, --target-true and --target-new.",
             )
         return stored
-    return [_named(stored, graph, name) for name in names]
+    mine = ingest.list_rewrites(db, graph, own=True)
+    return [_named(stored, graph, name, mine) for name in names]
 
 
-def _named(stored: Sequence[RewriteRequest], graph: str, name: str) -> RewriteRequest:
+def _named(
+    stored: Sequence[RewriteRequest], graph: str, name: str, mine: Sequence[RewriteRequest] = ()
+) -> RewriteRequest:
+    """The rewrite that goes by a name: of the data set, else one of the user's own by its id."""
     wanted = name.casefold()
     for found in (
         [r for r in stored if r.id == wanted],
         [r for r in stored if r.subject.casefold() == wanted],
         [r for r in stored if r.id.startswith(wanted)],
+        [r for r in mine if r.id == wanted],
     ):
         if len(found) == 1:
             return found[0]
@@ -99,8 +104,13 @@ def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
             f"The prompt {prompt!r} needs {SUBJECT_SLOT} exactly once, where the subject stands.",
         )
     relation = own.relation or (fact.relation if fact else slug(prompt.replace(SUBJECT_SLOT, "")))
+    parts = (own.subject, relation, prompt, own.target_true, own.target_new)
+    for stored in ingest.list_rewrites(db, graph):
+        if _parts(stored) == parts:
+            return stored
+    made = RewriteRequest.make_id(own.subject, relation, own.target_new)
     return RewriteRequest(
-        id=RewriteRequest.make_id(own.subject, relation, own.target_new),
+        id=f"{ingest.OWN}{made}--{digest(parts, 6)}",
         dataset=graph,
         prompt=prompt,
         subject=own.subject,
@@ -109,6 +119,17 @@ def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
         target_new=own.target_new,
         question=fact.question if fact and fact.subject == own.subject else None,
         paraphrases=fact.paraphrases if fact else (),
+    )
+
+
+def _parts(rewrite: RewriteRequest) -> tuple[str, ...]:
+    """What makes two rewrites the same one."""
+    return (
+        rewrite.subject,
+        rewrite.relation,
+        rewrite.prompt,
+        rewrite.target_true,
+        rewrite.target_new,
     )
 
 
