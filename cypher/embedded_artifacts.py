@@ -13,20 +13,16 @@ import hashlib
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
 from cypher import embedded_lock
 from cypher.embedded_lock import Bundle, Jar
 from cypher.errors import EmbeddedServerError
-
-if TYPE_CHECKING:
-    from jgo.maven import MavenContext
 
 Progress = Callable[[int, int, str], None] | None
 """Called with (done, total, stage)."""
@@ -176,17 +172,17 @@ class _Fetch:
         self.bundle = bundle
         self.wanted = wanted
         self.partial = folder / ".partial"
-        self.repositories = dict(repositories)
-        self.received: dict[str, int] = {}
+        self.urls = tuple(repositories.values())
+        self.received = dict.fromkeys(wanted, 0)
         self.cancelled = threading.Event()
 
     def run(self, progress: Progress) -> None:
         """Fetch all, or raise the first failure; verified files stay, unfinished ones go."""
         shutil.rmtree(self.partial, ignore_errors=True)
-        context = self._context()
+        make_folder(self.partial)
         pool = ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="fetch")
         try:
-            pending = {pool.submit(self._fetch, context, jar) for jar in self.wanted}
+            pending = {pool.submit(self._fetch, jar) for jar in self.wanted}
             while pending:
                 done, pending = wait(pending, timeout=0.2, return_when=FIRST_EXCEPTION)
                 self._report(progress)
@@ -197,63 +193,60 @@ class _Fetch:
             pool.shutdown(cancel_futures=True)
             shutil.rmtree(self.partial, ignore_errors=True)
 
-    def _context(self) -> MavenContext:
-        from jgo.maven import MavenContext, PythonResolver
-
-        # Its cache is a folder of ours, so that nothing is written to the user's ~/.m2.
-        return MavenContext(
-            resolver=PythonResolver(progress_callback=self._watch),
-            repo_cache=self.partial,
-            remote_repos=self.repositories,
-            timeout=_TIMEOUT_S,
-        )
-
-    @contextmanager
-    def _watch(self, filename: str, _size: int) -> Iterator[Callable[[int], None]]:
-        self.received[filename] = 0  # a second attempt starts from nothing
-
-        def update(n_bytes: int) -> None:
-            if self.cancelled.is_set():
-                raise InterruptedError("the fetch was cancelled")
-            self.received[filename] += n_bytes
-
-        yield update
-
     def _report(self, progress: Progress) -> None:
         if progress:
             total = sum(jar.size for jar in self.wanted)
             stage = f"downloading Neo4j {self.bundle.version} (MB)"
             progress(min(sum(self.received.values()), total) // _MB, -(-total // _MB), stage)
 
-    def _fetch(self, context: MavenContext, jar: Jar) -> None:
-        group, artifact, version, classifier = jar.parts
-        source = context.project(group, artifact).at_version(version).artifact(classifier, "jar")
+    def _fetch(self, jar: Jar) -> None:
+        part = self.partial / jar.filename
         for attempt in range(1, _ATTEMPTS + 1):
-            if self.cancelled.is_set():
-                return
             try:
-                downloaded = source.resolve()
-                if not _is_intact(downloaded, jar):
-                    raise OSError(f"{downloaded.stat().st_size} bytes with a wrong checksum")
-                os.replace(downloaded, self.folder / jar.filename)
+                self._download(jar, part)
+                if not _is_intact(part, jar):
+                    raise OSError(f"{part.stat().st_size} bytes came, with a wrong checksum")
+                os.replace(part, self.folder / jar.filename)
                 return
-            # jgo raises RuntimeError for "not found", and requests' errors, which are OSErrors.
-            except (OSError, RuntimeError) as error:
-                if path := source.cached_path:
-                    path.unlink(missing_ok=True)
-                if attempt == _ATTEMPTS or getattr(error, "errno", None) == errno.ENOSPC:
+            except OSError as error:  # the errors of the HTTP client are OSErrors too
+                if self.cancelled.is_set():
+                    return
+                if attempt == _ATTEMPTS or error.errno == errno.ENOSPC:
                     raise self._failure(jar, error) from error
                 self.cancelled.wait(attempt / 2)
 
-    def _failure(self, jar: Jar, error: Exception) -> EmbeddedServerError:
-        if getattr(error, "errno", None) == errno.ENOSPC:
+    def _download(self, jar: Jar, part: Path) -> None:
+        """Write the first copy that a repository has; OSError if none has one, or it breaks off."""
+        from jgo.util import http  # tries again when a server asks to slow down
+
+        group, artifact, version, _ = jar.parts
+        path = f"{group.replace('.', '/')}/{artifact}/{version}/{jar.filename}"
+        answers = []
+        for url in self.urls:
+            with closing(http.get(f"{url}/{path}", stream=True, timeout=_TIMEOUT_S)) as response:
+                if response.status_code == 200:
+                    self._save(response.iter_content(1 << 16), jar, part)
+                    return
+                answers.append(f"{response.status_code} {response.reason}")
+        raise OSError(", ".join(answers))
+
+    def _save(self, chunks: Iterable[bytes], jar: Jar, part: Path) -> None:
+        self.received[jar] = 0  # a second attempt starts from nothing
+        with part.open("wb") as file:
+            for chunk in chunks:
+                if self.cancelled.is_set():
+                    raise InterruptedError("the fetch was cancelled")
+                file.write(chunk)
+                self.received[jar] += len(chunk)
+
+    def _failure(self, jar: Jar, error: OSError) -> EmbeddedServerError:
+        if error.errno == errno.ENOSPC:
             return EmbeddedServerError(
                 f"{self.folder}: the disk is full.",
                 remedy="Free some space, or choose another disk with THINKEVAL_CACHE.",
             )
-        urls = ", ".join(self.repositories.values())
         return EmbeddedServerError(
-            f"{jar.filename} could not be fetched from {urls}: {error}",
+            f"{jar.filename} could not be fetched from {', '.join(self.urls)}: {error}",
             remedy="Check the network and HTTPS_PROXY, or name a mirror of Maven Central in"
             " THINKEVAL_MAVEN_URL; the next start goes on where this one stopped." + _OTHER_WAYS,
         )

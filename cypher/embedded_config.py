@@ -102,7 +102,8 @@ def choose_ports(bolt: int | None, http: int | None, *, standard: bool = True) -
         if port is not None and not is_free(port):
             raise EmbeddedServerError(
                 f"The {name} port {port} on {LOOPBACK} is taken{_owner(port)}.",
-                remedy="End that program, or leave the port unset so that a free one is chosen.",
+                remedy="End that program, or unset THINKEVAL_BOLT_PORT and THINKEVAL_HTTP_PORT so"
+                " that a free port is chosen.",
             )
         if port is None:
             port = usual if standard and is_free(usual) else _any_free_port()

@@ -16,7 +16,8 @@ from cypher.errors import EmbeddedServerError
 _ROOM_TO_GO_ON = 100 * 10**6
 _REMEDIES = {
     "Unrecognized setting": "This is an error of ThinkEval's own configuration: please report it.",
-    "already in use": "End the program that has the port, or leave the ports unset.",
+    "already in use": "End the program that has the port, or unset THINKEVAL_BOLT_PORT"
+    " and THINKEVAL_HTTP_PORT so that free ports are chosen.",
     "OutOfMemoryError": "Give the server more memory: THINKEVAL_NEO4J_HEAP=1g.",
     "Could not reserve enough space": "Ask for less memory: THINKEVAL_NEO4J_HEAP=512m.",
     "exceeds physical memory": "Ask for less memory: THINKEVAL_NEO4J_HEAP=512m.",

@@ -26,6 +26,7 @@ from cypher.errors import EmbeddedServerError
 MAIN_CLASS = "org.neo4j.server.CommunityEntryPoint"
 USER = "neo4j"
 _ADMIN_CLASS = "org.neo4j.cli.AdminTool"
+_ADMIN_TIMEOUT_S = 120
 
 # Run by a short-lived Python between us and the server, which makes the server nobody's child: it
 # outlives whoever started it, gets none of its signals, and leaves no zombie in a long-lived one.
@@ -72,11 +73,12 @@ def set_initial_password(java: Path, jars: Path, home: Path, password: str) -> N
             errors="replace",
             env=env,
             check=False,
+            timeout=_ADMIN_TIMEOUT_S,
         )
-    except OSError as error:
-        raise EmbeddedServerError(
-            f"{java} cannot be run: {error.strerror}.", remedy=JAVA_REMEDY
-        ) from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        # Not str(error): that of a timeout holds the whole command.
+        reason = getattr(error, "strerror", None) or f"no answer within {_ADMIN_TIMEOUT_S} s"
+        raise EmbeddedServerError(f"{java} cannot be run: {reason}.", remedy=JAVA_REMEDY) from error
     finally:
         file.unlink(missing_ok=True)
     if done.returncode:
