@@ -209,6 +209,10 @@ def test_digest_sees_every_weight_name_and_type():
     with torch.no_grad():
         weight[-1] = 0.0
     assert models.weights_digest(model) == before
+    renamed = torch.nn.ModuleDict({"transformers": model.transformer, "lm_head": model.lm_head})
+    original = torch.nn.ModuleDict({"transformer": model.transformer, "lm_head": model.lm_head})
+    assert models.weights_digest(original) == before
+    assert models.weights_digest(renamed) != before
     assert models.weights_digest(model.to(torch.bfloat16)) != before
 
 

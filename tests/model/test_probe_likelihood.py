@@ -22,6 +22,7 @@ LIKELIHOOD = ProbeSettings(measures=("likelihood", "likelihood_norm"))
 ITEMS = (
     ProbeItem("school", "Harry Potter studied at", "Hogwarts", aliases=("Hogwarts Castle",)),
     ProbeItem("mother", "The mother of Harry Potter is", "Lily Evans", aliases=("Lily Potter",)),
+    ProbeItem("lengths", "The capital of France is", "it", aliases=("the city of Marie Curie",)),
     ProbeItem("again", "Harry Potter studied at", "Ilvermorny"),
     ProbeItem("short", "The", "cat"),
     ProbeItem("long", "Apple Inc. was founded by the late and much admired", "Steve Jobs"),

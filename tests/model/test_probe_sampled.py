@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import random
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -208,6 +210,43 @@ def test_nothing_after_the_first_sentence_is_kept():
     )
     assert any(a.endswith(".") for a in result.answers)
     assert all("." not in a[:-1] for a in result.answers)
+
+
+@contextmanager
+def _saying(loaded: LoadedModel, text: str) -> Iterator[None]:
+    """Make the model all but certain to say `text`, whatever it is asked."""
+    ids = loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
+    start: list[int] = []
+
+    def steer(_module: Any, _args: Any, kwargs: Any, output: Any) -> Any:
+        start.append(kwargs["attention_mask"].shape[1])
+        output.logits[:, -1, ids[start[-1] - start[0]]] += 1e4
+        return output
+
+    hook = loaded.model.register_forward_hook(steer, with_kwargs=True)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (" Sta. Clara's in 3.5 miles. And then some", "Sta. Clara's in 3.5 miles."),
+        (" Apple Inc. of America. And then some", "Apple Inc. of America."),
+        (" Sta. Monica. And then some", "Sta."),
+        ("\nthe first line\nthe second line", "the first line"),
+    ],
+)
+def test_generation_stops_no_earlier_than_the_first_sentence_ends(said: str, kept: str):
+    loaded = _tiny("gpt2")
+    item = ProbeItem("x", "He works at", "Sta. Clara's", aliases=("Apple Inc.",))
+    room = len(loaded.tokenizer(said)["input_ids"])
+    settings = ProbeSettings(measures=("p",), samples=2, max_new_tokens=room)
+    with _saying(loaded, said):
+        (result,) = probe(loaded, [item], settings)
+    assert result.answers == (kept, kept)
 
 
 def test_score_counts_answers_with_any_of_the_names():
