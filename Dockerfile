@@ -3,22 +3,22 @@
 ARG PYTHON=3.12
 
 FROM python:${PYTHON}-slim AS build
-# PyTorch's CPU wheels: the default ones bring 3 GB of CUDA libraries. A wheel from this index
-# ("+cpu") is preferred to the plain one of the same version.
-ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
+# PyTorch's default wheels bring 3 GB of CUDA libraries. Name an index of its CPU wheels to leave
+# them out: --build-arg TORCH_INDEX=...; a wheel from it ("+cpu") is preferred to the plain one.
+ARG TORCH_INDEX=""
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /opt/thinkeval
 ENV PATH=/opt/thinkeval/bin:$PATH
 WORKDIR /src
 COPY constraints.txt ./
 # The big dependency first and alone, so that a change of our code does not fetch it again.
-RUN pip install --constraint constraints.txt --extra-index-url "${TORCH_INDEX}" torch
+RUN pip install --constraint constraints.txt ${TORCH_INDEX:+--extra-index-url "${TORCH_INDEX}"} torch
 COPY pyproject.toml README.md LICENSE ./
 COPY service ./service
 COPY cypher ./cypher
 COPY editing ./editing
 COPY loaders ./loaders
-RUN pip install --constraint constraints.txt --extra-index-url "${TORCH_INDEX}" .
+RUN pip install --constraint constraints.txt ${TORCH_INDEX:+--extra-index-url "${TORCH_INDEX}"} .
 
 FROM python:${PYTHON}-slim
 RUN useradd --create-home --uid 10001 thinkeval \
