@@ -37,10 +37,14 @@ def start(json: JsonFlag = False) -> None:
 
 
 @db.command()
-def stop() -> None:
+def stop(
+    force: bool = typer.Option(
+        False, "--force", help="Kill it where it does not end; what is committed stays."
+    ),
+) -> None:
     """Stop the server cleanly; what is stored stays."""
-    embedded_server(_own_server()).stop()
-    typer.echo("Neo4j is stopped.")
+    stopped = embedded_server(_own_server()).stop(force=force)
+    typer.echo("Neo4j is stopped." if stopped else "Neo4j was not running.")
 
 
 @db.command()
