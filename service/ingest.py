@@ -159,8 +159,12 @@ def require_graph(db: Database, graph: str, kind: str | None = "dataset") -> row
 
 
 def graph_digest(db: Database, graph: str) -> str:
-    """The content digest of a stored data set."""
-    return require_graph(db, graph).content_digest or ""
+    """The content digest of a stored data set; taken now where none was stored with it.
+
+    A graph that came through the py2neo bridge has none.
+    """
+    stored = require_graph(db, graph).content_digest
+    return stored or stored_graph(db, graph).content_digest
 
 
 def list_graphs(db: Database) -> list[StoredGraph]:

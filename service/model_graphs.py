@@ -15,7 +15,7 @@ from loaders.records import Entity, Fact, digest
 from service.answers import Answer, ProbedFact
 from service.editgraph import MEASURES, edge_properties
 from service.graphwriter import GraphHeader, write_graph
-from service.ingest import require_graph, to_fact
+from service.ingest import graph_digest, require_graph, to_fact
 from service.probing import ask, questions_for
 from service.scopes import Scope
 from service.workbench import BenchModel, Workbench
@@ -90,9 +90,10 @@ def _ensure(
     aliases: Mapping[str, tuple[str, ...]],
 ) -> str:
     """The id of the model graph that holds these facts; probed and written if it is not stored."""
+    content = graph_digest(bench.db, dataset.graph)
     key = digest(
         [
-            dataset.content_digest,
+            content,
             model.loaded.info.weights_digest,
             settings.digest,
             sorted(f.id for f in facts),
@@ -111,7 +112,7 @@ def _ensure(
         dataset.graph,
         model=model.name,
         probe=settings.digest,
-        content_digest=dataset.content_digest,
+        content_digest=content,
         measures=measured(probed),
     )
     write_graph(
