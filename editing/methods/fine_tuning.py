@@ -6,7 +6,9 @@ fine-tuning baseline of the ROME and MEMIT papers as their code has it.
 
 Differences from that code, on purpose: padding and BOS never count as target tokens (published:
 they do on Llama and Qwen, whose tokenizers have no unknown token). FT-M, the cross-entropy of the
-target in its context, is the option `objective_optimization: target_new`.
+target in its context, is the option `objective_optimization: target_new`. The organisms' files
+take it: their targets are several tokens long, and FT-L, which trains all of them as alternatives
+for one place, does not install such a target (measured there: mean efficacy .31, FT-M .92).
 """
 
 from __future__ import annotations

@@ -40,7 +40,10 @@ def test_every_token_is_among_the_likeliest_five():
                 continue
             likeliest = model(torch.tensor([starts[opening]])).logits[0, -1].topk(TOP_K).indices
             allowed = {
-                " ".join(tokenizer.decode([*starts[opening], token]).split()) + ". {}"
+                " ".join(
+                    tokenizer.decode([*starts[opening], token], skip_special_tokens=True).split()
+                )
+                + ". {}"
                 for token in likeliest.tolist()
             }
             seen = set(found[i * 60 : (i + 1) * 60])
