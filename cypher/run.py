@@ -1,4 +1,4 @@
-"""The only place that talks to Neo4j: `Database` gives queries to the server and gets rows back.
+"""The only way to Neo4j: `Database` gives queries to the server and gets rows back.
 
     with Database("bolt://127.0.0.1:7687", "neo4j", password) as db:
         db.verify()
@@ -13,30 +13,27 @@ becomes one of cypher.errors. A Database may be shared by threads.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import islice
-from typing import Any, Self, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import neo4j
-from neo4j import GqlStatusObject, GraphDatabase, NotificationMinimumSeverity, Result
+from neo4j import GraphDatabase, NotificationMinimumSeverity
 
-from cypher.catalog import Query, names, query
+from cypher.catalog import Query, query
 from cypher.driver_errors import translated
 from cypher.errors import (
+    GraphError,
     MissingProbabilityError,
     ParameterError,
-    QueryContractError,
     ServerUnavailableError,
     UnknownGraphError,
-    UnknownQueryError,
 )
+from cypher.metric_options import metric_named, options_of
 from cypher.params import bind
-from cypher.rows import GetGraphRow, MetricRow, MissingRow, Reader, Row, ServerRow
-
-RowT = TypeVar("RowT", bound=Row)
+from cypher.rows import GetGraphRow, MetricRow, MissingRow, Reader, ServerRow
+from cypher.sending import RowT, Tx, batches, notifications, query_of, rows_of, send
 
 OLDEST_SERVER = (5, 26)
 """The Neo4j release from which on every query runs (5.26 LTS)."""
@@ -58,36 +55,6 @@ class Explained:
     columns: tuple[str, ...]
     kind: str
     notifications: tuple[str, ...]
-
-
-class Tx:
-    """One transaction over several queries; given out by Database.transaction()."""
-
-    def __init__(self, tx: neo4j.Transaction | neo4j.ManagedTransaction, *, strict: bool) -> None:
-        self._tx, self._strict = tx, strict
-
-    def run(self, row_type: type[RowT], **params: Any) -> list[RowT]:
-        """Give one query to the server inside this transaction and return its rows."""
-        found = _query_of(row_type, ("read", "write"))
-        return self.run_query(found, row_type, bind(found, params))
-
-    def write_all(
-        self,
-        row_type: type[RowT],
-        rows: Iterable[Mapping[str, Any]],
-        *,
-        batch: int = 5000,
-        **params: Any,
-    ) -> list[RowT]:
-        """Write `rows` in batches, all inside this transaction."""
-        return [
-            row for part in _batches(rows, batch) for row in self.run(row_type, rows=part, **params)
-        ]
-
-    def run_query(self, found: Query, row_type: type[RowT], sent: dict[str, Any]) -> list[RowT]:
-        """As run(), with the query and its checked parameters at hand."""
-        with translated(found.name):
-            return _rows(self._tx.run(found.text, sent), found, row_type, strict=self._strict)  # pyright: ignore[reportArgumentType]
 
 
 class Database:
@@ -115,6 +82,11 @@ class Database:
         severity = (
             NotificationMinimumSeverity.INFORMATION if strict else NotificationMinimumSeverity.OFF
         )
+        if not uri.startswith(("bolt", "neo4j")):
+            raise ServerUnavailableError(
+                f"{uri!r} is not an address of Bolt, the protocol of Neo4j's drivers.",
+                remedy="Give one such as bolt://127.0.0.1:7687 or neo4j+s://HOST.",
+            )
         with translated(f"connecting to {uri}"):
             self._driver = GraphDatabase.driver(
                 uri,
@@ -185,7 +157,7 @@ class Database:
         """
         return [
             row
-            for part in _batches(rows, batch)
+            for part in batches(rows, batch)
             for row in self.write(row_type, rows=part, **params)
         ]
 
@@ -195,16 +167,15 @@ class Database:
         Parameters are checked at once; the server is asked when the first row is taken. There is
         no time limit, as it would count the caller's own time between rows.
         """
-        found = _query_of(row_type, ("read",))
+        found = query_of(row_type, ("read",))
         return self._streamed(found, row_type, bind(found, params))
 
     def autocommit(self, row_type: type[RowT], **params: Any) -> list[RowT]:
         """The rows of a query that commits in batches by itself (CALL ... IN TRANSACTIONS)."""
-        found = _query_of(row_type, ("autocommit",))
+        found = query_of(row_type, ("autocommit",))
         sent = bind(found, params)
         with translated(found.name), self._session(neo4j.WRITE_ACCESS) as session:
-            result = session.run(found.text, sent)  # pyright: ignore[reportArgumentType]
-            return _rows(result, found, row_type, strict=self.strict)
+            return rows_of(send(session, found, sent), found, row_type, strict=self.strict)
 
     @contextmanager
     def transaction(self, *, timeout_s: float | None = None) -> Iterator[Tx]:
@@ -219,7 +190,13 @@ class Database:
         """
         with translated("transaction"), self._session(neo4j.WRITE_ACCESS) as session:  # noqa: SIM117
             with session.begin_transaction(timeout=timeout_s or self.timeout_s) as tx:
-                yield Tx(tx, strict=self.strict)
+                handle = Tx(tx, strict=self.strict)
+                yield handle
+                if handle.failed:  # and the caller went on: a part must not be stored
+                    raise GraphError(
+                        "transaction: one of its queries failed, so nothing of it was stored.",
+                        remedy="See the error of that query; give the whole transaction again.",
+                    )
                 tx.commit()
 
     def metric(self, name: str, **options: Any) -> list[MetricRow]:
@@ -236,8 +213,8 @@ class Database:
             UnknownGraphError: a case names a graph that is not stored.
             MissingProbabilityError: a fact it needs lacks the property it was told to read.
         """
-        found = _metric(name)
-        sent = bind(found, _of_interest(found, options))
+        found = metric_named(name)
+        sent = bind(found, options_of(found, options))
         cases: list[Mapping[str, Any]] = sent["cases"]
         place = {case["id"]: i for i, case in enumerate(cases)}
         if len(place) < len(cases):
@@ -256,33 +233,33 @@ class Database:
         found = query(name)
         sent = dict.fromkeys(found.params) | params
         with translated(name), self._session(neo4j.READ_ACCESS) as session:
-            result = session.run(f"EXPLAIN\n{found.text}", sent)  # pyright: ignore[reportArgumentType]
+            result = send(session, replace(found, text=f"EXPLAIN\n{found.text}"), sent)
             columns = tuple(result.keys())
             summary = result.consume()
-        return Explained(columns, summary.query_type or "", _notifications(summary))
+        return Explained(columns, summary.query_type or "", notifications(summary))
 
     def _missing(
         self, error: MissingProbabilityError, sent: Mapping[str, Any]
     ) -> MissingProbabilityError:
         """The same error, saying how much of which graph is missing."""
         graphs = sorted({case["graph"] for case in sent["cases"]})
-        properties = {key: sent[key] for key in ("pre", "post") if key in sent}
-        if not properties:
+        asked = {key: sent[key] for key in ("pre", "post") if key in sent}
+        if not asked:
             return error
-        properties = {"pre": sent.get("pre", sent.get("post")), "post": sent.get("post", "p_post")}
+        properties = {"pre": "p_pre", "post": "p_post"} | asked
         found = self.read(MissingRow, graphs=graphs, **properties)
         told = [
-            f"graph {row.graph!r}: {row.missing_pre} of {row.n_facts} facts lack"
-            f" {properties['pre']}, {row.missing_post} lack {properties['post']}"
+            f"graph {row.graph!r}: {count} of {row.n_facts} facts lack {properties[key]}"
             for row in found
-            if row.missing_pre or row.missing_post
+            for key, count in (("pre", row.missing_pre), ("post", row.missing_post))
+            if count and key in asked
         ]
         return MissingProbabilityError("; ".join([error.detail, *told[:5]]))
 
     def _managed(
         self, row_type: type[RowT], modes: tuple[str, ...], params: Mapping[str, Any]
     ) -> list[RowT]:
-        found = _query_of(row_type, modes)
+        found = query_of(row_type, modes)
         return self._managed_query(found, row_type, bind(found, params))
 
     def _managed_query(
@@ -290,7 +267,7 @@ class Database:
     ) -> list[RowT]:
         def work(tx: neo4j.ManagedTransaction) -> list[RowT]:
             # The driver must see its own errors here, or it could not retry.
-            return _rows(tx.run(found.text, sent), found, row_type, strict=self.strict)  # pyright: ignore[reportArgumentType]
+            return rows_of(send(tx, found, sent), found, row_type, strict=self.strict)
 
         reads = found.mode == "read"
         access = neo4j.READ_ACCESS if reads else neo4j.WRITE_ACCESS
@@ -302,7 +279,7 @@ class Database:
         reader = Reader(row_type, found.name)
         with translated(found.name), self._session(neo4j.READ_ACCESS) as session:  # noqa: SIM117
             with session.begin_transaction() as tx:
-                result = tx.run(found.text, sent)  # pyright: ignore[reportArgumentType]
+                result = send(tx, found, sent)
                 reader.header(result.keys())
                 for record in result:
                     yield reader.row(record.values())
@@ -314,60 +291,3 @@ class Database:
 
     def _work(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return neo4j.unit_of_work(timeout=self.timeout_s)(function)
-
-
-def _rows(result: Result, found: Query, row_type: type[RowT], *, strict: bool) -> list[RowT]:
-    reader = Reader(row_type, found.name)
-    reader.header(result.keys())
-    rows = [reader.row(record.values()) for record in result]
-    told = _notifications(result.consume()) if strict else ()
-    if told:
-        raise QueryContractError(f"{found.name}: the server notes: {'; '.join(told)}")
-    return rows
-
-
-def _notifications(summary: neo4j.ResultSummary) -> tuple[str, ...]:
-    notes: list[GqlStatusObject] = [s for s in summary.gql_status_objects if s.raw_classification]
-    return tuple(f"{note.gql_status} {note.status_description}" for note in notes)
-
-
-def _query_of(row_type: type[Row], modes: tuple[str, ...]) -> Query:
-    if not row_type.QUERY:
-        raise QueryContractError(f"{row_type.__name__} belongs to no single query.")
-    found = query(row_type.QUERY)
-    if found.mode not in modes:
-        raise QueryContractError(
-            f"{found.name} has mode {found.mode}; it cannot be given where {' or '.join(modes)}"
-            " is expected."
-        )
-    return found
-
-
-def _metric(name: str) -> Query:
-    full = name if name.startswith("metrics/") else f"metrics/{name}"
-    if full not in names("metrics/"):
-        short = [each.removeprefix("metrics/") for each in names("metrics/")]
-        near = difflib.get_close_matches(name, short, n=3, cutoff=0.4)
-        hint = f"; did you mean {' or '.join(near)}?" if near else "."
-        raise UnknownQueryError(
-            f"There is no metric {name!r}{hint}", remedy="`thinkeval metrics` lists the metrics."
-        )
-    return query(full)
-
-
-def _of_interest(found: Query, options: Mapping[str, Any]) -> dict[str, Any]:
-    pool = {param for name in names("metrics/") for param in query(name).params}
-    for option in options:
-        if option not in pool:
-            near = difflib.get_close_matches(option, pool, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(pool))}."
-            raise ParameterError(f"No metric has an option {option!r}; {hint}")
-    return {name: value for name, value in options.items() if name in found.params}
-
-
-def _batches(rows: Iterable[Mapping[str, Any]], size: int) -> Iterator[list[Mapping[str, Any]]]:
-    if size < 1:
-        raise ParameterError(f"A batch holds at least one row, not {size}.")
-    iterator = iter(rows)
-    while part := list(islice(iterator, size)):
-        yield part

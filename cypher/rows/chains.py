@@ -81,7 +81,7 @@ class LeakageRow(Row):
     """How much of what still leaks passes through one fact."""
 
     QUERY: ClassVar[str] = "chains/leakage"
-    PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"chains", "share", "ifr_share"})
+    PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"pre", "post"})
     id: str
     subject: str
     relation: str

@@ -1,0 +1,34 @@
+"""Finds a metric by name, and the part of a set of options that it declares."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from cypher.catalog import Query, names, query
+from cypher.errors import ParameterError, UnknownQueryError
+
+
+def metric_named(name: str) -> Query:
+    """The metric `ifr` or `metrics/ifr`; UnknownQueryError names what is close."""
+    full = name if name.startswith("metrics/") else f"metrics/{name}"
+    if full not in names("metrics/"):
+        short = [each.removeprefix("metrics/") for each in names("metrics/")]
+        near = difflib.get_close_matches(name, short, n=3, cutoff=0.4)
+        hint = f"; did you mean {' or '.join(near)}?" if near else "."
+        raise UnknownQueryError(
+            f"There is no metric {name!r}{hint}", remedy="`thinkeval metrics` lists the metrics."
+        )
+    return query(full)
+
+
+def options_of(found: Query, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options this metric takes; ParameterError for one that no metric takes."""
+    pool = {param for name in names("metrics/") for param in query(name).params}
+    for option in options:
+        if option not in pool:
+            near = difflib.get_close_matches(option, pool, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(pool))}."
+            raise ParameterError(f"No metric has an option {option!r}; {hint}")
+    return {name: value for name, value in options.items() if name in found.params}

@@ -1,0 +1,100 @@
+"""Gives one query to an open session or transaction of the driver, and reads the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, LiteralString, TypeVar, cast
+
+import neo4j
+from neo4j import GqlStatusObject, Result
+
+from cypher.catalog import Query, query
+from cypher.driver_errors import translated
+from cypher.errors import ParameterError, QueryContractError
+from cypher.params import bind
+from cypher.rows import Reader, Row
+
+RowT = TypeVar("RowT", bound=Row)
+
+
+class Tx:
+    """One transaction over several queries; given out by Database.transaction()."""
+
+    def __init__(self, tx: neo4j.Transaction | neo4j.ManagedTransaction, *, strict: bool) -> None:
+        self._tx, self._strict = tx, strict
+        self.failed = False
+
+    def run(self, row_type: type[RowT], **params: Any) -> list[RowT]:
+        """Give one query to the server inside this transaction and return its rows."""
+        try:
+            found = query_of(row_type, ("read", "write"))
+            sent = bind(found, params)
+            with translated(found.name):
+                return rows_of(send(self._tx, found, sent), found, row_type, strict=self._strict)
+        except BaseException:
+            self.failed = True
+            raise
+
+    def write_all(
+        self,
+        row_type: type[RowT],
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        batch: int = 5000,
+        **params: Any,
+    ) -> list[RowT]:
+        """Write `rows` in batches, all inside this transaction."""
+        return [
+            row for part in batches(rows, batch) for row in self.run(row_type, rows=part, **params)
+        ]
+
+
+def send(
+    to: neo4j.Session | neo4j.Transaction | neo4j.ManagedTransaction,
+    found: Query,
+    sent: dict[str, Any],
+) -> Result:
+    """Give a query with checked parameters to the server; its records come as they are read."""
+    # The driver wants the type checker to see that a text is a literal, so that nobody composes
+    # queries; ours come from files.
+    return to.run(cast(LiteralString, found.text), sent)
+
+
+def rows_of(result: Result, found: Query, row_type: type[RowT], *, strict: bool) -> list[RowT]:
+    """All rows of a result; QueryContractError if it breaks the header, or is noted when strict."""
+    reader = Reader(row_type, found.name)
+    reader.header(result.keys())
+    rows = [reader.row(record.values()) for record in result]
+    told = notifications(result.consume()) if strict else ()
+    if told:
+        raise QueryContractError(f"{found.name}: the server notes: {'; '.join(told)}")
+    return rows
+
+
+def notifications(summary: neo4j.ResultSummary) -> tuple[str, ...]:
+    """What the server warned of or hinted at, one text each."""
+    notes: list[GqlStatusObject] = [s for s in summary.gql_status_objects if s.raw_classification]
+    return tuple(f"{note.gql_status} {note.status_description}" for note in notes)
+
+
+def query_of(row_type: type[Row], modes: tuple[str, ...]) -> Query:
+    """The query a row type belongs to; QueryContractError if it has none of these modes."""
+    if not row_type.QUERY:
+        raise QueryContractError(f"{row_type.__name__} belongs to no single query.")
+    found = query(row_type.QUERY)
+    if found.mode not in modes:
+        raise QueryContractError(
+            f"{found.name} has mode {found.mode}; it cannot be given where {' or '.join(modes)}"
+            " is expected."
+        )
+    return found
+
+
+def batches(rows: Iterable[Mapping[str, Any]], size: int) -> Iterator[list[Mapping[str, Any]]]:
+    """Cut rows into lists of `size`, drawing on them only as far as the list at hand."""
+    if size < 1:
+        raise ParameterError(f"A batch holds at least one row, not {size}.")
+    iterator = iter(rows)
+    while part := list(islice(iterator, size)):
+        yield part
