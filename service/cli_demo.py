@@ -51,7 +51,8 @@ def demo(
             return
         out = console()
         shown = told.shown
-        show_method_table(told.scores, "likelihood")
+        for measure in told.shown.measures[:2]:
+            show_method_table(told.scores, measure)
         show_score(shown)
         show_chains(bench.db, shown, "likelihood", surviving=True, limit=5)
         show_leakage(bench.db, shown, "likelihood", limit=5)

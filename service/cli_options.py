@@ -51,7 +51,7 @@ OutputOption = Annotated[
 
 
 def console() -> Console:
-    """Standard output, at least 100 columns wide where it is not a terminal."""
+    """Standard output, at least 140 columns wide where it is not a terminal."""
     plain = Console()
     return plain if plain.is_terminal else Console(width=max(plain.width, 140))
 

@@ -19,6 +19,7 @@ from service.cli_options import (
 )
 from service.cli_probe_options import ProbeOptions, probe_settings
 from service.cli_show import show_chains, show_method_table, show_score
+from service.errors import UsageError
 from service.progress import ProgressBars
 from service.schemas import Score
 from service.settings import Settings
@@ -90,6 +91,12 @@ def score(
     """
     options = selection.scoring_options(max_steps, bare, unit)
     probe = probe_settings(samples, ask, paraphrases, chat, seed)
+    if measure.key not in probe.measures:
+        # Found out later, a gate on it would hold for lack of a value.
+        raise UsageError(
+            f"--measure {measure.value} is not taken with --samples {samples}.",
+            remedy="Give --samples 1 or more, or --measure likelihood.",
+        )
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
         own = selection.OwnRewrite(subject, relation, prompt, target_true, target_new)
         rewrites = selection.rewrites(bench.db, graph, rewrite or [], own, all_rewrites)

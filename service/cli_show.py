@@ -106,12 +106,34 @@ def show_leakage(db: Database, score: Score, measure: Measure, limit: int = 10) 
     )
 
 
+SHORT = {
+    "Technique": "method",
+    "Efficacy": "effic.",
+    "Generalization": "gener.",
+    **{f"{n}-step": f"{n}" for n in STEPS},
+    "Preservation": "Pres.",
+    "IFR mean": "mean",
+    "IFR sd": "± sd",
+}
+"""Column names that let the table fit a terminal; reports have the long ones."""
+
+
 def show_method_table(scores: list[Score], measure: Measure) -> None:
-    """One row a method, as the report has it."""
-    frame = method_table(scores, measure)
+    """One row a method, as the report has it; columns that say the same in every row go below."""
+    frame = method_table(scores, measure).drop(columns=["n gen."])
+    same = [
+        f"{name.lower()} {frame[name].iloc[0]}"
+        for name in ("Model", "rewrites", "chains")
+        if frame[name].nunique() == 1
+    ]
+    frame = frame.drop(
+        columns=[c for c in ("Model", "rewrites", "chains") if len({*frame[c]}) == 1]
+    )
+    if len(scores) == len(frame):  # one rewrite a row: nothing to take a mean over
+        frame = frame.drop(columns=["IFR mean", "IFR sd"])
     emit_table(
-        "Scores by method",
-        [str(c) for c in frame.columns],
+        f"Scores by method: {MEASURE_NAMES[measure]}; IFR overall, then by steps 1 to 5",
+        [SHORT.get(str(c), str(c)) for c in frame.columns],
         frame.to_numpy().tolist(),
-        note=caption(scores, measure),
+        note=f"{', '.join(same)}. {caption(scores, measure)}",
     )

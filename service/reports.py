@@ -176,8 +176,9 @@ def caption(scores: Sequence[Score], measure: str) -> str:
         f"chains of ≤ {o.max_steps} steps, bare fact: {o.bare}, Preservation unit: {o.unit}"
         for o in sorted(options, key=lambda o: o.max_steps)
     )
+    edits = f"{len(scores)} edit{'s' if len(scores) > 1 else ''}"
     return (
-        f"{len(scores)} edits, probabilities: {MEASURE_NAMES[measure]}; {rules}. IFR is"
-        " Definition 3 over the chains with R ≠ 0 of all rewrites; IFR mean ± sd is over rewrites;"
-        " efficacy is p_post(target_new), Preservation the mean of p_post/p_pre."
+        f"{edits}, probabilities: {MEASURE_NAMES[measure]}; {rules}. IFR is Definition 3 over the"
+        " chains with R ≠ 0 of all rewrites; IFR mean ± sd is over rewrites; efficacy is"
+        " p_post(target_new), Preservation the mean of p_post/p_pre."
     )
