@@ -65,21 +65,30 @@ def in_batches(
         done(finished, len(costs))
 
 
-def default_tokens(model: Any) -> int:
-    """How many tokens a batch may have so that its keys and values fit into free memory.
+_CPU_WORK = 3e12
+"""Tokens times parameters of a batch on a CPU: about a minute, so that progress is seen."""
 
-    A quarter of the memory that is free on the model's device, at most `MAX_TOKENS`.
+
+def default_tokens(model: Any) -> int:
+    """How many tokens a batch may have.
+
+    Its keys and values take at most a quarter of the memory that is free on the model's device;
+    on a CPU, a large model's batches are kept short enough to show progress. Between `MIN_TOKENS`
+    and `MAX_TOKENS`.
     """
     config = model.config.get_text_config()
     parameter = next(model.parameters())
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     per_token = 2 * config.num_hidden_layers * heads * size * parameter.element_size()
+    most = float(MAX_TOKENS)
     if parameter.device.type == "cuda":
         free = torch.cuda.mem_get_info(parameter.device)[0]
     else:
         free = psutil.virtual_memory().available
-    return int(min(MAX_TOKENS, max(MIN_TOKENS, _MEMORY_SHARE * free // per_token)))
+    if parameter.device.type == "cpu":
+        most = min(most, _CPU_WORK / sum(p.numel() for p in model.parameters()))
+    return int(max(MIN_TOKENS, min(most, _MEMORY_SHARE * free / per_token)))
 
 
 def _fits(work: Callable[[list[int]], None], batch: list[int]) -> bool:
