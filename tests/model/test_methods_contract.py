@@ -87,7 +87,8 @@ def fingerprint(model):
 @pytest.mark.parametrize("training", [False, True])
 def test_the_model_is_untouched(pair, moments, name, training):
     model, _ = pair
-    model.train(training)
+    model.train(training).requires_grad_(True)
+    next(model.parameters()).requires_grad_(False)
     before = fingerprint(model)
     effect = execute(name, pair, [HARRY, FRANCE], moments)
     assert fingerprint(model) == before

@@ -10,7 +10,7 @@ from tiny_models import CORPUS, build_tiny
 from editing import covariance
 from editing.architectures import adapter_for
 from editing.deltas import preserved
-from editing.errors import EditFailedError, HparamsError, RequestError
+from editing.errors import DeviceMemoryError, EditFailedError, HparamsError, RequestError
 from editing.methods import memit
 from editing.targets import optimise
 from loaders.records import RewriteRequest
@@ -144,6 +144,44 @@ def test_requests_together_give_what_each_gives_alone(pair):
     for request in REQUESTS:
         assert close(together.vectors[request.id], alone[request.id].vectors[request.id], 2e-3)
         assert torch.equal(split.vectors[request.id], alone[request.id].vectors[request.id])
+
+
+def test_each_request_is_clamped_by_its_own_length(pair):
+    model, tokenizer = pair
+    h = hparams(v_lr=0.5, clamp_norm_factor=0.1)
+    adapter = adapter_for(model)
+    with preserved(model):
+        found = optimise(adapter, tokenizer, REQUESTS, h, GROUPS, layer=1, site="layer")
+    reference = Reference(*pair)
+    for request in REQUESTS:
+        start = reference.layer_output(1, request.prompt, request.subject)
+        moved = found.vectors[request.id].double() - start
+        assert moved.norm() / start.norm() == pytest.approx(0.1, rel=1e-3)
+
+
+def test_a_full_device_halves_the_batch_and_then_says_whose_request_does_not_fit(pair):
+    """The layer refuses batches above a size, as a full device would."""
+    model, tokenizer = pair
+    adapter, h = adapter_for(model), hparams()
+    rows = len(FLAT) + 1
+
+    def solve(limit):
+        def full(_, inputs):
+            if len(inputs[0]) > limit:
+                raise torch.OutOfMemoryError("full")
+
+        handle = adapter.mlp_out(0).module.register_forward_pre_hook(full)
+        try:
+            with preserved(model):
+                return optimise(adapter, tokenizer, REQUESTS, h, GROUPS, layer=1, site="layer")
+        finally:
+            handle.remove()
+
+    whole, halved = solve(rows * len(REQUESTS)), solve(rows)
+    for request in REQUESTS:
+        assert close(halved.vectors[request.id], whole.vectors[request.id], 1e-4)
+    with pytest.raises(DeviceMemoryError, match="'harry'"):
+        solve(rows - 1)
 
 
 def values(h):
