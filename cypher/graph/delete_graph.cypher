@@ -1,7 +1,7 @@
 // Delete a graph of any size: first it becomes invisible to readers, then it goes in batches.
 //
 // The rewrite requests of a data set go with its graph, except those an edit still refers to.
-// Deleting what is not there changes nothing.
+// Deleting what is not there changes nothing. In Neo4j Browser put `:auto` in front of it.
 //
 // mode: autocommit
 // params:
@@ -19,8 +19,8 @@ CALL () {
   WHERE e.key STARTS WITH $graph + '|'
   RETURN e AS gone
   UNION ALL
-  MATCH (:Graph {id: $graph, kind: 'dataset'})
-  MATCH (r:RewriteRequest {dataset: $graph})
+  MATCH (g:Graph {id: $graph, kind: 'dataset'})
+  MATCH (r:RewriteRequest {dataset: g.dataset})
   WHERE NOT EXISTS { (r)<-[:REWRITES]-() }
   RETURN r AS gone
   UNION ALL
