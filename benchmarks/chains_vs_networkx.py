@@ -1,0 +1,250 @@
+"""Chains of up to five facts: one Cypher query a pair against networkx.
+
+KnowGIC's 26 rewrites, then a big synthetic graph with pairs drawn from its facts. Both sides give
+the chains themselves, one an entity sequence; the sets must be equal, and KnowGIC's counts the
+published 24/108/227/428/619. networkx has its graph in memory already; building it is not counted.
+On the big graph a third search checks both: one written for this, cut by the distance to the end.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import bench
+import networkx as nx
+import synthetic
+
+from cypher import rows
+from cypher.run import Database
+from loaders import formats
+from loaders.records import Fact
+from service import ingest
+from service.graphwriter import GraphHeader, write_graph
+
+Chains = set[tuple[str, ...]]
+
+STEPS = 5
+PUBLISHED = {1: 24, 2: 108, 3: 227, 4: 428, 5: 619}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Seconds that each took for one pair of the big graph."""
+
+    n_chains: int
+    cypher: float
+    networkx: float
+    stopped: bool
+    pruned: float
+
+
+def main() -> int:
+    """Measure, compare, print; 0 if the targets are met."""
+    parser = bench.parser(__doc__)
+    parser.add_argument("--facts", type=int, default=100_000, help="of the synthetic graph")
+    parser.add_argument("--pairs", type=int, default=12, help="of the synthetic graph")
+    parser.add_argument("--limit", type=float, default=30.0, help="seconds a pair for networkx")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    with bench.server() as server:
+        lines = knowgic(server.db)
+        more, note = big(server.db, options.facts, options.pairs, options.limit, options.seed)
+    return bench.show("chains_vs_networkx", [*lines, *more], [note], as_json=options.json)
+
+
+def knowgic(db: Database) -> list[bench.Line]:
+    """All chains of all 26 rewrites."""
+    loaded = formats.load(bench.data_dir() / "knowgic" / "chains.json").graph
+    with bench.scratch_graph(db, "knowgic") as graph:
+        header = GraphHeader(graph, "dataset", graph)
+        write_graph(db, header, loaded.entities, [ingest.fact_row(f) for f in loaded.facts])
+        cases = [ingest.case(graph, r) for r in loaded.rewrites]
+        graphs = [
+            networkx_graph(f for f in loaded.facts if not f.cases or r.id in f.cases)
+            for r in loaded.rewrites
+        ]
+        searches = list(zip(graphs, loaded.rewrites, strict=True))
+
+        def ours() -> list[Chains]:
+            return [cypher_chains(db, **{k: v for k, v in c.items() if k != "id"}) for c in cases]
+
+        def theirs() -> list[Chains]:
+            return [networkx_chains(g, r.subject, r.target_true) for g, r in searches]
+
+        found = ours()
+        bench.agree(found == theirs(), "KnowGIC's chains by Cypher and by networkx")
+        by_steps = Counter(len(chain) - 1 for chains in found for chain in chains)
+        bench.agree(by_steps == PUBLISHED, f"KnowGIC's chains by steps: {dict(by_steps)}")
+        counted = db.metric("chains_by_steps", cases=cases)
+        in_all = sum(row.n for row in counted if row.step is None)
+        bench.agree(in_all == by_steps.total(), f"chains_by_steps counts {in_all}")
+        instead = 1e3 * bench.median_seconds(theirs, 9)
+        enumerated = 1e3 * bench.median_seconds(ours, 9, warm_up=3)
+        one_query = 1e3 * bench.median_seconds(
+            lambda: db.metric("chains_by_steps", cases=cases), 9, warm_up=3
+        )
+    n = f"{in_all:,} chains of KnowGIC's {len(cases)} rewrites"
+    return [
+        bench.Line(f"{n}, {len(cases)} queries", "ms", enumerated, instead, "networkx, in memory"),
+        bench.Line(f"{n}, counted in one query", "ms", one_query, instead, "networkx, in memory"),
+    ]
+
+
+def big(
+    db: Database, n_facts: int, n_pairs: int, limit: float, seed: int
+) -> tuple[list[bench.Line], str]:
+    """Pairs (subject, object) of facts of the synthetic graph, as rewrites are of facts."""
+    facts = synthetic.hub_facts(n_facts, seed)
+    with bench.scratch_graph(db, "hubs") as graph:
+        bench.say(f"writing {n_facts:,} facts")
+        header = GraphHeader(graph, "dataset", graph)
+        rows_ = [ingest.fact_row(f) for f in facts]
+        write_graph(db, header, synthetic.entities_of(facts), rows_)
+        in_memory, search = networkx_graph(facts), PrunedSearch(facts)
+        warm, *drawn = random.Random(seed).sample(facts, n_pairs + 1)
+        cypher_chains(db, graph=graph, subject=warm.subject, object=warm.object)
+        pairs = []
+        for i, fact in enumerate(drawn, 1):
+            pairs.append(measured(db, graph, in_memory, search, fact, limit))
+            bench.say(f"pair {i} of {n_pairs}: {pairs[-1]}")
+    return _summary(pairs, n_facts, limit)
+
+
+def measured(
+    db: Database,
+    graph: str,
+    in_memory: nx.MultiDiGraph,
+    search: PrunedSearch,
+    fact: Fact,
+    limit: float,
+) -> Pair:
+    """One pair by all three, with the same chains."""
+    subject, object_ = fact.subject, fact.object
+    times, found = [], set()
+    for _ in range(3):
+        began = time.perf_counter()
+        found = cypher_chains(db, graph=graph, subject=subject, object=object_)
+        times.append(time.perf_counter() - began)
+    began = time.perf_counter()
+    try:
+        with bench.time_limit(limit):
+            theirs = networkx_chains(in_memory, subject, object_)
+    except bench.OutOfTimeError:
+        theirs = None
+    took = time.perf_counter() - began
+    began = time.perf_counter()
+    checked = set(search.chains(subject, object_))
+    pruned = time.perf_counter() - began
+    where = f"chains from {subject!r} to {object_!r}"
+    bench.agree(found == checked, f"{where}: {len(found)} by Cypher, {len(checked)} by search")
+    if theirs is not None:
+        bench.agree(found == theirs, f"{where}: {len(found)} by Cypher, {len(theirs)} by networkx")
+    return Pair(len(found), statistics.median(times), took, theirs is None, pruned)
+
+
+def _summary(pairs: list[Pair], n_facts: int, limit: float) -> tuple[list[bench.Line], str]:
+    ours, instead, pruned = (
+        [1e3 * getattr(p, name) for p in pairs] for name in ("cypher", "networkx", "pruned")
+    )
+    stopped = sum(p.stopped for p in pairs)
+    # A median is itself only a bound where a stopped pair is among the middle ones or below.
+    half = statistics.median_high(instead) >= 1e3 * limit
+    what = f"{n_facts:,} facts, {sum(p.n_chains for p in pairs):,} chains of {len(pairs)} pairs"
+    lines = [
+        bench.Line(
+            f"{what}, median pair",
+            "ms",
+            statistics.median(ours),
+            statistics.median(instead),
+            "networkx, in memory",
+            goal=bench.Goal("ratio", ">=", 20),
+            bound=half,
+        ),
+        bench.Line(
+            f"{what}, all pairs",
+            "ms",
+            sum(ours),
+            sum(instead),
+            "networkx, in memory",
+            bound=stopped > 0,
+        ),
+        bench.Line(
+            f"{what}, median pair",
+            "ms",
+            statistics.median(ours),
+            statistics.median(pruned),
+            "search of our own in Python, in memory",
+        ),
+    ]
+    note = (
+        f"networkx was stopped at {limit:g} s on {stopped} of {len(pairs)} pairs, which count with"
+        " that time, so their part of a ratio is a lower bound. Chains a pair: "
+        + ", ".join(f"{p.n_chains:,}" for p in sorted(pairs, key=lambda p: p.n_chains))
+        + "."
+    )
+    return lines, note
+
+
+def cypher_chains(db: Database, **case: object) -> Chains:
+    """The entity sequences that chains/enumerate gives."""
+    found = db.read(rows.ChainRow, **case, max_steps=STEPS, limit=1_000_000)
+    chains = {row.entities for row in found}
+    bench.agree(len(chains) == len(found), "chains/enumerate gives an entity sequence twice")
+    return chains
+
+
+def networkx_graph(facts: Iterable[Fact]) -> nx.MultiDiGraph:
+    """The facts as a user of networkx would hold them."""
+    graph = nx.MultiDiGraph()
+    for fact in facts:
+        graph.add_edge(fact.subject, fact.object, fact.id)
+    return graph
+
+
+def networkx_chains(graph: nx.MultiDiGraph, subject: str, object_: str) -> Chains:
+    """Simple paths pass neither end on the way by themselves; parallel facts are one chain."""
+    paths = nx.all_simple_edge_paths(graph, subject, object_, cutoff=STEPS)
+    return {(subject, *(edge[1] for edge in path)) for path in paths}
+
+
+class PrunedSearch:
+    """Depth-first search that only goes where the end is still within reach."""
+
+    def __init__(self, facts: Iterable[Fact]) -> None:
+        self.after: dict[str, list[str]] = {}
+        self.before: dict[str, list[str]] = {}
+        for fact in facts:
+            self.after.setdefault(fact.subject, []).append(fact.object)
+            self.before.setdefault(fact.object, []).append(fact.subject)
+
+    def chains(self, subject: str, object_: str) -> Iterator[tuple[str, ...]]:
+        """Entity sequences of at most STEPS facts."""
+        left = self._distances(object_)
+
+        def walk(path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+            for entity in self.after.get(path[-1], ()):
+                if entity == object_:
+                    yield (*path, entity)
+                elif entity not in path and len(path) + left.get(entity, STEPS) <= STEPS:
+                    yield from walk((*path, entity))
+
+        return walk((subject,))
+
+    def _distances(self, object_: str) -> dict[str, int]:
+        found, edge = {object_: 0}, [object_]
+        for steps in range(1, STEPS):
+            edge = [
+                s for o in edge for s in dict.fromkeys(self.before.get(o, ())) if s not in found
+            ]
+            found |= dict.fromkeys(edge, steps)
+            edge = list(dict.fromkeys(edge))
+        return found
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
