@@ -77,16 +77,21 @@ def main(argv: list[str] | None = None) -> None:
     try:
         code = app(args=argv, standalone_mode=False)
     except typer.TyperException as error:
-        typer.echo(f"error: {error.format_message()} → See `thinkeval --help`.", err=True)
+        _tell(error.format_message(), "See `thinkeval --help`.")
         code = 2
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("Interrupted: the model is as it was, and no partial graph is stored.", err=True)
         code = 130
     except KNOWN_ERRORS as error:
         problem = describe(error)
-        typer.echo(f"error: {problem.detail} → {problem.remedy}", err=True)
+        _tell(problem.detail, problem.remedy)
         code = 2
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell(detail: str, remedy: str) -> None:
+    """One line, whatever a library put into its message."""
+    typer.echo(" ".join(f"error: {detail} → {remedy}".split()), err=True)
 
 
 if __name__ == "__main__":

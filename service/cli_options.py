@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from service.errors import UsageError
 from service.schemas import Measure
 
 
@@ -95,5 +96,11 @@ def emit_text(text: str, output: Path | None) -> None:
     if output is None:
         typer.echo(text.rstrip("\n"))
     else:
-        output.write_text(text, encoding="utf-8")
+        try:
+            output.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(
+                f"{output} cannot be written: {error.strerror or error}.",
+                remedy="Give -o a file in a folder that is there and yours to write.",
+            ) from error
         typer.echo(f"Wrote {output}", err=True)

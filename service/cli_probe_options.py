@@ -15,7 +15,9 @@ class ProbeOptions:
 
     samples = Annotated[
         int,
-        typer.Option(help="Generations a prompt (the papers use 5); 0 measures likelihood only."),
+        typer.Option(
+            min=0, help="Generations a prompt (the papers use 5); 0 measures likelihood only."
+        ),
     ]
     ask = Annotated[str, typer.Option(help="cloze (the fact's prompt) or question (its question).")]
     paraphrases = Annotated[

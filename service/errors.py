@@ -47,7 +47,7 @@ class NotFoundError(ServiceError):
     status = 404
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, listing: str) -> None:
-        names = sorted(known)
+        names = sorted(set(known))
         close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
         hint = f" Did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
         super().__init__(f"There is no {kind} {name!r}.{hint}", remedy=f"`{listing}` lists them.")

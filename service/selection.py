@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -87,10 +87,11 @@ def _named(
 
 
 def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
+    own = OwnRewrite(*(value.strip() if value else None for value in astuple(own)))
     if not (own.subject and own.target_true and own.target_new and (own.relation or own.prompt)):
         raise UsageError(
             "A rewrite of your own needs --subject, --target-true, --target-new and one of"
-            " --relation, --prompt.",
+            " --relation, --prompt; none of them blank.",
         )
     facts = ingest.stored_graph(db, graph).facts
     fact = _matching(facts, own)
@@ -194,4 +195,10 @@ def _override(text: str) -> tuple[str, object]:
     key, sep, value = text.partition("=")
     if not sep or not key:
         raise UsageError(f"--set {text!r} is not key=value.", remedy="For example --set v_lr=0.5.")
-    return key.strip(), yaml.safe_load(value)
+    try:
+        return key.strip(), yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise UsageError(
+            f"The value of --set {text!r} cannot be read.",
+            remedy="Write it as YAML: 0.5, true, [3, 4], 'a text'.",
+        ) from error

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import platformdirs
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from service.errors import UsageError
+
+PREFIX = "THINKEVAL_"
 
 
 class Settings(BaseSettings):
     """What a user can set from outside; `thinkeval doctor` prints the values in force."""
 
-    model_config = SettingsConfigDict(env_prefix="THINKEVAL_", extra="ignore")
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore")
 
     home: Path = Field(
         default_factory=lambda: Path(platformdirs.user_data_dir("thinkeval")),
@@ -39,3 +44,19 @@ class Settings(BaseSettings):
         ge=1,
         description="Graphs with more facts are probed a rewrite at a time, not whole.",
     )
+
+    def __init__(self, **values: Any) -> None:
+        """Read the environment.
+
+        Raises:
+            UsageError: a variable has a value that cannot be used; names it.
+        """
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = f"{PREFIX}{first['loc'][0]}".upper()
+            raise UsageError(
+                f"{name}={first['input']!r} cannot be used: {first['msg']}.",
+                remedy="Correct the variable, or unset it to take the default.",
+            ) from error
