@@ -81,7 +81,10 @@ def edits(
 
 def report(
     edit: Annotated[
-        list[str] | None, typer.Argument(help="Edits to report on; default: every scored one.")
+        list[str] | None,
+        typer.Argument(
+            help="Edits to report on; default: the newest of each model, method and rewrite."
+        ),
     ] = None,
     graph: Annotated[str | None, typer.Option("--graph", "-g", help="Only of this graph.")] = None,
     model: Annotated[str | None, typer.Option("--model", help="Only of this model.")] = None,

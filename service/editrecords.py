@@ -152,7 +152,10 @@ def list_edits(db: Database, graph: str | None = None) -> list[rows.EditRow]:
 def scores(
     db: Database, edits: Sequence[str], *, graph: str | None = None, model: str | None = None
 ) -> list[Score]:
-    """The scores of these edits, or of every edit that succeeded.
+    """The scores of these edits; or the newest of each model, method and rewrite.
+
+    The same edit with other hyperparameters, seed or options is another edit; pooling both would
+    count a rewrite twice.
 
     Raises:
         NothingStoredError: none fits, or they belong to several data sets and none was named.
@@ -167,7 +170,8 @@ def scores(
             f"There are edits of several data sets: {', '.join(datasets)}.",
             remedy="Name one with --graph; edits of different data sets are never pooled.",
         )
-    return scored
+    newest = {(s.model, s.method, s.rewrite): s for s in scored}
+    return list(newest.values())
 
 
 def delete(db: Database, edit: str) -> None:

@@ -169,6 +169,16 @@ def render(frame: pd.DataFrame, style: str) -> str:
     return FORMATS[style](frame)
 
 
+def _mixture(scores: Sequence[Score]) -> str:
+    """Says so where edits by one method were made with different settings."""
+    kinds: dict[tuple[str, str], set[object]] = defaultdict(set)
+    for score in scores:
+        made = [score.provenance.get(k) for k in ("hparams_digest", "probe_digest", "seed")]
+        kinds[score.model, score.method].add(tuple(made))
+    mixed = sorted(method for (_, method), found in kinds.items() if len(found) > 1)
+    return f" (with different hyperparameters, probes or seeds: {', '.join(mixed)})" * bool(mixed)
+
+
 def caption(scores: Sequence[Score], measure: str) -> str:
     """What the numbers of a table are: measure, chain rule, counts. Stands under every table."""
     options = {s.options.model_dump_json(): s.options for s in scores}.values()
@@ -176,7 +186,7 @@ def caption(scores: Sequence[Score], measure: str) -> str:
         f"chains of ≤ {o.max_steps} steps, bare fact: {o.bare}, Preservation unit: {o.unit}"
         for o in sorted(options, key=lambda o: o.max_steps)
     )
-    edits = f"{len(scores)} edit{'s' if len(scores) > 1 else ''}"
+    edits = f"{len(scores)} edit{'s' if len(scores) > 1 else ''}{_mixture(scores)}"
     return (
         f"{edits}, probabilities: {MEASURE_NAMES[measure]}; {rules}. IFR is Definition 3 over the"
         " chains with R ≠ 0 of all rewrites; IFR mean ± sd is over rewrites; efficacy is"
