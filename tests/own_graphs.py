@@ -2,6 +2,7 @@
 
 `hogwarts_as` imports the demo graph under an id of one's own, so that edits of it are nobody
 else's; the organism that was trained on `hogwarts` knows the same facts and is taken by its path.
+`stored_edges` reads an edit graph back as brute force takes it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 
 from cypher import rows
 from cypher.run import Database
+from reference import Edge
 from service import ingest
 
 
@@ -33,3 +35,22 @@ def own_graphs(db: Database) -> Iterator[str]:
 def hogwarts_as(db: Database, name: str) -> str:
     """The demo graph under another id."""
     return ingest.store(db, ingest.read("hogwarts", name=name)).graph
+
+
+def stored_edges(db: Database, edit: str, measure: str) -> list[Edge]:
+    """The facts of an edit graph with one measure's probabilities."""
+    return [
+        Edge(
+            id=row.fact,
+            subject=row.subject,
+            object=row.object,
+            pre=getattr(row, f"{measure}_pre"),
+            post=getattr(row, f"{measure}_post"),
+            relation=row.relation,
+            questions=row.questions,
+            role=row.role,
+            listed=row.listed,
+            paraphrases_post=getattr(row, f"paraphrases_{measure}_post") or (),
+        )
+        for row in db.read(rows.FactRow, graph=edit)
+    ]

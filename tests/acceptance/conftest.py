@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from own_graphs import own_graphs
 
 from cypher.run import Database
+from own_graphs import own_graphs
 from service import cli
 from service.settings import Settings
 from service.workbench import BenchModel

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Cli, Done, Mine
 
+from conftest import Cli, Done, Mine
 from cypher.run import Database
 from service import ingest
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import reference as ref
-from own_graphs import hogwarts_as, own_graphs
 
+import reference as ref
 from cypher import names, rows
 from editing.errors import CovarianceError, EditFailedError, EditingError
 from editing.models import weights_digest
 from editing.probe import MEASURES, ProbeSettings
 from loaders.records import RewriteRequest
+from own_graphs import hogwarts_as, own_graphs, stored_edges
 from service import editrecords, ingest
 from service.errors import NothingStoredError
 from service.schemas import Score, ScoringOptions
@@ -54,24 +54,6 @@ class Walk:
 
     def digest(self) -> str:
         return weights_digest(self.bench.model(self.model.source, self.graph).loaded.model)
-
-    def edges(self, edit: str, measure: str) -> list[ref.Edge]:
-        """An edit graph as brute force takes it."""
-        return [
-            ref.Edge(
-                id=row.fact,
-                subject=row.subject,
-                object=row.object,
-                pre=getattr(row, f"{measure}_pre"),
-                post=getattr(row, f"{measure}_post"),
-                relation=row.relation,
-                questions=row.questions,
-                role=row.role,
-                listed=row.listed,
-                paraphrases_post=getattr(row, f"paraphrases_{measure}_post") or (),
-            )
-            for row in self.bench.db.read(rows.FactRow, graph=edit)
-        ]
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +178,7 @@ def test_every_stored_number_equals_brute_force(
     score = scored[method]
     assert set(score.measures) == set(MEASURES)
     for measure in MEASURES:
-        edges = walk.edges(score.edit, measure)
+        edges = stored_edges(walk.bench.db, score.edit, measure)
         values = {(v.metric, v.step): v for v in score.values if v.measure == measure}
         same(values, expected(edges, score, measure, "rewrite"))
 
@@ -220,7 +202,9 @@ def test_other_options_on_the_same_graph_equal_brute_force(
             for metric in names("metrics/")
             for row in walk.bench.db.metric(metric, cases=[case(score)], **options)
         }
-        wanted = expected(walk.edges(score.edit, measure), score, measure, unit, bare)
+        wanted = expected(
+            stored_edges(walk.bench.db, score.edit, measure), score, measure, unit, bare
+        )
         same(found, wanted)
 
 
