@@ -48,6 +48,11 @@ def _translation(error: Exception, where: str) -> GraphError:
         )
     if "TransactionTimedOut" in code or "TransactionTerminated" in code:
         return QueryTimeoutError(f"{where}: stopped because it ran too long ({code}).")
+    if code.endswith("Transaction.Terminated"):
+        return GraphError(
+            f"{where}: somebody ended the transaction on the server, so nothing of it is stored.",
+            remedy="Give the command again.",
+        )
     if "OutOfMemory" in code or "StackOverFlow" in code:
         return QueryTooLargeError(detail)
     if isinstance(error, _GONE):

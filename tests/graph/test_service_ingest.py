@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 import neo4j
 import psutil
 import pytest
+from cut_line import CutLine
 
 from cypher import rows
 from cypher.errors import GraphError, ParameterError, ServerUnavailableError
@@ -282,65 +282,18 @@ def test_a_transaction_the_server_ends_leaves_the_former_graph(
         with pytest.raises(GraphError) as caught:
             _write(mine, star(graph_id, 20), terminate)
     assert len(ended) == 1
-    assert caught.value.remedy
-
-
-class Link:
-    """A connection to the server that can be cut, as a cable or a crash does."""
-
-    def __init__(self, uri: str) -> None:
-        parts = urlsplit(uri)
-        self._server = (parts.hostname or "127.0.0.1", parts.port or 7687)
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._open: list[socket.socket] = [self._listener]
-        self.uri = f"bolt://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._threads = [threading.Thread(target=self._accept)]
-        self._threads[0].start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                near, _ = self._listener.accept()
-            except OSError:
-                return
-            far = socket.create_connection(self._server)
-            self._open += [near, far]
-            for a, b in ((near, far), (far, near)):
-                self._threads.append(threading.Thread(target=self._carry, args=(a, b)))
-                self._threads[-1].start()
-
-    @staticmethod
-    def _carry(source: socket.socket, target: socket.socket) -> None:
-        try:
-            while data := source.recv(65536):
-                target.sendall(data)
-        except OSError:
-            pass
-
-    def cut(self) -> None:
-        """Close everything at once; nobody gets through any more."""
-        for each in self._open:
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
-        self._open.clear()
-
-    def close(self) -> None:
-        self.cut()
-        for thread in self._threads:
-            thread.join(10)
+    assert "nothing of it is stored" in caught.value.detail
 
 
 @contextmanager
-def cuttable(server: dict[str, str]) -> Iterator[tuple[Database, Link]]:
-    link = Link(server["THINKEVAL_NEO4J_URI"])
-    try:
-        with Database(
-            link.uri, server["THINKEVAL_NEO4J_USER"], server["THINKEVAL_NEO4J_PASSWORD"]
-        ) as database:
-            yield database, link
-    finally:
-        link.close()
+def cuttable(server: dict[str, str]) -> Iterator[tuple[Database, CutLine]]:
+    with (
+        CutLine(server["THINKEVAL_NEO4J_URI"]) as line,
+        Database(
+            line.uri, server["THINKEVAL_NEO4J_USER"], server["THINKEVAL_NEO4J_PASSWORD"]
+        ) as database,
+    ):
+        yield database, line
 
 
 def test_a_server_that_goes_away_leaves_the_former_graph(
@@ -351,10 +304,10 @@ def test_a_server_that_goes_away_leaves_the_former_graph(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(graphwriter, "BATCH", 5)
-    with cuttable(server) as (database, link):
+    with cuttable(server) as (database, line):
 
         def cut(done: int, total: int, stage: str) -> None:
-            link.cut()
+            line.cut()
 
         with pytest.raises(ServerUnavailableError) as caught:
             _write(database, star(graph_id, 20), cut)
@@ -414,10 +367,10 @@ def test_a_big_graph_cut_off_in_the_middle_is_not_seen_and_can_be_imported_again
     db: Database, server: dict[str, str], graph_id: str
 ) -> None:
     loaded = ingest.read("hogwarts", name=graph_id)
-    with cuttable(server) as (database, link):
+    with cuttable(server) as (database, line):
 
         def cut(done: int, total: int, stage: str) -> None:
-            link.cut()
+            line.cut()
 
         with pytest.raises(ServerUnavailableError):
             ingest.store(database, loaded, progress=cut)
