@@ -37,6 +37,7 @@ app = typer.Typer(
     ),
 )
 
+INTERRUPTED = 130
 MAIN, LOOK, MORE = "Score an edit", "Look at what is stored", "Models, methods and the database"
 
 app.command(rich_help_panel=MAIN)(demo)
@@ -80,12 +81,13 @@ def main(argv: list[str] | None = None) -> None:
         _tell(error.format_message(), "See `thinkeval --help`.")
         code = 2
     except (KeyboardInterrupt, typer.Abort):
-        typer.echo("Interrupted: the model is as it was, and no partial graph is stored.", err=True)
-        code = 130
+        code = INTERRUPTED
     except KNOWN_ERRORS as error:
         problem = describe(error)
         _tell(problem.detail, problem.remedy)
         code = 2
+    if code == INTERRUPTED:  # typer turns Ctrl-C into this code without a word
+        typer.echo("Interrupted: the model is as it was, and no partial graph is stored.", err=True)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -73,6 +73,17 @@ class Cli:
         assert code is None or done.returncode == code, (args, done.stdout, done.stderr)
         return Done(done.returncode, done.stdout, done.stderr, cpu)
 
+    def start(self, *args: str | Path) -> subprocess.Popen[str]:
+        """The command, still under way."""
+        return subprocess.Popen(
+            [str(PROGRAM), *map(str, args)],
+            env=os.environ | self.env,
+            cwd=self.cwd,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
 
 @pytest.fixture(scope="session")
 def environment(server: dict[str, str], test_settings: Settings) -> dict[str, str]:

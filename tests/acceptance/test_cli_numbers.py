@@ -7,6 +7,7 @@ pasting into Neo4j Browser.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -90,12 +91,15 @@ def test_what_is_pasted_into_the_browser_gives_the_same(
     for measure in MEASURES:
         args = ("--edit", score["edit"], "--measure", measure)
         lines = at_once("queries", f"metrics/{metric}", *args).out.splitlines()
-        command = [line for line in lines if line.startswith(":param ")]
-        assert len(command) == 1
-        # The server itself reads the map, as the Browser lets it.
-        read = f"RETURN {command[0].removeprefix(':param ')} AS params"
-        params = driver.execute_query(read).records[0]["params"]  # pyright: ignore[reportArgumentType]
-        query = "\n".join(line for line in lines if line not in command)
+        given = [re.fullmatch(r":param (\w+) => (.*?);?", line) for line in lines]
+        params = {
+            # The server itself reads each literal, as the Browser lets it.
+            m[1]: driver.execute_query(f"RETURN {m[2]} AS it").records[0]["it"]  # pyright: ignore[reportArgumentType]
+            for m in given
+            if m
+        }
+        assert "cases" in params
+        query = "\n".join(line for line in lines if not line.startswith(":param"))
         records, _, _ = driver.execute_query(query, params)  # pyright: ignore[reportArgumentType]
         alike(told(records), printed(score, metric, measure))
 
