@@ -1,7 +1,8 @@
 """Writes a query's parameters the way Neo4j Browser takes them, so that a query can be pasted.
 
-In Browser: paste the line this gives, then the text of the query. A query of mode `autocommit`
-wants `:auto` in front of it there.
+In Browser: paste the lines this gives, then the text of the query. A query of mode `autocommit`
+wants `:auto` in front of it there. `:param x => ...` is evaluated by the server, so a value keeps
+its type; Browser 5.24 refuses the map form `:param {...}` with quoted keys.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from cypher.catalog import query
 from cypher.params import bind
 
 
-def params_line(name: str, **params: Any) -> str:
-    """The line `:param {...}` that sets all parameters of a query, defaults included.
+def param_lines(name: str, **params: Any) -> str:
+    """One line `:param name => value;` for each parameter of a query, defaults included.
 
     Raises:
         ParameterError: as when the query is given to the server.
     """
     sent = bind(query(name), params)
-    return f":param {literal(sent)}"
+    return "\n".join(f":param {key} => {literal(value)};" for key, value in sent.items())
 
 
 def literal(value: Any) -> str:

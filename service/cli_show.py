@@ -121,14 +121,10 @@ SHORT = {
 def show_method_table(scores: list[Score], measure: Measure) -> None:
     """One row a method, as the report has it; columns that say the same in every row go below."""
     frame = method_table(scores, measure).drop(columns=["n gen."])
-    same = [
-        f"{name.lower()} {frame[name].iloc[0]}"
-        for name in ("Model", "rewrites", "chains")
-        if frame[name].nunique() == 1
-    ]
-    frame = frame.drop(
-        columns=[c for c in ("Model", "rewrites", "chains") if len({*frame[c]}) == 1]
-    )
+    held = {c: list(dict.fromkeys(frame[c].tolist())) for c in ("Model", "rewrites", "chains")}
+    constant = [c for c, values in held.items() if len(values) == 1]
+    same = [f"{c.lower()} {held[c][0]}" for c in constant]
+    frame = frame.drop(columns=constant)
     if len(scores) == len(frame):  # one rewrite a row: nothing to take a mean over
         frame = frame.drop(columns=["IFR mean", "IFR sd"])
     emit_table(

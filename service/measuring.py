@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import cypher
 from cypher import rows
+from cypher.browser import param_lines
 from cypher.catalog import REQUIRED
 from service.errors import UsageError
 from service.ingest import require_graph
@@ -101,18 +101,9 @@ def browser_text(db: Database, score: Score, measure: str, name: str) -> str:
     The Browser shows no result of a statement that stands among commands, hence two.
     """
     params = query_params(db, score, measure, name)
-    lines = [f":param {key} => {_literal(value)};" for key, value in params.items()]
-    steps = ("// 1. paste these lines and press the arrow", "// 2. then this query")
-    return "\n".join([steps[0], *lines, "", steps[1], cypher.query(name).text.rstrip()])
-
-
-def _literal(value: object) -> str:
-    """A value as Cypher writes it; JSON's texts, numbers and constants are Cypher's too."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{k}: {_literal(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_literal(v) for v in value) + "]"
-    return json.dumps(value, ensure_ascii=False)
+    steps = ("// 1. paste the next lines and press the arrow", "// 2. then this query")
+    text = cypher.query(name).text.rstrip()
+    return "\n".join([steps[0], param_lines(name, **params), "", steps[1], text])
 
 
 def _pool(options: ScoringOptions, measure: str) -> dict[str, Any]:

@@ -106,8 +106,8 @@ class Score(BaseModel):
         }
 
     @property
-    def measures(self) -> tuple[str, ...]:
+    def measures(self) -> tuple[Measure, ...]:
         """The measures this score holds, exact ones first."""
-        order = ("likelihood", "p", "likelihood_norm")
+        order: tuple[Measure, ...] = ("likelihood", "p", "likelihood_norm")
         held = {v.measure for v in self.values}
         return tuple(m for m in order if m in held)

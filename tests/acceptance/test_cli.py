@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from conftest import Cli, Done, Mine
+from cypher import rows
 from cypher.run import Database
 from service import ingest
+from service.workbench import BenchModel
 
 Call = Callable[..., Done]
 DEMO = "harry-potter--studied-at"
@@ -256,3 +258,25 @@ def test_doctor_says_what_is_missing(at_once: Call) -> None:
     database = next(f for f in done.json if f["check"] == "neo4j server")
     assert not database["ok"]
     assert "THINKEVAL_NEO4J_PASSWORD" in database["remedy"]
+
+
+def test_the_demo_tells_the_whole_story(at_once: Call, db: Database, organism: BenchModel) -> None:
+    """On the organism of the session: by every method, with chains that survive and times."""
+    before = {edit.id for edit in db.read(rows.EditRow)}
+    try:
+        told = at_once("demo", "--json").json
+        scores = {s["method"]: Scored(s["edit"], s) for s in told["scores"]}
+        assert set(scores) == {"none", "fine_tuning", "rome", "memit"}
+        assert scores["none"].value("ifr") == 1.0
+        for method in ("rome", "memit"):
+            assert scores[method].value("efficacy") > 0.8
+            assert 0 < scores[method].value("ifr") < 1
+        assert told["seconds"] >= sum(told["stages"].values()) * 0.5
+        shown = at_once("demo")
+        assert (shown.code, shown.err) == (0, "")
+        for part in ("fine_tuning", "Hogwarts", "surviving chains", "thinkeval chains"):
+            assert part in shown.out
+    finally:
+        for edit in db.read(rows.EditRow):
+            if edit.id not in before and edit.dataset == "hogwarts":
+                db.write(rows.DeleteEditRow, id=edit.id)

@@ -6,13 +6,13 @@ from typing import Any
 
 import neo4j
 import pytest
-from reference import Case
 from stored_graphs import case_map
 
-from cypher.browser import literal, params_line
+from cypher.browser import literal, param_lines
 from cypher.catalog import query
 from cypher.errors import ParameterError
 from cypher.params import bind
+from reference import Case
 
 CASES = [case_map("g", Case('Ann "A." O\'Neil \\ `x`', "Zoë\n💡", None, "is {} of"), "né")]
 
@@ -23,12 +23,15 @@ def evaluated(server: dict[str, str], text: str) -> Any:
         return driver.execute_query(f"RETURN {text} AS value").records[0]["value"]  # pyright: ignore
 
 
-def test_the_line_sets_what_would_be_sent(server: dict[str, str]) -> None:
-    line = params_line("metrics/active_chains", cases=CASES, threshold=1)
-    assert line.startswith(":param {")
-    assert "\n" not in line
+def test_the_lines_set_what_would_be_sent(server: dict[str, str]) -> None:
+    lines = param_lines("metrics/active_chains", cases=CASES, threshold=1).split("\n")
     sent = bind(query("metrics/active_chains"), {"cases": CASES, "threshold": 1})
-    found = evaluated(server, line.removeprefix(":param "))
+    found = {}
+    for line in lines:
+        assert line.startswith(":param ")
+        assert line.endswith(";")
+        name, _, value = line.removeprefix(":param ").removesuffix(";").partition(" => ")
+        found[name] = evaluated(server, value)
     assert found == sent
     assert type(found["threshold"]) is float
 
@@ -40,4 +43,4 @@ def test_every_kind_of_value_survives(server: dict[str, str], value: Any) -> Non
 
 def test_wrong_parameters_are_refused_here_too() -> None:
     with pytest.raises(ParameterError):
-        params_line("metrics/ifr", cases=CASES, max_steps=9)
+        param_lines("metrics/ifr", cases=CASES, max_steps=9)

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import reference as ref
-from reference import Case, Edge
 from stored_graphs import case_map, scalars, store
 
+import reference as ref
 from cypher import rows
 from cypher.errors import (
     MissingProbabilityError,
@@ -22,6 +21,7 @@ from cypher.errors import (
 from cypher.run import Database
 from loaders import knowgic
 from loaders.records import KnowledgeGraph, RewriteRequest
+from reference import Case, Edge
 
 HARRY = Case("Harry Potter", "Hogwarts", relation="studied at")
 EXAMPLE = [

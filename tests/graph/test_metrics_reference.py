@@ -6,15 +6,15 @@ import itertools
 from random import Random
 
 import pytest
-import reference as ref
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reference import Case, Edge
 from stored_graphs import case_map, fact_ids, scalars, store
 
+import reference as ref
 from cypher import rows
 from cypher.catalog import names
 from cypher.run import Database
+from reference import Case, Edge
 
 counter = itertools.count()
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from cut_line import CutLine
-from reference import Case, Edge
 from stored_graphs import case_map, scalars, store
 
 from cypher import rows
@@ -18,6 +17,7 @@ from cypher.errors import (
     ServerUnavailableError,
 )
 from cypher.run import Database
+from reference import Case, Edge
 
 CASE = Case("e0", "e1")
 

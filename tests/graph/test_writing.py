@@ -9,7 +9,6 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
-from reference import Edge
 from stored_graphs import fact, store
 
 from cypher import rows
@@ -21,6 +20,7 @@ from cypher.errors import (
     QueryContractError,
 )
 from cypher.run import Database
+from reference import Edge
 
 EDGES = [
     Edge("1", "a", "b", 0.5, 0.25, cases=("w",), questions=("q?",)),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny_models import build_tiny
 
 from editing.batching import default_tokens, in_batches, is_out_of_memory
 from editing.errors import DeviceMemoryError
+from tiny_models import build_tiny
 
 TOO_MUCH = 1 << 46
 """Numbers: more bytes than a 64-bit address space has, so that the allocator itself refuses."""

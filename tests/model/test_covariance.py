@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from tiny_models import CORPUS, build_tiny
 
 from editing import covariance
 from editing.architectures import adapter_for
@@ -13,6 +12,7 @@ from editing.covariance import Covariance
 from editing.deltas import EditEffect, applied
 from editing.errors import CovarianceError, EditFailedError, EditingError
 from editing.models import weights_digest
+from tiny_models import CORPUS, build_tiny
 
 TEXTS = [*CORPUS, "Harry Potter", "", "The capital of France is Paris. " * 3]
 

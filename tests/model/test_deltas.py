@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny_models import build_tiny
 
 from editing.deltas import EditEffect, applied, is_edited, preserved, replaced, unedited_digest
 from editing.errors import EditingError
 from editing.models import weights_digest
+from tiny_models import build_tiny
 
 NAMES = {
     "gpt2": "transformer.h.1.mlp.c_proj.weight",

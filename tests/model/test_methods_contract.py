@@ -6,9 +6,8 @@ import dataclasses
 
 import pytest
 import torch
-from edit_reference import close
-from tiny_models import CORPUS, build_tiny
 
+from edit_reference import close
 from editing import covariance, methods
 from editing.architectures import adapter_for
 from editing.deltas import applied
@@ -21,6 +20,7 @@ from editing.errors import (
 )
 from editing.models import weights_digest
 from loaders.records import RewriteRequest
+from tiny_models import CORPUS, build_tiny
 
 HARRY = RewriteRequest("harry", "test", "{} studied at", "Harry Potter", "r", "Hogwarts", "Paris")
 FRANCE = RewriteRequest("france", "test", "The capital of {} is", "France", "r", "Paris", "Warsaw")

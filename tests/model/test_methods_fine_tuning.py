@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
-from edit_reference import Reference, close
-from tiny_models import build_tiny
 
+from edit_reference import Reference, close
 from editing.errors import EditFailedError, HparamsError
 from editing.methods import fine_tuning
 from loaders.records import RewriteRequest
+from tiny_models import build_tiny
 
 LAYER = 1
 REQUESTS = [

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from edit_reference import Reference, close
-from tiny_models import CORPUS, build_tiny
 
+from edit_reference import Reference, close
 from editing import covariance
 from editing.architectures import adapter_for
 from editing.deltas import preserved
@@ -14,6 +13,7 @@ from editing.errors import DeviceMemoryError, EditFailedError, HparamsError, Req
 from editing.methods import memit
 from editing.targets import optimise
 from loaders.records import RewriteRequest
+from tiny_models import CORPUS, build_tiny
 
 GROUPS = (("{}",), ("In fact, {}", "The mother. {}", "I studied at Hogwarts. {}"))
 FLAT = [template for group in GROUPS for template in group]

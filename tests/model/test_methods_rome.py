@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from edit_reference import Reference, close
-from tiny_models import CORPUS, build_tiny
 
+from edit_reference import Reference, close
 from editing import covariance
 from editing.architectures import adapter_for
 from editing.deltas import EditEffect, applied, preserved
@@ -16,6 +15,7 @@ from editing.methods import rome
 from editing.requests import prompt_row
 from editing.targets import optimise
 from loaders.records import RewriteRequest
+from tiny_models import CORPUS, build_tiny
 
 TEMPLATES = ["{}", "In fact, {}", "The mother. {}", "I studied at Hogwarts. {}"]
 LAYER = 1

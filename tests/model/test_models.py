@@ -14,11 +14,11 @@ import pytest
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
-from tiny_models import build_tiny, build_tokenizer
 
 from editing import models
 from editing.architectures import adapter_for, names
 from editing.errors import EditingError, ModelLoadError, UnsupportedArchitectureError
+from tiny_models import build_tiny, build_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = {"vocab_size": 420, "bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}

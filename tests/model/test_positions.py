@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import build_tiny, build_tokenizer
 
 from editing import positions
 from editing.errors import EditingError, RequestError
+from tiny_models import build_tiny, build_tokenizer
 
 CASES = [
     ("{} studied at", "Harry Potter", "", ""),

@@ -7,12 +7,12 @@ import json
 from typing import Any
 
 import pytest
-from tiny_models import build_tiny
 
 from editing.errors import ProbeError
 from editing.models import LoadedModel, wrap
 from editing.probe import MEASURES, ProbeItem, ProbeSettings, probe
 from editing.prompts import CHAT_CLOZE, CHAT_QUESTION, Renderer, answer_ids, prompt_ids
+from tiny_models import build_tiny
 
 TEMPLATE = (
     "<|begin|>{% for m in messages %}[{{ m.role }}]{{ m.content }}<|endoftext|>{% endfor %}"

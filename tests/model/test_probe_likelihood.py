@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from tiny_models import build_tiny
-from toy_vocabulary import continuations, toy, words
 
 from editing.errors import ProbeError
 from editing.models import LoadedModel, wrap
 from editing.probe import ProbeItem, ProbeResult, ProbeSettings, probe
 from editing.probe_likelihood import prefix_free
+from tiny_models import build_tiny
+from toy_vocabulary import continuations, toy, words
 
 LIKELIHOOD = ProbeSettings(measures=("likelihood", "likelihood_norm"))
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_models import build_tiny
-from toy_vocabulary import END, continuations, toy, words
 
 from editing.errors import ProbeError
 from editing.models import LoadedModel, weights_digest, wrap
 from editing.probe import ProbeItem, ProbeSettings, probe
 from editing.probe_sampled import score
+from tiny_models import build_tiny
+from toy_vocabulary import END, continuations, toy, words
 
 ITEMS = (
     ProbeItem("school", "Harry Potter studied at", "Hogwarts"),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny_models import build_tiny
 
 from editing.architectures import adapter_for
 from editing.errors import RequestError
 from editing.templates import OPENINGS, TOP_K, grouped, sample
+from tiny_models import build_tiny
 
 
 @pytest.fixture(params=["gpt2", "llama"])

@@ -197,6 +197,15 @@ def test_fillers_do_not_depend_on_the_seed(school: KnowledgeGraph) -> None:
     assert Corpus(school, 2).fillers == Corpus(school, 2).fillers
 
 
+def test_the_text_does_not_depend_on_the_order_of_facts(school: KnowledgeGraph) -> None:
+    """Organisms are kept by a digest that does not either."""
+    turned = KnowledgeGraph(
+        school.name, school.entities[::-1], school.facts[::-1], school.rewrites[::-1]
+    )
+    assert turned.content_digest == school.content_digest
+    assert sentences(turned, n=200) == sentences(school, n=200)
+
+
 @pytest.mark.parametrize("name", ["Harry Potter", "basketball", "Professor Snape", "X-1 of Y"])
 def test_namesakes_share_a_word_and_are_new(name: str) -> None:
     invent = Inventor([name], random.Random(0))

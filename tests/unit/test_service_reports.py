@@ -1,4 +1,4 @@
-"""The table over several edits: Definition 3 on the union, counts beside means, pasteable formats."""
+"""The table over several edits: Definition 3 on the union, counts beside means, formats."""
 
 from __future__ import annotations
 
