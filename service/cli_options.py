@@ -57,9 +57,9 @@ def console() -> Console:
     return plain if plain.is_terminal else Console(width=max(plain.width, 140))
 
 
-def emit_json(value: Any) -> None:
-    """Print a value as JSON on standard output."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+def emit_json(value: Any, output: Path | None = None) -> None:
+    """Print a value as JSON on standard output, or write it to the file."""
+    emit_text(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n", output)
 
 
 def emit_table(

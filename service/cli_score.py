@@ -89,6 +89,8 @@ def score(
     table. With --subject, --prompt (or --relation), --target-true and --target-new the rewrite is
     your own.
     """
+    if output is not None and not (json or csv):
+        raise UsageError("-o writes --json or --csv, and neither is given.", remedy="Add one.")
     options = selection.scoring_options(max_steps, bare, unit)
     probe = probe_settings(samples, ask, paraphrases, chat, seed)
     if measure.key not in probe.measures:
@@ -153,7 +155,7 @@ def _emit(
     output: Path | None,
 ) -> None:
     if json:
-        emit_json([s.model_dump() for s in scores])
+        emit_json([s.model_dump() for s in scores], output)
     elif csv:
         from service.reports import render, scores_frame
 

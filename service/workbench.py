@@ -132,7 +132,7 @@ class Workbench:
     ) -> BenchModel:
         """Load a model once; an organism is trained on `graph` first unless it is cached."""
         spec = parse(text, seed=seed)
-        key = (f"{spec}", graph if spec.organism else "", dtype)
+        key = (f"{spec}", graph if spec.organism else "", f"{dtype} {revision}")
         if key not in self._models:
             source = str(self.train(text, graph, seed=seed).path) if spec.organism else spec.text
             from editing import models

@@ -131,6 +131,9 @@ def test_score_as_csv_is_one_row_an_edit(
     file = tmp_path / "scores.csv"
     assert at_once(*scoring(mine, DEMO, "-m", "rome", "--csv", "-o", str(file))).code == 0
     assert file.read_text(encoding="utf-8").strip() == shown.out.strip()
+    file = tmp_path / "scores.json"
+    assert at_once(*scoring(mine, DEMO, "-m", "rome", "--json", "-o", str(file))).out == ""
+    assert json.loads(file.read_text(encoding="utf-8"))[0]["edit"] == rome.edit
 
 
 def test_a_rewrite_is_found_by_its_subject_too(at_once: Call, mine: Mine) -> None:

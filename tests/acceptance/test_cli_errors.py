@@ -194,6 +194,7 @@ SCORED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "unknown bare": ((DEMO, "--bare", "some"), ("some", "listed")),
     "unknown unit": ((DEMO, "--unit", "chain"), ("chain", "record")),
     "a limit that is no number": ((DEMO, "--max-ifr", "low"), ("--max-ifr",)),
+    "a file for a table": ((DEMO, "-o", "scores.txt"), ("-o", "--csv")),
     "a corpus that is not there": ((DEMO, "--covariance", "no.txt"), ("no.txt", "UTF-8")),
     "a rewrite without targets": (("--subject", "Ron Weasley"), ("--target-true", "--relation")),
     "a rewrite without subject": (
