@@ -58,6 +58,7 @@ def probe(
             ("graph stored as", summary.graph),
             ("facts asked", summary.n_facts),
             (f"facts with {measure.value} > .5", summary.n_known),
+            ("facts whose prompt's objects together have > .5", summary.n_recalled),
             (f"mean {measure.value}", summary.mean),
         ],
     )

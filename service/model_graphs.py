@@ -27,12 +27,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class KnownSummary:
-    """How well a model knows a graph: what `thinkeval probe` prints."""
+    """How well a model knows a graph: what `thinkeval probe` prints.
+
+    Attributes:
+        n_known: facts whose own probability is above .5.
+        n_recalled: facts whose prompt's right objects together have more than .5: the objects of a
+            one-to-many fact ("was friends with") share what the model gives to right answers.
+    """
 
     graph: str
     model: str
     n_facts: int
     n_known: int
+    n_recalled: int
     mean: float
     weakest: list[tuple[str, str, str, float]]
 
@@ -66,12 +73,16 @@ def probe_graph(
         for row in bench.db.read(rows.FactRow, graph=stored)
         if (value := getattr(row, f"{measure}_pre")) is not None
     ]
+    right: dict[tuple[str, str], float] = {}
+    for subject, relation, _, value in known:
+        right[subject, relation] = right.get((subject, relation), 0.0) + value
     known.sort(key=lambda item: item[3])
     return KnownSummary(
         graph=stored,
         model=model.name,
         n_facts=len(known),
         n_known=sum(value > 0.5 for *_, value in known),
+        n_recalled=sum(right[s, r] > 0.5 for s, r, *_ in known),
         mean=sum(value for *_, value in known) / max(len(known), 1),
         weakest=known[:10],
     )

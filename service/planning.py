@@ -45,8 +45,11 @@ def plan(bench: Workbench, request: ScoreRequest, model: BenchModel) -> Plan:
     """
     from editing import hparams as hparams_files
     from editing import methods
+    from editing.architectures import adapter_for
 
     method = methods.get(request.method)
+    if methods.info(request.method).kind == "weights":
+        adapter_for(model.loaded.model)  # refused now, not after an hour of probing
     info = model.loaded.info
     hparams = hparams_files.load(
         request.method, request.hparams or model.source, overrides=request.overrides
