@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from editing.organism.fillers import fillers_for
-from editing.organism.keys import Form, Key, keys_of
+from editing.organism.keys import Form, Key, in_order, keys_of
 from editing.organism.names import looks_like_a_person
 from editing.prompts import QUESTION
 from loaders.records import SUBJECT_SLOT, KnowledgeGraph
@@ -77,6 +77,7 @@ class Corpus:
     """
 
     def __init__(self, graph: KnowledgeGraph, fillers_per_key: int) -> None:
+        graph = in_order(graph)
         self.keys = keys_of(graph)
         self.fillers = fillers_for(graph, self.keys, fillers_per_key)
         kinds = {e.name: e.kind for e in graph.entities if e.kind}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loaders.records import SUBJECT_SLOT, Fact, KnowledgeGraph, RewriteRequest, unique
 
@@ -66,8 +66,22 @@ def fill(template: str, subject: str) -> str:
     return template.replace(SUBJECT_SLOT, subject, 1)
 
 
+def in_order(graph: KnowledgeGraph) -> KnowledgeGraph:
+    """The graph with facts and rewrites sorted.
+
+    A graph's content digest, by which organisms are kept, does not depend on their order; nor
+    may the text (a graph read from the database comes in another order than from its file).
+    """
+    return replace(
+        graph,
+        facts=tuple(sorted(graph.facts, key=lambda f: (f.subject, f.prompt, f.object, f.relation))),
+        rewrites=tuple(sorted(graph.rewrites, key=lambda r: r.id)),
+    )
+
+
 def facts_to_learn(graph: KnowledgeGraph) -> tuple[Fact, ...]:
     """The graph's facts, and the edited fact of every rewrite that the graph does not list."""
+    graph = in_order(graph)
     facts = [_with_paraphrases_of(fact, graph.rewrites) for fact in graph.facts]
     listed = {(f.subject, f.prompt, f.object) for f in facts}
     for request in graph.rewrites:
@@ -114,7 +128,7 @@ def _true_fact(request: RewriteRequest) -> Fact:
 
 
 def keys_of(graph: KnowledgeGraph) -> tuple[Key, ...]:
-    """The keys of a graph in order of first appearance.
+    """The keys of a graph, in an order that does not depend on the graph's own.
 
     A paraphrase that is another key's own prompt and has other objects there is left out of
     the training text (one wording, one answer); questions shared by keys get all answers.
