@@ -13,6 +13,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import neo4j
@@ -47,7 +48,13 @@ def starter(home: Path) -> subprocess.Popen[str]:
     """A process of its own (and a process group of its own) that starts the server of a home."""
     command = [sys.executable, "-c", START, str(home), str(CACHE), *QUICK]
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A background job of a shell ignores Ctrl-C, and so would the starter.
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
     )
 
 
