@@ -86,7 +86,7 @@ def measured(
     _agree("one query and networkx", ours, outside())
     bench.agree(any(value > 0 for value in ours.values()), "every IFR is 0")
     facts = pull(server.driver, graph)
-    took = 1e3 * bench.median_seconds(one_query, repeats, warm_up=10)
+    took = 1e3 * bench.median_seconds(one_query, repeats, warm_up=30)
     singly = 1e3 * bench.median_seconds(one_by_one, repeats, warm_up=3)
     pulled = 1e3 * bench.median_seconds(outside, repeats, warm_up=3)
     in_memory = 1e3 * bench.median_seconds(
