@@ -112,6 +112,8 @@ def data_dir() -> Path:
 @contextmanager
 def server() -> Iterator[Server]:
     """The server named in the environment, else the embedded one, started if need be."""
+    # A benchmark that is told to stop (a time limit, say) still deletes its scratch graphs.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     settings = Settings()
     if not settings.neo4j_uri:
         info = embedded_server(settings).ensure_running(lambda *_: None)
