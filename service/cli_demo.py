@@ -62,5 +62,6 @@ def demo(
             " deducible as before the edit, 0 that no chain gives it away; Preservation 1 that the"
             " facts around it are untouched.\n"
             f"Next: `thinkeval chains {shown.edit} --surviving`, `thinkeval report`,"
-            f" or open {story.browser_address(bench)} and paste `thinkeval queries chains/scored`."
+            f" or open {story.browser_address(bench)} and paste what"
+            f" `thinkeval queries chains/scored --edit {shown.edit}` prints."
         )
