@@ -16,6 +16,7 @@ from service.cli_catalog import doctor, methods, metrics, queries
 from service.cli_covariance import covariance
 from service.cli_db import db
 from service.cli_demo import demo
+from service.cli_diff import diff
 from service.cli_edits import edits
 from service.cli_graphs import graphs, import_, rewrites
 from service.cli_mend import train_mend
@@ -51,6 +52,7 @@ app.command(rich_help_panel=MAIN)(score)
 app.command(rich_help_panel=MAIN)(sweep)
 app.command(rich_help_panel=MAIN)(sequence)
 app.command(rich_help_panel=MAIN)(chains)
+app.command(rich_help_panel=MAIN)(diff)
 app.command(rich_help_panel=MAIN)(report)
 app.command(rich_help_panel=LOOK)(graphs)
 app.command(rich_help_panel=LOOK)(rewrites)

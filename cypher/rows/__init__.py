@@ -5,6 +5,7 @@ All metrics share MetricRow. Lists come as tuples; maps as records of their own.
 
 from cypher.rows.base import Reader, Row, WrittenRow
 from cypher.rows.chains import ChainRow, CountChainsRow, LeakageRow, Link, ScoredChainRow
+from cypher.rows.diffs import DiffFactRow
 from cypher.rows.edits import (
     DeleteEditRow,
     EditRow,
@@ -46,6 +47,7 @@ __all__ = [
     "DeleteEditRow",
     "DeleteGraphRow",
     "DeleteRewritesRow",
+    "DiffFactRow",
     "EditRow",
     "EntityRow",
     "FactInScopeRow",

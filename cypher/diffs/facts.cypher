@@ -1,0 +1,52 @@
+// The facts of two edits side by side: what each made of the same fact.
+//
+// A fact is the same in both graphs if subject, relation, object, prompt and role agree (should one
+// graph hold it twice, the first of one meets the first of the other, by id). It is flipped if the
+// edits leave it in another state: `change` differs, or the probabilities after the edits lie on
+// two sides of 0.5. What one graph alone holds is never flipped.
+//
+// mode: read
+// params:
+//   $a           GRAPH_ID             id of the graph of the first edit
+//   $b           GRAPH_ID             and of the second
+//   $pre         STRING = p_pre       property that holds the probability before the edit
+//   $post        STRING = p_post      and after
+// returns: one row a fact, those first whose probabilities after the edits differ most
+//   subject      STRING               name of its subject
+//   relation     STRING               its relation
+//   object       STRING               name of its object
+//   prompt       STRING               cloze with one {} for the subject
+//   role         STRING               fact, target_true or target_new
+//   in_a         BOOLEAN              whether the first graph holds it
+//   in_b         BOOLEAN              whether the second does
+//   flipped      BOOLEAN              whether the edits leave it in another state
+//   pre_a        FLOAT|NULL           probability before the first edit; null where not in_a
+//   post_a       FLOAT|NULL           and after it
+//   change_a     STRING|NULL          kept, weakened, removed or added by the first edit
+//   pre_b        FLOAT|NULL           probability before the second edit; null where not in_b
+//   post_b       FLOAT|NULL           and after it
+//   change_b     STRING|NULL          kept, weakened, removed or added by the second edit
+
+CALL () {
+  MATCH (s:Entity)-[f:FACT]->(o:Entity)
+  WHERE f.id STARTS WITH $a + '|'
+  RETURN s, f, o, true AS first
+  UNION ALL
+  MATCH (s:Entity)-[f:FACT]->(o:Entity)
+  WHERE f.id STARTS WITH $b + '|'
+  RETURN s, f, o, false AS first
+}
+WITH s, f, o, first
+ORDER BY f.id
+WITH s.name AS subject, f.relation AS relation, o.name AS object, f.prompt AS prompt,
+  coalesce(f.role, 'fact') AS role, collect(CASE WHEN first THEN f END) AS of_a,
+  collect(CASE WHEN NOT first THEN f END) AS of_b
+UNWIND range(0, CASE WHEN size(of_a) > size(of_b) THEN size(of_a) ELSE size(of_b) END - 1) AS i
+WITH subject, relation, object, prompt, role, i, of_a[i] AS a, of_b[i] AS b
+RETURN subject, relation, object, prompt, role, a IS NOT NULL AS in_a, b IS NOT NULL AS in_b,
+  CASE WHEN a IS NULL OR b IS NULL THEN false
+    ELSE coalesce(a.change, '') <> coalesce(b.change, '') OR (a[$post] > 0.5) <> (b[$post] > 0.5)
+  END AS flipped,
+  a[$pre] AS pre_a, a[$post] AS post_a, a.change AS change_a,
+  b[$pre] AS pre_b, b[$post] AS post_b, b.change AS change_b
+ORDER BY coalesce(abs(post_b - post_a), 0.0) DESC, subject, relation, object, prompt, role, i

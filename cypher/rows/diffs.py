@@ -1,0 +1,35 @@
+"""Rows of `diffs/`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cypher.rows.base import Row
+
+
+@dataclass(frozen=True)
+class DiffFactRow(Row):
+    """One fact of two edit graphs, before (`pre`) and after (`post`) each edit.
+
+    Attributes:
+        in_a, in_b: which of the graphs hold it; what belongs to the other is None.
+        flipped: both hold it, and the edits leave it in another state.
+    """
+
+    QUERY: ClassVar[str] = "diffs/facts"
+    PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"flipped"})
+    subject: str
+    relation: str
+    object: str
+    prompt: str
+    role: str
+    in_a: bool
+    in_b: bool
+    flipped: bool
+    pre_a: float | None
+    post_a: float | None
+    change_a: str | None
+    pre_b: float | None
+    post_b: float | None
+    change_b: str | None
