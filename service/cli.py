@@ -24,6 +24,7 @@ from service.cli_models import organism, probe
 from service.cli_report import chains, report
 from service.cli_score import score
 from service.cli_sequence import sequence
+from service.cli_serve import serve, worker
 from service.cli_sweep import sweep
 from service.errors import KNOWN_ERRORS, describe
 
@@ -54,6 +55,7 @@ app.command(rich_help_panel=MAIN)(sequence)
 app.command(rich_help_panel=MAIN)(chains)
 app.command(rich_help_panel=MAIN)(diff)
 app.command(rich_help_panel=MAIN)(report)
+app.command(rich_help_panel=MAIN)(serve)
 app.command(rich_help_panel=LOOK)(graphs)
 app.command(rich_help_panel=LOOK)(rewrites)
 app.command(rich_help_panel=LOOK)(metrics)
@@ -61,6 +63,7 @@ app.command(rich_help_panel=LOOK)(queries)
 app.command(rich_help_panel=MORE)(methods)
 app.command(rich_help_panel=MORE)(probe)
 app.command("train-mend", rich_help_panel=MORE)(train_mend)
+app.command(rich_help_panel=MORE)(worker)
 app.command(rich_help_panel=MORE)(doctor)
 app.add_typer(edits, name="edits", rich_help_panel=LOOK)
 app.add_typer(covariance, name="covariance", rich_help_panel=MORE)

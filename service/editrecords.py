@@ -7,7 +7,7 @@ It says `running` while work goes on, and ends `succeeded`, `failed` (with reaso
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,9 +15,16 @@ from typing import TYPE_CHECKING
 
 from cypher import rows
 from service.answers import ProbedFact
-from service.errors import KNOWN_ERRORS, NotFoundError, NothingStoredError, describe
+from service.errors import (
+    KNOWN_ERRORS,
+    JobInterrupt,
+    NotFoundError,
+    NothingStoredError,
+    describe,
+)
 from service.graphwriter import GraphHeader, rewrite_row, write_graph
 from service.model_graphs import entities_of, fact_row, measured
+from service.owners import this_process
 from service.schemas import Score
 
 if TYPE_CHECKING:
@@ -31,10 +38,18 @@ class Record:
 
     db: Database
     edit: str
+    watch: Callable[[float], None]
 
     def stage(self, name: str, progress: float) -> None:
         """Say what is going on, for whoever watches."""
-        self.db.write(rows.UpdateEditRow, id=self.edit, stage=name, progress=progress)
+        self.watch(progress)
+        self.db.write(
+            rows.UpdateEditRow,
+            id=self.edit,
+            stage=name,
+            progress=progress,
+            event=event("running", name, progress),
+        )
 
     def succeed(self, score: Score) -> None:
         """Store the score; from now on it is what a reader finds."""
@@ -48,6 +63,7 @@ class Record:
             score=score.model_dump_json(),
             provenance=json.dumps(score.provenance, default=str),
             finished_at=_now(),
+            event=event("succeeded", "done", 1.0),
         )
 
 
@@ -55,9 +71,25 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
+def event(status: str, stage: str, progress: float = 0.0) -> str:
+    """What an onlooker is told, as JSON; kept with the edit, in order."""
+    told = {"status": status, "stage": stage, "progress": progress, "at": _now()}
+    return json.dumps(told)
+
+
 @contextmanager
-def recorded(db: Database, edit: str, request: ScoreRequest, model: str) -> Iterator[Record]:
-    """Record an edit as running; however the block ends, the record says so."""
+def recorded(
+    db: Database,
+    edit: str,
+    request: ScoreRequest,
+    model: str,
+    watch: Callable[[float], None] = lambda reached: None,
+) -> Iterator[Record]:
+    """Record an edit as running; however the block ends, the record says so.
+
+    Args:
+        watch: called with how far the edit is, from 0 to 1.
+    """
     with db.transaction() as tx:
         # A rewrite of the user's own is stored beside the data set's (see ingest.OWN).
         tx.run(rows.MergeRewritesRow, dataset=request.graph, rows=[rewrite_row(request.rewrite)])
@@ -70,9 +102,18 @@ def recorded(db: Database, edit: str, request: ScoreRequest, model: str) -> Iter
             rewrite=request.rewrite.id,
             status="running",
         )
-        tx.run(rows.UpdateEditRow, id=edit, status="running", progress=0.0, stage="scope")
+        tx.run(
+            rows.UpdateEditRow,
+            id=edit,
+            status="running",
+            progress=0.1,
+            stage="probe pre",
+            owner=this_process(),
+            event=event("running", "probe pre", 0.1),
+        )
     try:
-        yield Record(db, edit)
+        watch(0.1)
+        yield Record(db, edit, watch)
     except BaseException as error:
         # The reason for the failure matters more than a second failure while recording it.
         with suppress(*KNOWN_ERRORS):
@@ -81,15 +122,24 @@ def recorded(db: Database, edit: str, request: ScoreRequest, model: str) -> Iter
 
 
 def _end(db: Database, edit: str, error: BaseException) -> None:
+    if isinstance(error, JobInterrupt) and not error.cancelled:
+        return  # its worker releases it, and another goes on
+    fail(db, edit, error)
+
+
+def fail(db: Database, edit: str, error: BaseException) -> None:
+    """Record that an edit ended without a score, and why."""
     cancelled = isinstance(error, KeyboardInterrupt | SystemExit)
     problem = describe(error) if isinstance(error, Exception) else None
+    status = "cancelled" if cancelled else "failed"
     db.write(
         rows.UpdateEditRow,
         id=edit,
-        status="cancelled" if cancelled else "failed",
+        status=status,
         error=problem.detail if problem else "interrupted",
         remedy=problem.remedy if problem else "Score it again; nothing was stored.",
         finished_at=_now(),
+        event=event(status, status),
     )
 
 
@@ -132,8 +182,7 @@ def get_score(db: Database, edit: str) -> Score:
     """
     found = db.read(rows.GetEditRow, id=edit)
     if not found:
-        known = [e.id for e in db.read(rows.EditRow)]
-        raise NotFoundError("edit", edit, known, listing="thinkeval edits")
+        raise unknown(db, edit)
     score = stored_score(db, edit)
     if score is None:
         row = found[0]
@@ -142,6 +191,12 @@ def get_score(db: Database, edit: str) -> Score:
             remedy=row.remedy or "Wait for it to end, or score it again.",
         )
     return score
+
+
+def unknown(db: Database, edit: str) -> NotFoundError:
+    """The error that says there is no such edit, and which are close."""
+    known = [row.id for row in db.read(rows.PageEditRow, limit=1000)]
+    return NotFoundError("edit", edit, known, listing="thinkeval edits list")
 
 
 def list_edits(db: Database, graph: str | None = None) -> list[rows.EditRow]:
@@ -177,8 +232,25 @@ def scores(
 
 
 def delete(db: Database, edit: str) -> None:
-    """Remove an edit with its graph and score."""
-    if not db.read(rows.GetEditRow, id=edit):
-        known = [e.id for e in db.read(rows.EditRow)]
-        raise NotFoundError("edit", edit, known, listing="thinkeval edits")
-    db.write(rows.DeleteEditRow, id=edit)
+    """Remove an edit with its graph and score.
+
+    Raises:
+        NotFoundError: no such edit.
+    """
+    found = db.read(rows.GetEditRow, id=edit)
+    if not found:
+        raise unknown(db, edit)
+    db.write(rows.DeleteEditRow, id=found[0].id)
+
+
+def settle(db: Database, posted: str, edit: str, request: ScoreRequest, model: str) -> None:
+    """Give a posted edit its final id; an edit of that id and the posted one become one.
+
+    Raises:
+        NothingStoredError: the posted edit was removed meanwhile.
+    """
+    found = db.write(rows.SettleIdRow, id=posted, final=edit, model=model, force=request.force)
+    if not found:
+        raise NothingStoredError(
+            f"Edit {posted!r} was removed before it was scored.", remedy="Post it again."
+        )

@@ -8,6 +8,8 @@
     ├── ConflictError      the thing exists already and differs
     ├── UsageError         options that do not go together
     ├── NothingStoredError there is nothing yet to show
+    ├── QueueFullError     too many edits wait to be scored
+    ├── ForbiddenError     who asks may not
     └── SweepStoppedError  an error that ends a whole sweep
 
 Every one of them has `detail` (what and where) and `remedy` (what to do next).
@@ -19,7 +21,15 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cypher.errors import GraphError
+from cypher.errors import (
+    GraphError,
+    ParameterError,
+    QueryTimeoutError,
+    QueryTooLargeError,
+    ServerUnavailableError,
+    UnknownGraphError,
+    UnknownQueryError,
+)
 from editing.errors import EditingError
 from loaders.errors import LoaderError
 
@@ -35,11 +45,15 @@ class ServiceError(Exception):
     remedy = "See `thinkeval --help`."
     status = 400
 
-    def __init__(self, detail: str, *, remedy: str | None = None) -> None:
+    def __init__(
+        self, detail: str, *, remedy: str | None = None, status: int | None = None
+    ) -> None:
         super().__init__(detail)
         self.detail = detail
         if remedy is not None:
             self.remedy = remedy
+        if status is not None:
+            self.status = status
 
 
 class NotFoundError(ServiceError):
@@ -73,11 +87,34 @@ class NothingStoredError(ServiceError):
     status = 404
 
 
+class QueueFullError(ServiceError):
+    """Too many edits wait to be scored."""
+
+    status = 429
+    remedy = "Post it again when some of them are done; see Retry-After."
+    retry_after_s = 30
+
+
+class ForbiddenError(ServiceError):
+    """Who asks may not do this."""
+
+    status = 403
+    remedy = "Send the service's token: `Authorization: Bearer TOKEN`, or log in on the page."
+
+
 class SweepStoppedError(ServiceError):
     """A sweep cannot go on; what it scored stays."""
 
     status = 503
     remedy = "Mend that and run the same sweep again; it goes on where it stopped."
+
+
+class JobInterrupt(KeyboardInterrupt):
+    """A worker is told to stop what it does: the edit is cancelled, or will be taken up again."""
+
+    def __init__(self, *, cancelled: bool) -> None:
+        super().__init__("cancelled" if cancelled else "the worker ends")
+        self.cancelled = cancelled
 
 
 KNOWN_ERRORS = (LoaderError, GraphError, EditingError, ServiceError)
@@ -99,6 +136,25 @@ class Problem:
     status: int
 
 
+_STATUS: dict[type[Exception], int] = {
+    ServerUnavailableError: 503,
+    QueryTimeoutError: 504,
+    QueryTooLargeError: 503,
+    UnknownGraphError: 404,
+    UnknownQueryError: 404,
+    ParameterError: 422,
+    GraphError: 500,
+    EditingError: 422,
+    LoaderError: 422,
+}
+"""HTTP statuses of the errors of the other rooms, the closest class first."""
+
+
+def _status(error: Exception) -> int:
+    by_class = (_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
+    return int(getattr(error, "status", 0)) or next(by_class, 500)
+
+
 def describe(error: Exception) -> Problem:
     """The error in the shape that CLI and REST share."""
     doc = (type(error).__doc__ or type(error).__name__).strip().splitlines()[0]
@@ -106,5 +162,5 @@ def describe(error: Exception) -> Problem:
         title=doc.rstrip("."),
         detail=str(getattr(error, "detail", error)),
         remedy=str(getattr(error, "remedy", "")),
-        status=int(getattr(error, "status", 400)),
+        status=_status(error),
     )

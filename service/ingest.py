@@ -209,26 +209,40 @@ def list_rewrites(db: Database, graph: str, *, own: bool = False) -> list[Rewrit
     What is stored for an edit of a user's own is no part of the data set: were it, the model
     trained on the data set and the covariance of its sentences would change with it.
     """
-    return [
-        RewriteRequest(
-            id=r.rewrite,
-            dataset=r.dataset,
-            prompt=r.prompt,
-            subject=r.subject,
-            relation=r.relation,
-            target_true=r.target_true,
-            target_new=r.target_new,
-            question=r.question,
-            paraphrases=r.paraphrases,
-            n_records=r.n_records,
-            neighborhood=r.neighborhood,
-            neighborhood_objects=r.neighborhood_objects,
-            generation_prompts=r.generation_prompts,
-            reference_texts=r.reference_texts,
-        )
-        for r in db.read(rows.RewriteRow, dataset=graph)
-        if r.rewrite.startswith(OWN) == own
-    ]
+    found = db.read(rows.RewriteRow, dataset=graph)
+    return [_to_rewrite(row) for row in found if row.rewrite.startswith(OWN) == own]
+
+
+def own_or_stored(db: Database, graph: str, rewrite: str) -> RewriteRequest:
+    """A rewrite request by its id: of the data set, or one that a user wrote.
+
+    Raises:
+        NotFoundError: it is not stored (any more).
+    """
+    found = db.read(rows.GetRewriteRow, dataset=graph, rewrite=rewrite)
+    if not found:
+        known = [r.rewrite for r in db.read(rows.RewriteRow, dataset=graph)]
+        raise NotFoundError("rewrite", rewrite, known, listing=f"thinkeval rewrites {graph}")
+    return _to_rewrite(found[0])
+
+
+def _to_rewrite(row: rows.RewriteRow | rows.GetRewriteRow) -> RewriteRequest:
+    return RewriteRequest(
+        id=row.rewrite,
+        dataset=row.dataset,
+        prompt=row.prompt,
+        subject=row.subject,
+        relation=row.relation,
+        target_true=row.target_true,
+        target_new=row.target_new,
+        question=row.question,
+        paraphrases=row.paraphrases,
+        n_records=row.n_records,
+        neighborhood=row.neighborhood,
+        neighborhood_objects=row.neighborhood_objects,
+        generation_prompts=row.generation_prompts,
+        reference_texts=row.reference_texts,
+    )
 
 
 def chain_counts(

@@ -34,11 +34,18 @@ if TYPE_CHECKING:
     from editing.deltas import EditEffect
 
 
-def score_edit(bench: Workbench, request: ScoreRequest, step: SequenceStep | None = None) -> Score:
+def score_edit(
+    bench: Workbench,
+    request: ScoreRequest,
+    step: SequenceStep | None = None,
+    *,
+    posted: str | None = None,
+) -> Score:
     """Score one edit of one model by one method, and store it.
 
     Args:
         step: the edit as a part of a sequence; None for an edit by itself.
+        posted: id under which it was posted as a job, while that is not yet its own.
 
     Raises:
         GraphError, EditingError, ServiceError: with a remedy; nothing half-written is visible, and
@@ -49,10 +56,12 @@ def score_edit(bench: Workbench, request: ScoreRequest, step: SequenceStep | Non
         model = bench.model_of(request)
     plan = planning.plan(bench, request, model)
     edit_id = edit_id_of(request, plan.identity, step)
+    if posted is not None:
+        editrecords.settle(bench.db, posted, edit_id, request, model.name)
     if not request.force and (stored := editrecords.stored_score(bench.db, edit_id)) is not None:
         return stored.model_copy(update={"reused": True})
 
-    with editrecords.recorded(bench.db, edit_id, request, model.name) as record:
+    with editrecords.recorded(bench.db, edit_id, request, model.name, bench.reach) as record:
         with watch.stage("scope"):
             scope = facts_in_scope(bench.db, request)
         with watch.stage("probe pre"):

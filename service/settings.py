@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import platformdirs
-from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from service.errors import UsageError
 
 PREFIX = "THINKEVAL_"
+
+PUBLISHED = (
+    "gpt2-xl,openai-community/gpt2-xl,EleutherAI/gpt-j-6b,EleutherAI/gpt-j-6B,"
+    "meta-llama/Meta-Llama-3-8B,meta-llama/Meta-Llama-3-8B-Instruct,"
+    "Qwen/Qwen2.5-7B,Qwen/Qwen2.5-7B-Instruct"
+)
+"""Hub models that hyperparameters ship for; the service loads these and organisms unless told."""
+
+
+def _listed(separator: str) -> BeforeValidator:
+    def split(value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        return tuple(part.strip() for part in value.split(separator) if part.strip())
+
+    return BeforeValidator(split)
+
+
+Names = Annotated[tuple[str, ...], NoDecode, _listed(",")]
+"""Several names in one variable, by commas."""
+Folders = Annotated[tuple[Path, ...], NoDecode, _listed(os.pathsep)]
+"""Several folders in one variable, as in PATH."""
 
 
 class Settings(BaseSettings):
@@ -32,6 +55,9 @@ class Settings(BaseSettings):
     )
     neo4j_user: str = Field(default="neo4j", description="User of that server.")
     neo4j_password: SecretStr | None = Field(default=None, description="Its password.")
+    browser_url: str | None = Field(
+        default=None, description="Address of Neo4j Browser, where it is not that server's own."
+    )
     neo4j_heap: str = Field(default="1g", description="Heap of the embedded server.")
     bolt_port: int | None = Field(default=None, description="Bolt port of the embedded server.")
     http_port: int | None = Field(default=None, description="HTTP port of the embedded server.")
@@ -53,6 +79,30 @@ class Settings(BaseSettings):
         description="Graphs with more facts are probed a rewrite at a time, not whole.",
     )
 
+    host: str = Field(default="127.0.0.1", description="Address the service listens on.")
+    port: int = Field(default=8000, ge=0, le=65535, description="Port of the service; 0: any.")
+    workers: int = Field(
+        default=1, ge=0, le=64, description="Worker processes of the service; 0: others work."
+    )
+    api_token: SecretStr | None = Field(
+        default=None, min_length=16, description="What clients must show; see `thinkeval serve`."
+    )
+    allowed_hosts: Names = Field(
+        default=(), description="Host names the service answers to, beside this machine's own."
+    )
+    import_dir: Path | None = Field(
+        default=None, description="Folder that data sets may be imported from by their path."
+    )
+    models: Names = Field(
+        default=tuple(PUBLISHED.split(",")),
+        description="Hub models the service may load (* stands for any text).",
+    )
+    model_dirs: Folders = Field(default=(), description="Folders the service may load models from.")
+    queue_limit: int = Field(
+        default=2000, ge=1, description="Edits that may wait or run at a time."
+    )
+    body_limit_mb: int = Field(default=64, ge=1, description="Largest upload, in megabytes.")
+
     def __init__(self, **values: Any) -> None:
         """Read the environment.
 
@@ -64,7 +114,9 @@ class Settings(BaseSettings):
         except ValidationError as error:
             first = error.errors()[0]
             name = f"{PREFIX}{first['loc'][0]}".upper()
+            secret = name.endswith(("_TOKEN", "_PASSWORD"))
+            shown = "..." if secret else repr(first["input"])
             raise UsageError(
-                f"{name}={first['input']!r} cannot be used: {first['msg']}.",
+                f"{name}={shown} cannot be used: {first['msg']}.",
                 remedy="Correct the variable, or unset it to take the default.",
             ) from error

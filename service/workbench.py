@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int, str], None]
 T = TypeVar("T")
 
+_REMEMBERED = 500
+"""How much a bench that lives long remembers; a rewrite's answers are some kilobytes."""
+
 
 def silent(done: int, total: int, stage: str) -> None:
     """Progress that nobody watches."""
@@ -97,6 +100,8 @@ class Workbench:
         """Target vectors that several methods share; see `service.shared_targets`."""
         self.last_effect: tuple[str, EditEffect] | None = None
         """The edit made last, which may be asked for again at another strength."""
+        self.reached = 0.0
+        """How far the edit under way is, from 0 to 1."""
 
     def __enter__(self) -> Workbench:
         return self
@@ -107,12 +112,37 @@ class Workbench:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._database is not None:
-            self._database.close()
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of the database and of everything loaded; both come back when asked for."""
+        self.forget_database()
         self._models.clear()
         self._remembered.clear()
         self.targets.clear()
         self.last_effect = None
+
+    def forget_database(self) -> None:
+        """Close the database; asked for again, it is connected to anew, and started if need be."""
+        database, self._database = self._database, None
+        if database is not None:
+            database.close()
+
+    @property
+    def open_database(self) -> Database | None:
+        """The database if it is open."""
+        return self._database
+
+    def trim(self) -> None:
+        """Forget what was remembered for earlier edits once it is much; models stay."""
+        if len(self._remembered) > _REMEMBERED:
+            self._remembered.clear()
+        if len(self.targets) > _REMEMBERED:
+            self.targets.clear()
+
+    def reach(self, part: float) -> None:
+        """Note how far the edit under way is."""
+        self.reached = part
 
     @property
     def db(self) -> Database:

@@ -1,6 +1,7 @@
 // Forget an edit and the graph it produced, all in one transaction.
 //
-// Deleting what is not there changes nothing. The rewrite request stays.
+// Deleting what is not there changes nothing. The rewrite request stays. The
+// other ids it was posted under, and idempotency keys, are forgotten too.
 //
 // mode: write
 // params:
@@ -19,6 +20,10 @@ CALL () {
   OPTIONAL MATCH (g:Graph {id: $id})
   DETACH DELETE g
   RETURN count(g) AS graphs
+}
+CALL () {
+  MATCH (p:Post)-[:ASKS_FOR]->(:Edit {id: $id})
+  DETACH DELETE p
 }
 OPTIONAL MATCH (edit:Edit {id: $id})
 DETACH DELETE edit

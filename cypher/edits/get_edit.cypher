@@ -2,7 +2,7 @@
 //
 // mode: read
 // params:
-//   $id          STRING            id of the edit
+//   $id          STRING            any id the edit ever had
 // returns: one row, none when there is no such edit
 //   id           STRING            its id, and that of the graph it produces
 //   model        STRING            the model that is edited
@@ -25,7 +25,10 @@
 //   target_true  STRING            its object before the edit
 //   target_new   STRING            and after
 
-MATCH (e:Edit {id: $id})-[:REWRITES]->(r:RewriteRequest)
+OPTIONAL MATCH (direct:Edit {id: $id})
+OPTIONAL MATCH (:Post {id: $id})-[:ASKS_FOR]->(named:Edit)
+WITH coalesce(direct, named) AS e
+MATCH (e)-[:REWRITES]->(r:RewriteRequest)
 OPTIONAL MATCH (e)-[:PRODUCED]->(g:Graph)
 WHERE g.complete
 RETURN e.id AS id, e.model AS model, e.method AS method, e.dataset AS dataset,

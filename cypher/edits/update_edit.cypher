@@ -17,6 +17,8 @@
 //   $provenance   STRING|NULL = null    JSON: everything needed to do it again
 //   $score        STRING|NULL = null    JSON: the metrics
 //   $graph        STRING|NULL = null    id of the stored graph it produced
+//   $owner        STRING|NULL = null    the process that scores it
+//   $event        STRING|NULL = null    JSON: what an onlooker is told
 // returns: one row, none when there is no such edit
 //   updated       BOOLEAN               whether anything was changed
 //   status        STRING                its status now
@@ -32,7 +34,9 @@ CALL (e, updated) {
     e.error = CASE WHEN again THEN null ELSE coalesce($error, e.error) END,
     e.remedy = CASE WHEN again THEN null ELSE coalesce($remedy, e.remedy) END,
     e.finished_at = CASE WHEN again THEN null ELSE coalesce($finished_at, e.finished_at) END,
-    e.provenance = coalesce($provenance, e.provenance), e.score = coalesce($score, e.score)
+    e.provenance = coalesce($provenance, e.provenance), e.score = coalesce($score, e.score),
+    e.owner = coalesce($owner, e.owner),
+    e.events = CASE WHEN $event IS NULL THEN e.events ELSE coalesce(e.events, []) + $event END
   WITH e
   MATCH (g:Graph {id: $graph})
   MERGE (e)-[:PRODUCED]->(g)

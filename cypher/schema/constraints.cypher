@@ -13,14 +13,20 @@ CREATE CONSTRAINT entity_key IF NOT EXISTS FOR (e:Entity) REQUIRE e.key IS UNIQU
 CREATE CONSTRAINT fact_id IF NOT EXISTS FOR ()-[f:FACT]-() REQUIRE f.id IS UNIQUE;
 CREATE CONSTRAINT rewrite_id IF NOT EXISTS FOR (r:RewriteRequest) REQUIRE r.id IS UNIQUE;
 CREATE CONSTRAINT edit_id IF NOT EXISTS FOR (e:Edit) REQUIRE e.id IS UNIQUE;
+CREATE CONSTRAINT post_id IF NOT EXISTS FOR (p:Post) REQUIRE p.id IS UNIQUE;
+CREATE CONSTRAINT queue_id IF NOT EXISTS FOR (q:Queue) REQUIRE q.id IS UNIQUE;
+CREATE CONSTRAINT worker_id IF NOT EXISTS FOR (w:Worker) REQUIRE w.id IS UNIQUE;
+CREATE CONSTRAINT sweep_id IF NOT EXISTS FOR (s:Sweep) REQUIRE s.id IS UNIQUE;
 CREATE INDEX entity_name IF NOT EXISTS FOR (e:Entity) ON (e.name);
 CREATE INDEX rewrite_dataset IF NOT EXISTS FOR (r:RewriteRequest) ON (r.dataset);
 CREATE INDEX edit_dataset IF NOT EXISTS FOR (e:Edit) ON (e.dataset);
+CREATE INDEX edit_status IF NOT EXISTS FOR (e:Edit) ON (e.status);
 
-UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit'] AS label
+UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 'Sweep',
+  'Subject', 'TargetTrue', 'TargetNew'] AS label
 CALL db.createLabel(label);
 
-UNWIND ['FACT', 'REWRITES', 'PRODUCED'] AS type
+UNWIND ['FACT', 'REWRITES', 'PRODUCED', 'ASKS_FOR'] AS type
 CALL db.createRelationshipType(type);
 
 UNWIND [
@@ -30,7 +36,7 @@ UNWIND [
   'relation', 'prompt', 'question', 'questions', 'paraphrases', 'cases', 'role', 'listed',
   'p_pre', 'p_post', 'likelihood_pre', 'likelihood_post',
   'likelihood_norm_pre', 'likelihood_norm_post',
-  'answers_pre', 'answers_post', 'n_samples', 'change',
+  'answers_pre', 'answers_post', 'n_samples', 'change', 'caption',
   'paraphrases_p_pre', 'paraphrases_p_post',
   'paraphrases_likelihood_pre', 'paraphrases_likelihood_post',
   'paraphrases_likelihood_norm_pre', 'paraphrases_likelihood_norm_post',
@@ -40,7 +46,9 @@ UNWIND [
   'neighborhood_objects', 'generation_prompts', 'reference_texts',
   'generations_pre', 'generations_post',
   'rewrite', 'subject', 'target_true', 'target_new', 'n_records',
-  'method', 'status', 'progress', 'stage', 'error', 'remedy', 'provenance', 'score'
+  'method', 'status', 'progress', 'stage', 'error', 'remedy', 'provenance', 'score',
+  'request', 'affinity', 'owner', 'attempts', 'queued_at', 'cancel', 'events', 'body', 'posted_as',
+  'device', 'started_at', 'beat_at'
 ] AS property
 CALL db.createProperty(property);
 

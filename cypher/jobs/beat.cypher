@@ -1,0 +1,22 @@
+// A worker says that it lives and how far it is, and hears whether to stop.
+//
+// mode: write
+// params:
+//   $owner      STRING                    the worker
+//   $device     STRING                    what it computes on
+//   $busy       BOOLEAN                   whether it works on an edit
+//   $stage      STRING|NULL = null        what it is doing, in words
+//   $progress   PROBABILITY|NULL = null   from 0 to 1
+// returns: one row
+//   cancel      BOOLEAN                   whether that edit shall be stopped
+
+MERGE (w:Worker {id: $owner})
+ON CREATE SET w.started_at = toString(datetime()), w.device = $device
+SET w.beat_at = toString(datetime())
+WITH w
+OPTIONAL MATCH (e:Edit {status: 'running'})
+WHERE $busy AND e.owner = $owner
+SET e.stage = coalesce($stage, e.stage), e.progress = coalesce($progress, e.progress),
+  w.edit = e.id
+RETURN coalesce(e.cancel, false) AS cancel
+LIMIT 1

@@ -1,0 +1,16 @@
+// Record a sweep: the edits it asks for, by the ids they are posted under.
+//
+// mode: write
+// params:
+//   $id          STRING         id of the sweep
+//   $request     STRING         JSON: what was posted
+//   $posted_as   LIST<STRING>   ids of its edits, in the order of its cells
+// returns: one row
+//   created      BOOLEAN        false when it was there before
+
+OPTIONAL MATCH (before:Sweep {id: $id})
+WITH before IS NULL AS created
+MERGE (s:Sweep {id: $id})
+ON CREATE SET s.created_at = toString(datetime())
+SET s.request = $request, s.posted_as = $posted_as
+RETURN created

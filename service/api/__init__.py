@@ -1,0 +1,1 @@
+"""REST and page: thin routes over the functions that the command line calls too. No torch."""

@@ -1,0 +1,88 @@
+"""The service: `create_app` puts routes, errors, guards, database and workers together.
+
+Read `service/jobs.py` for what a post becomes, `service/worker.py` for who scores it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from importlib import import_module
+
+from anyio import to_thread
+from fastapi import FastAPI
+from prometheus_client import CollectorRegistry
+from starlette.concurrency import run_in_threadpool
+
+from service import __version__
+from service.api import (
+    catalogue,
+    diffs,
+    edits,
+    events,
+    graphs,
+    health,
+    pages,
+    problems,
+    results,
+    security,
+    sweeps,
+)
+from service.api.limits import BodyLimit
+from service.api.state import State
+from service.connection import Connection
+from service.settings import Settings
+from service.supervisor import Supervisor
+
+DESCRIPTION = """How deep does an edit of a language model go? Post an edit, follow it, and read its
+score, the chains of facts through which the old answer still comes back, and every query by which
+the numbers were taken. Errors are `application/problem+json` with `detail` and `remedy`."""
+
+THREADS = 48
+"""Requests served at a time; each waits for the database most of its time."""
+
+
+def create_app(settings: Settings | None = None, *, workers: int | None = None) -> FastAPI:
+    """The application.
+
+    Args:
+        workers: worker processes to keep; None takes the settings' number.
+    """
+    settings = settings or Settings()
+    connection = Connection(settings)
+    count = settings.workers if workers is None else workers
+    supervisor = Supervisor(count, died=connection.suspect)
+    registry = CollectorRegistry()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        to_thread.current_default_thread_limiter().total_tokens = THREADS
+        connection.start()
+        supervisor.start()
+        yield
+        await run_in_threadpool(supervisor.close)
+        await run_in_threadpool(connection.close)
+
+    app = FastAPI(
+        title="ThinkEval",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        # Their pages load scripts from elsewhere; the document itself is at /openapi.json.
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.thinkeval = State(settings, connection, supervisor, extras={"registry": registry})
+    problems.install(app)
+    for part in (
+        health, graphs, edits, events, results, diffs, sweeps, catalogue, security, pages,
+    ):  # fmt: skip
+        app.include_router(part.router)
+    for name in ("figures", "neo4j_browser"):
+        with suppress(ModuleNotFoundError):
+            app.include_router(import_module(f"service.api.{name}").router)
+    registry.register(health.Edits(connection))
+    app.add_middleware(BodyLimit, upload_bytes=settings.body_limit_mb * 2**20)
+    app.add_middleware(security.Guard, settings=settings)
+    app.add_middleware(health.Observed, registry=registry)
+    return app

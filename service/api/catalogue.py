@@ -1,0 +1,181 @@
+"""/v1/methods, models, metrics, queries, leaderboard: what there is, and how methods compare."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+import cypher
+from editing import hparams as hparams_files
+from editing import methods as registry
+from service import editrecords, job_sweeps, reports
+from service.api.problems import DESCRIBED
+from service.api.state import Db, InForce
+from service.edit_schemas import Name
+from service.errors import NotFoundError, NothingStoredError
+from service.schemas import Measure
+
+router = APIRouter(prefix="/v1", tags=["catalogue"], responses=DESCRIBED)
+
+
+class MethodOut(BaseModel):
+    """An editing method, and the models it has hyperparameters for."""
+
+    name: str
+    kind: str
+    doc: str
+    paper: str
+    hparams: list[str]
+
+
+class QueryInfo(BaseModel):
+    """A query file: what it answers, what it takes, and its whole text."""
+
+    name: str
+    summary: str
+    doc: str
+    mode: str
+    params: dict[str, str]
+    columns: dict[str, str]
+    returns: str
+    source: str | None
+    higher_is_better: str | None
+    digest: str
+    text: str
+
+
+class Methods(BaseModel):
+    """The editing methods."""
+
+    items: list[MethodOut]
+
+
+class Queries(BaseModel):
+    """Queries of the catalogue."""
+
+    items: list[QueryInfo]
+
+
+class Models(BaseModel):
+    """Models the service may load: `*` in a name stands for any text."""
+
+    names: list[str]
+    folders: list[str]
+
+
+class Leaderboard(BaseModel):
+    """One row a model and method, in the shape of ThinkEval's Table 4; undefined is null."""
+
+    measure: Measure
+    caption: str
+    edits: int
+    rows: list[dict[str, Any]]
+
+
+@router.get("/methods", response_model=Methods)
+def list_methods() -> Methods:
+    """The editing methods."""
+    return Methods(items=[_method(name) for name in registry.names()])
+
+
+@router.get("/methods/{name}", response_model=MethodOut)
+def get_method(name: str) -> MethodOut:
+    """One editing method."""
+    if name not in registry.names():
+        raise NotFoundError("method", name, registry.names(), listing="thinkeval methods")
+    return _method(name)
+
+
+def _method(name: str) -> MethodOut:
+    info = registry.info(name)
+    return MethodOut(
+        name=info.name,
+        kind=info.kind,
+        doc=info.doc,
+        paper=info.paper,
+        hparams=list(hparams_files.available(name)),
+    )
+
+
+@router.get("/models", response_model=Models)
+def list_models(settings: InForce) -> Models:
+    """Which models may be named: organisms always, others as whoever runs the service allows."""
+    return Models(
+        names=["organism", "organism:gpt2", "organism:llama", *settings.models],
+        folders=[str(folder) for folder in settings.model_dirs],
+    )
+
+
+@router.get("/metrics", response_model=Queries)
+def list_metrics() -> Queries:
+    """The metrics: each is one Cypher file, shown whole."""
+    return Queries(items=[_query(name) for name in cypher.names("metrics/")])
+
+
+@router.get("/metrics/{name}", response_model=QueryInfo)
+def get_metric(name: str) -> QueryInfo:
+    """One metric with its Cypher."""
+    return _known(f"metrics/{name}", "metrics/")
+
+
+@router.get("/queries", response_model=Queries)
+def list_queries() -> Queries:
+    """Every query the service runs."""
+    return Queries(items=[_query(name) for name in cypher.names()])
+
+
+@router.get("/queries/{name:path}", response_model=QueryInfo)
+def get_query(name: str) -> QueryInfo:
+    """One query with its Cypher."""
+    return _known(name, "")
+
+
+def _known(name: str, folder: str) -> QueryInfo:
+    known = cypher.names(folder)
+    if name not in known:
+        raise NotFoundError("query", name, known, listing="thinkeval queries")
+    return _query(name)
+
+
+def _query(name: str) -> QueryInfo:
+    found = cypher.query(name)
+    return QueryInfo(
+        name=name,
+        summary=found.summary,
+        doc=found.doc,
+        mode=found.mode,
+        params={f"${key}": f"{p.type}: {p.doc}" for key, p in found.params.items()},
+        columns={key: f"{c.type}: {c.doc}" for key, c in found.columns.items()},
+        returns=found.returns,
+        source=found.source,
+        higher_is_better=found.higher_is_better,
+        digest=found.digest,
+        text=found.text,
+    )
+
+
+@router.get("/leaderboard", response_model=Leaderboard)
+def leaderboard(
+    db: Db,
+    graph: Annotated[Name | None, Query()] = None,
+    model: Annotated[Name | None, Query()] = None,
+    measure: Measure = "likelihood",
+) -> Leaderboard:
+    """The methods compared: the newest edit of each rewrite by each method, pooled.
+
+    Without edits of that measure there is nothing to compare (404).
+    """
+    scores = editrecords.scores(db, [], graph=graph, model=model)
+    held = [score for score in scores if measure in score.measures]
+    if not held:
+        raise NothingStoredError(
+            f"No scored edit has {measure!r}.", remedy="Score some edits first: POST /v1/sweeps."
+        )
+    return Leaderboard(
+        measure=measure,
+        caption=reports.caption(held, measure),
+        edits=len(held),
+        rows=job_sweeps.table_rows(held, measure),
+    )

@@ -1,0 +1,106 @@
+"""/v1/edits/{id}/events: an edit under way, as server-sent events that can be resumed.
+
+`stage` and `end` events are kept with the edit and carry ids: who comes back with `Last-Event-ID`
+gets every one that was missed, once. `progress` events between them are of the moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Request
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+
+from cypher import rows
+from cypher.errors import GraphError
+from cypher.run import Database
+from service import jobs
+from service.api.edits import EditId
+from service.api.problems import DESCRIBED
+from service.api.state import Db
+from service.edit_schemas import ENDED
+
+router = APIRouter(prefix="/v1/edits/{edit}", tags=["edits"], responses=DESCRIBED)
+
+LOOK_S = 0.4
+PATIENCE = 150
+"""Looks in vain (the database away) until the stream ends; the client comes back by itself."""
+
+
+@router.get(
+    "/events",
+    response_class=EventSourceResponse,
+    responses={
+        200: {
+            "description": "Events `stage`, `progress` and at last `end`; `data` is JSON with"
+            " `status`, `stage`, `progress` and, for stages, the moment `at`.",
+            "content": {"text/event-stream": {"schema": {"type": "string"}}},
+        }
+    },
+)
+async def events(
+    edit: EditId,
+    db: Db,
+    request: Request,
+    last_event_id: Annotated[str | None, Header(max_length=20)] = None,
+) -> EventSourceResponse:
+    """Follow an edit until it ends."""
+    job = await run_in_threadpool(jobs.job_of, db, edit)
+    said = last_event_id or ""
+    seen = int(said) + 1 if said.isascii() and said.isdigit() else 0
+    return EventSourceResponse(_follow(db, request, job.id, seen), ping=15)
+
+
+async def _follow(
+    db: Database, request: Request, edit: str, seen: int
+) -> AsyncIterator[ServerSentEvent]:
+    moment: dict[str, Any] = {}
+    in_vain = 0
+    while not await request.is_disconnected():
+        try:
+            found = await run_in_threadpool(db.read, rows.EditJobRow, id=edit)
+            in_vain = 0
+        except GraphError:
+            in_vain += 1
+            if in_vain > PATIENCE:
+                return
+            await asyncio.sleep(2 * LOOK_S)
+            continue
+        if not found:
+            yield ServerSentEvent(json.dumps({"status": "removed"}), event="end")
+            return
+        job = found[0]
+        for event in _news(job, seen):
+            yield event
+        seen = max(seen, len(job.events))
+        now = {"status": job.status, "stage": job.stage, "progress": job.progress}
+        if job.status in ENDED:
+            return
+        if now != moment:
+            moment = now
+            yield ServerSentEvent(json.dumps(now), event="progress")
+        await asyncio.sleep(LOOK_S)
+
+
+def _news(job: rows.EditJobRow, seen: int) -> Iterator[ServerSentEvent]:
+    """The kept events from number `seen` on; of an ended edit the last one is its end."""
+    ended = job.status in ENDED
+    last = len(job.events) - 1
+    for number in range(seen, len(job.events)):
+        if not (ended and number == last):
+            yield ServerSentEvent(job.events[number], event="stage", id=str(number))
+    if ended:
+        told = {
+            "id": job.id,
+            "status": job.status,
+            "stage": job.stage,
+            "progress": job.progress,
+            "error": job.error,
+            "remedy": job.remedy,
+            "at": job.finished_at,
+        }
+        yield ServerSentEvent(json.dumps(told), event="end", id=str(max(last, 0)))

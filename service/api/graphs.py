@@ -1,0 +1,231 @@
+"""/v1/graphs: data sets in (uploaded, or from the one folder that is allowed), and their list."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import asdict
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any
+
+from fastapi import APIRouter, File, Form, Query, Response, UploadFile
+from fastapi import Path as PathParam
+from pydantic import BaseModel, ConfigDict, Field
+
+from loaders import graphs as shipped
+from service import ingest
+from service.api.problems import DESCRIBED
+from service.api.state import Db, InForce
+from service.errors import NotFoundError, UsageError
+from service.settings import Settings
+
+router = APIRouter(prefix="/v1", tags=["graphs"], responses=DESCRIBED)
+
+GRAPH_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@:+ -]*$"
+NewName = Annotated[str, Field(min_length=1, max_length=100, pattern=GRAPH_NAME)]
+GraphId = Annotated[str, PathParam(min_length=1, max_length=200)]
+Format = Annotated[str, Field(max_length=40)]
+
+
+class GraphOut(BaseModel):
+    """A stored graph: a data set, what a model knows of it, or an edit."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: str
+    kind: str
+    dataset: str
+    model: str | None
+    edit: str | None
+    n_facts: int
+    n_entities: int
+    n_rewrites: int
+    measures: list[str]
+    created_at: str
+
+
+class Graphs(BaseModel):
+    """The stored graphs."""
+
+    items: list[GraphOut]
+
+
+class RewriteOut(BaseModel):
+    """A rewrite request, and its chains by number of facts."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: str
+    subject: str
+    relation: str
+    prompt: str
+    target_true: str
+    target_new: str
+    question: str | None
+    paraphrases: list[str] = []
+    chains: dict[int, int]
+
+
+class Rewrites(BaseModel):
+    """The rewrite requests of a graph."""
+
+    items: list[RewriteOut]
+
+
+class ImportIn(BaseModel):
+    """What to import: a graph that ships with ThinkEval, or a file in the allowed folder."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"source": "hogwarts"}]}
+    )
+
+    source: str = Field(
+        min_length=1,
+        max_length=400,
+        description="`hogwarts`, or a path below the folder THINKEVAL_IMPORT_DIR.",
+    )
+    name: NewName | None = None
+    format: Format | None = None
+    target_new: Annotated[str, Field(max_length=400)] | None = None
+    limit: int | None = Field(default=None, ge=1)
+    replace: bool = False
+
+
+class Note(BaseModel):
+    """Something an import merged, repaired or refused."""
+
+    kind: str
+    where: str
+    reason: str
+
+
+class Imported(BaseModel):
+    """What an import did: `imported`, `replaced` or `unchanged`."""
+
+    graph: str
+    status: str
+    n_facts: int
+    n_entities: int
+    read: dict[str, int]
+    kept: dict[str, int]
+    counts: dict[str, int] = Field(description="Notes by kind.")
+    notes: list[Note] = Field(description="The first 200 of them.")
+
+
+@router.get("/graphs", response_model=Graphs)
+def list_graphs(db: Db, kind: Annotated[str | None, Query(max_length=20)] = None) -> Graphs:
+    """The stored graphs: data sets, what models know of them, edits."""
+    found = [g for g in ingest.list_graphs(db) if kind in (None, g.kind)]
+    return Graphs(items=[GraphOut.model_validate(g) for g in found])
+
+
+@router.post("/graphs", status_code=201, response_model=Imported)
+def upload_graph(
+    db: Db,
+    response: Response,
+    file: Annotated[UploadFile, File(description="A data set in any format `import` reads.")],
+    name: Annotated[NewName | None, Form()] = None,
+    format: Annotated[Format | None, Form()] = None,
+    target_new: Annotated[str | None, Form(max_length=400)] = None,
+    limit: Annotated[int | None, Form(ge=1)] = None,
+    replace: Annotated[bool, Form()] = False,
+) -> Imported:
+    """Import an uploaded file. The same file twice changes nothing (200)."""
+    # Only the last part of the name counts, and only to recognise the format and name the graph.
+    given = PurePosixPath((file.filename or "").replace("\\", "/")).name
+    if not given or given.startswith("."):
+        raise UsageError(
+            "The uploaded file has no name.", remedy="Send it with one, such as chains.json."
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / given[-120:]
+        with path.open("wb") as out:
+            shutil.copyfileobj(file.file, out)
+        return _import(
+            db, response, path, replace, name=name, format=format, target_new=target_new,
+            limit=limit,
+        )  # fmt: skip
+
+
+@router.post("/graphs/import", status_code=201, response_model=Imported)
+def import_graph(asked: ImportIn, db: Db, settings: InForce, response: Response) -> Imported:
+    """Import a graph that ships with ThinkEval, or a file of the server's allowed folder."""
+    path = _allowed(settings, asked.source)
+    return _import(
+        db, response, path, asked.replace, name=asked.name, format=asked.format,
+        target_new=asked.target_new, limit=asked.limit,
+    )  # fmt: skip
+
+
+def _import(db: Any, response: Response, path: Path | str, replace: bool, **how: Any) -> Imported:
+    loaded = ingest.read(path, **how)
+    done = ingest.store(db, loaded, replace=replace)
+    report = loaded.report
+    if done.status == "unchanged":
+        response.status_code = 200
+    response.headers["Location"] = f"/v1/graphs/{done.graph}"
+    return Imported(
+        **asdict(done),
+        read=dict(report.read),
+        kept=dict(report.kept),
+        counts=dict(report.counts()),
+        notes=[Note(kind=n.kind, where=n.where, reason=n.reason) for n in report.notes[:200]],
+    )
+
+
+def _allowed(settings: Settings, source: str) -> Path | str:
+    """The file that is meant, resolved; never one outside the allowed folder.
+
+    Raises:
+        UsageError: no folder is allowed, or the path leads out of it.
+        NotFoundError: there is no such file.
+    """
+    if source in shipped.names():
+        return source
+    folder = settings.import_dir
+    if folder is None:
+        raise UsageError(
+            f"{source!r} is no graph that ships with ThinkEval, and this service imports no files"
+            " by their path.",
+            remedy=f"Upload the file to /v1/graphs, or import {' or '.join(shipped.names())}.",
+            status=403,
+        )
+    root = folder.resolve()
+    path = (root / source).resolve() if source.isprintable() else root
+    if not path.is_relative_to(root) or path == root:
+        raise UsageError(
+            f"{source!r} is not inside the folder that may be imported from.",
+            remedy="Give a path below it, without `..`.",
+            status=403,
+        )
+    if not path.exists():
+        names = [str(p.relative_to(root)) for p in sorted(root.rglob("*"))[:1000]]
+        raise NotFoundError("file", source, names, listing="POST /v1/graphs")
+    return path
+
+
+@router.get("/graphs/{graph}", response_model=GraphOut)
+def get_graph(graph: GraphId, db: Db) -> GraphOut:
+    """One stored graph."""
+    found = {g.id: g for g in ingest.list_graphs(db)}
+    if graph not in found:
+        raise NotFoundError("graph", graph, found, listing="thinkeval graphs")
+    return GraphOut.model_validate(found[graph])
+
+
+@router.delete("/graphs/{graph}", status_code=204)
+def delete_graph(graph: GraphId, db: Db) -> Response:
+    """Delete a graph with its facts. Scores of edits stay; their own graphs are others."""
+    ingest.delete_graph(db, graph)
+    return Response(status_code=204)
+
+
+@router.get("/graphs/{graph}/rewrites", response_model=Rewrites)
+def list_rewrites(graph: GraphId, db: Db) -> Rewrites:
+    """A data set's rewrite requests with the number of their chains of 1 to 5 facts."""
+    ingest.ensure(db, graph)
+    listed = ingest.list_rewrites(db, graph)
+    chains = ingest.chain_counts(db, graph, listed)
+    return Rewrites(
+        items=[RewriteOut.model_validate(asdict(r) | {"chains": chains[r.id]}) for r in listed]
+    )

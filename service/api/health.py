@@ -1,0 +1,142 @@
+"""/health, /ready, /metrics: for whoever keeps the service running."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+from fastapi import APIRouter
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
+from pydantic import BaseModel
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from cypher import rows
+from cypher.errors import GraphError
+from service import __version__, jobs
+from service.api.problems import DESCRIBED
+from service.api.state import Db, Here
+from service.connection import Connection
+from service.edit_schemas import Status
+
+router = APIRouter(tags=["service"], responses=DESCRIBED)
+
+BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+
+
+class Health(BaseModel):
+    """The process answers; nothing more."""
+
+    status: str = "ok"
+    version: str = __version__
+
+
+class WorkerOut(BaseModel):
+    """A worker and what it is at."""
+
+    id: str
+    device: str
+    edit: str | None
+    silent_s: float
+
+
+class Ready(BaseModel):
+    """The service can work: the database answers."""
+
+    ready: bool = True
+    database: str
+    browser: str | None
+    queue: dict[Status, int]
+    queue_limit: int
+    workers: list[WorkerOut]
+
+
+@router.get("/health", response_model=Health)
+def health() -> Health:
+    """Whether the process answers."""
+    return Health()
+
+
+@router.get("/ready", response_model=Ready)
+def ready(db: Db, here: Here) -> Ready:
+    """Whether edits can be posted and read: 503 with the reason while the database is not there."""
+    workers = [
+        WorkerOut(id=w.id, device=w.device, edit=w.edit, silent_s=max(w.silent_s, 0.0))
+        for w in db.read(rows.WorkerRow)
+    ]
+    return Ready(
+        database=db.uri,
+        browser=here.connection.browser or None,
+        queue=jobs.counts(db),
+        queue_limit=here.settings.queue_limit,
+        workers=workers,
+    )
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+)
+def metrics(here: Here) -> Response:
+    """Everything countable, for Prometheus."""
+    registry: CollectorRegistry = here.extras["registry"]
+    return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+
+class Edits(Collector):
+    """Edits by status and workers, asked of the database when scraped; absent while it is away."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def collect(self) -> Iterator[Metric]:
+        """The gauges."""
+        with suppress(GraphError):
+            db = self.connection.get()
+            edits = GaugeMetricFamily("thinkeval_edits", "Edits by status", labels=["status"])
+            for status, count in jobs.counts(db).items():
+                edits.add_metric([status], count)
+            workers = GaugeMetricFamily("thinkeval_workers", "Workers that have said they live")
+            workers.add_metric([], len(db.read(rows.WorkerRow)))
+            yield edits
+            yield workers
+
+
+class Observed:
+    """ASGI middleware that counts requests and how long they took, by route and status."""
+
+    def __init__(self, app: ASGIApp, registry: CollectorRegistry) -> None:
+        self.app = app
+        labels = ("method", "route", "status")
+        self.requests = Counter(
+            "thinkeval_requests", "Requests answered", labels, registry=registry
+        )
+        self.seconds = Histogram(
+            "thinkeval_request_seconds",
+            "Time to the first byte",
+            ("route",),
+            buckets=BUCKETS,
+            registry=registry,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Count one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began = time.perf_counter()
+
+        async def watched(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                # The route's pattern, not the path: ids would make a counter of each edit.
+                route = getattr(scope.get("route"), "path", "other")
+                self.requests.labels(scope["method"], route, str(message["status"])).inc()
+                self.seconds.labels(route).observe(time.perf_counter() - began)
+            await send(message)
+
+        await self.app(scope, receive, watched)

@@ -1,0 +1,151 @@
+"""/v1/edits/{id}/…: the score of an edit, its chains, its leaking facts, its graph, its queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel
+from starlette.responses import Response
+
+import cypher
+from cypher.run import Database
+from service import editrecords, jobs, measuring
+from service.api.edits import EditId
+from service.api.problems import DESCRIBED
+from service.api.state import Db, Here, State, answer
+from service.browser_links import query_link
+from service.edit_views import (
+    ChainFilter,
+    ChainPage,
+    GraphOut,
+    LeakOut,
+    LeakPage,
+    chain_page,
+    graph_of,
+    measure_of,
+)
+from service.schemas import Measure, Score
+
+router = APIRouter(prefix="/v1/edits/{edit}", tags=["results"], responses=DESCRIBED)
+
+MeasureQuery = Annotated[
+    Measure | None,
+    Query(description="Default: the first that was taken, likelihood as a rule."),
+]
+
+
+class QueryOut(BaseModel):
+    """A query asked of one edit: as it is run, and as it goes into Neo4j Browser.
+
+    Attributes:
+        browser_text: `:param` lines first, then the query; to paste in two steps.
+        browser_url: opens Neo4j Browser with the query; null where its address is not known.
+    """
+
+    name: str
+    text: str
+    params: dict[str, Any]
+    browser_text: str
+    browser_url: str | None
+
+
+def of_scored(
+    request: Request, here: State, db: Database, edit: str, make: Callable[[Score], BaseModel]
+) -> Response:
+    """An answer about a scored edit, made once for each path and query.
+
+    Raises:
+        NotFoundError, NothingStoredError: no such edit, or it has no score.
+    """
+    job = jobs.job_of(db, edit)
+    key = ("of", job.id, job.finished_at, request.url.path, str(request.url.query))
+
+    def body() -> bytes:
+        return make(editrecords.get_score(db, job.id)).model_dump_json().encode()
+
+    if job.status != "succeeded":
+        editrecords.get_score(db, job.id)  # raises, saying how it stands
+    return answer(request, here.answers.get(key, body))
+
+
+@router.get("/score", response_model=Score)
+def get_score(edit: EditId, db: Db, here: Here, request: Request) -> Response:
+    """Every metric with its n, its interval where it is a sample, and the whole provenance."""
+    return of_scored(request, here, db, edit, lambda score: score)
+
+
+@router.get("/chains", response_model=ChainPage)
+def get_chains(
+    edit: EditId,
+    db: Db,
+    here: Here,
+    request: Request,
+    chosen: Annotated[ChainFilter, Query()],
+    measure: MeasureQuery = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    cursor: Annotated[str | None, Query(max_length=20)] = None,
+) -> Response:
+    """The chains from the subject to the old object, strongest surviving first."""
+
+    def make(score: Score) -> ChainPage:
+        taken = measure_of(score, measure)
+        found = measuring.chain_rows(db, score, taken)
+        return chain_page(found, taken, chosen, limit=limit, cursor=cursor)
+
+    return of_scored(request, here, db, edit, make)
+
+
+@router.get("/leakage", response_model=LeakPage)
+def get_leakage(
+    edit: EditId,
+    db: Db,
+    here: Here,
+    request: Request,
+    measure: MeasureQuery = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 20,
+) -> Response:
+    """The facts that carry most leakage: editing the first closes most chains."""
+
+    def make(score: Score) -> LeakPage:
+        taken = measure_of(score, measure)
+        found = measuring.leakage_rows(db, score, taken)[:limit]
+        return LeakPage(items=[LeakOut.model_validate(row) for row in found], measure=taken)
+
+    return of_scored(request, here, db, edit, make)
+
+
+@router.get("/graph", response_model=GraphOut)
+def get_graph(
+    edit: EditId, db: Db, here: Here, request: Request, measure: MeasureQuery = None
+) -> Response:
+    """Every fact in the edit's scope with both sides, the model's answers, and its chains."""
+
+    def make(score: Score) -> GraphOut:
+        taken = measure_of(score, measure)
+        return graph_of(db, score, taken, measuring.chain_rows(db, score, taken))
+
+    return of_scored(request, here, db, edit, make)
+
+
+@router.get("/queries/{name:path}", response_model=QueryOut)
+def get_query(
+    edit: EditId, name: str, db: Db, here: Here, request: Request, measure: MeasureQuery = None
+) -> Response:
+    """A query of `metrics/` or `chains/` as it is asked of this edit: nothing is hidden."""
+
+    def make(score: Score) -> QueryOut:
+        taken = measure_of(score, measure)
+        params = measuring.query_params(db, score, taken, name)
+        text = measuring.browser_text(db, score, taken, name)
+        browser = here.connection.browser
+        return QueryOut(
+            name=name,
+            text=cypher.query(name).text,
+            params=params,
+            browser_text=text,
+            browser_url=query_link(browser, text) if browser else None,
+        )
+
+    return of_scored(request, here, db, edit, make)

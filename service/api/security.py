@@ -1,0 +1,168 @@
+"""Who may come in: the host that is asked for, the page the request comes from, the token.
+
+- Without a token the service listens on this machine only, and answers to this machine's names
+  only: a foreign page whose name is made to point here (DNS rebinding) gets nothing.
+- What changes something is refused to pages of other sites, token or not.
+- With THINKEVAL_API_TOKEN every route but a few wants it: as a Bearer token, or as the page's
+  cookie, which is derived from it, same-site, and unreadable for scripts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Mapping
+from typing import Annotated
+from urllib.parse import quote, urlsplit
+
+from fastapi import APIRouter, Form, Request
+from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from service.api import problems
+from service.errors import ForbiddenError, Problem, UsageError, describe
+from service.settings import Settings
+
+COOKIE = "thinkeval"
+LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
+SAFE = ("GET", "HEAD", "OPTIONS")
+OPEN = ("/health", "/ready", "/login", "/static/", "/neo4j/", "/favicon.ico")
+"""What needs no token: nothing there tells of edits."""
+
+router = APIRouter(include_in_schema=False)
+
+
+def require_token_elsewhere(settings: Settings, host: str) -> None:
+    """Refuse to listen to other machines without a token.
+
+    Raises:
+        UsageError: says how to set one.
+    """
+    if host not in LOOPBACK and settings.api_token is None:
+        raise UsageError(
+            f"--host {host} lets other machines in, and there is no token.",
+            remedy="Set THINKEVAL_API_TOKEN to at least 16 characters, for example the output of"
+            " `openssl rand -hex 24`; or listen on 127.0.0.1.",
+        )
+
+
+def cookie_of(token: str) -> str:
+    """What the page's cookie holds: proof of the token, and not the token."""
+    return hmac.new(token.encode(), b"thinkeval page", hashlib.sha256).hexdigest()
+
+
+class Guard:
+    """ASGI middleware that refuses who may not come in."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app = app
+        secret = settings.api_token
+        self.token = secret.get_secret_value() if secret else None
+        self.cookie = cookie_of(self.token) if self.token else ""
+        self.hosts = {*LOOPBACK, settings.host, *settings.allowed_hosts}
+        self.any_host = self.token is not None and not settings.allowed_hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let through, or answer with a problem."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        refused = self._refused(scope)
+        if refused is None:
+            await self.app(scope, receive, send)
+        else:
+            await refused(scope, receive, send)
+
+    def _refused(self, scope: Scope) -> Response | None:
+        request = Request(scope)
+        headers, path, method = request.headers, scope["path"], scope["method"]
+        if not self.any_host and _host(headers) not in self.hosts:
+            return _refuse(
+                request,
+                f"This service does not answer to the name {_host(headers)!r}.",
+                "Use 127.0.0.1, or let whoever runs it add the name to THINKEVAL_ALLOWED_HOSTS.",
+                421,
+            )
+        if method not in SAFE and _foreign(headers):
+            return _refuse(
+                request,
+                f"{method} {path} came from a page of another site.",
+                "Use this service's own page, or a program without an Origin header.",
+                403,
+            )
+        if self.token is None or path.startswith(OPEN) or self._knows_token(request):
+            return None
+        if method == "GET" and problems.wants_page(request):
+            return RedirectResponse(f"/login?next={quote(path)}", 303)
+        error = ForbiddenError("This service wants its token.", status=401)
+        return problems.respond(
+            request, describe(error), headers={"WWW-Authenticate": 'Bearer realm="thinkeval"'}
+        )
+
+    def _knows_token(self, request: HTTPConnection) -> bool:
+        scheme, _, shown = request.headers.get("authorization", "").partition(" ")
+        token = (self.token or "").encode()
+        if scheme.lower() == "bearer" and hmac.compare_digest(shown.strip().encode(), token):
+            return True
+        return hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), self.cookie.encode())
+
+
+def _host(headers: Mapping[str, str]) -> str:
+    return (urlsplit(f"//{headers.get('host', '')}").hostname or "").lower()
+
+
+def _foreign(headers: Headers) -> bool:
+    """Whether a browser says that the request comes from another site's page."""
+    origin = headers.get("origin")
+    if origin is not None:
+        return urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+    return headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+
+
+def _refuse(request: Request, detail: str, remedy: str, status: int) -> Response:
+    return problems.respond(request, Problem("The request was refused", detail, remedy, status))
+
+
+@router.get("/login")
+def login_page(request: Request, next: str = "/") -> Response:
+    """The form that asks for the token."""
+    from service.api.pages import login_form
+
+    return login_form(request, next=_own_path(next), error=None)
+
+
+@router.post("/login")
+def login(request: Request, token: Annotated[str, Form()], next: Annotated[str, Form()] = "/"):
+    """Set the page's cookie if the token is right."""
+    from service.api.pages import login_form
+
+    secret = request.app.state.thinkeval.settings.api_token
+    right = secret.get_secret_value() if secret else ""
+    if not right or not hmac.compare_digest(token.strip().encode(), right.encode()):
+        return login_form(request, next=_own_path(next), error="That is not the token.")
+    response = RedirectResponse(_own_path(next), 303)
+    response.set_cookie(
+        COOKIE,
+        cookie_of(right),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+        max_age=30 * 24 * 3600,
+    )
+    return response
+
+
+@router.post("/logout")
+def logout() -> Response:
+    """Forget the cookie."""
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(COOKIE)
+    return response
+
+
+def _own_path(path: str) -> str:
+    """The path if it is one of this service, else the front page: no redirect leads elsewhere."""
+    own = path.startswith("/") and not path.startswith(("//", "/\\"))
+    return path if own and path.isprintable() else "/"

@@ -1,0 +1,142 @@
+"""From an edit as it was posted to a score request, and what may be posted at all. No torch here.
+
+What a command line may do, a service may not: files are named by a client that does not own them.
+So models come from an allow-list, hyperparameters by the name of a shipped file, key statistics
+from the graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from editing import hparams as hparams_files
+from editing import methods
+from editing.probe_records import ProbeSettings
+from loaders.records import RewriteRequest, digest, slug
+from service import __version__, ingest, selection
+from service.edit_schemas import EditIn
+from service.errors import UsageError
+from service.modelspec import parse
+from service.requests import ScoreRequest
+from service.schemas import RewriteIn
+
+if TYPE_CHECKING:
+    from cypher.run import Database
+    from service.settings import Settings
+
+EXACT = ("likelihood", "likelihood_norm")
+
+
+def rewrite_of(db: Database, posted: EditIn) -> RewriteRequest:
+    """The rewrite request that is meant.
+
+    Raises:
+        NotFoundError: no such graph, rewrite, subject or object; close names are suggested.
+        UsageError: it is ambiguous, or its prompt has no place for the subject.
+    """
+    if isinstance(posted.rewrite, RewriteIn):
+        own = selection.OwnRewrite(**posted.rewrite.model_dump())
+        return selection.rewrites(db, posted.graph, [], own, False)[0]
+    return selection.rewrites(db, posted.graph, [posted.rewrite], selection.OwnRewrite(), False)[0]
+
+
+def check(settings: Settings, posted: EditIn) -> None:
+    """Refuse at once what a worker would refuse after loading a model.
+
+    Raises:
+        UsageError: the model is not on the allow-list, or a file is named where none may be.
+        EditingError: unknown method, or no hyperparameters for the model. Keys of `overrides` are
+            checked by the worker: the methods that know them import torch.
+    """
+    methods.info(posted.method)
+    require_allowed(settings, posted.model)
+    if posted.hparams is not None and posted.hparams not in hparams_files.available(posted.method):
+        known = ", ".join(hparams_files.available(posted.method)) or "none"
+        raise UsageError(
+            f"{posted.method} has no hyperparameter file {posted.hparams!r}.",
+            remedy=f"Shipped are: {known}. Single values go into `overrides`.",
+        )
+    spec = parse(posted.model)
+    if posted.hparams is None and spec.organism is None and hparams_files.available(posted.method):
+        hparams_files.file_for(posted.method, spec.text)
+
+
+def require_allowed(settings: Settings, model: str) -> None:
+    """Refuse a model that the service may not load.
+
+    Raises:
+        UsageError: names what is allowed.
+    """
+    if parse(model).organism is not None:
+        return
+    allowed = settings.models
+    if any(fnmatchcase(model, pattern) for pattern in allowed):
+        return
+    path = Path(model)
+    if path.is_absolute() and path.is_dir():
+        # Resolved, so that neither `..` nor a link leads out of an allowed folder.
+        real = path.resolve()
+        if any(real.is_relative_to(folder.resolve()) for folder in settings.model_dirs):
+            return
+    raise UsageError(
+        f"The model {model!r} is not one this service may load.",
+        remedy="Allowed: organism"
+        + "".join(f", {name}" for name in allowed)
+        + "; whoever runs the service adds names to THINKEVAL_MODELS, folders to"
+        " THINKEVAL_MODEL_DIRS.",
+    )
+
+
+def to_request(posted: EditIn, rewrite: RewriteRequest) -> ScoreRequest:
+    """The score request: what `thinkeval score` makes of the same options."""
+    return ScoreRequest(
+        graph=posted.graph,
+        rewrite=rewrite,
+        model=posted.model,
+        method=posted.method,
+        probe=ProbeSettings(
+            samples=max(posted.samples, 1),
+            ask=posted.ask,
+            paraphrases=posted.paraphrases,
+            chat=posted.chat,
+            seed=posted.seed,
+            measures=("p", *EXACT) if posted.samples else EXACT,
+        ),
+        hparams=posted.hparams,
+        overrides=dict(posted.overrides),
+        covariance=posted.covariance,
+        options=posted.options,
+        dtype=posted.dtype,
+        revision=posted.revision,
+        seed=posted.seed,
+        organism_seed=posted.organism_seed,
+        force=posted.force,
+        generate=posted.generate,
+        strength=posted.strength,
+    )
+
+
+def body_digest(posted: EditIn, rewrite: RewriteRequest) -> str:
+    """Digest of everything that was asked for, the rewrite written out."""
+    asked = posted.model_dump(exclude={"rewrite", "force"}) | {"rewrite": asdict(rewrite)}
+    return digest(asked, 16)
+
+
+def posted_id(db: Database, posted: EditIn, rewrite: RewriteRequest) -> str:
+    """The id of an edit while its model is not loaded: the same for the same post.
+
+    It names the graph's content and our version too, so that it never finds the score of another
+    data set of the same name.
+    """
+    about = [body_digest(posted, rewrite), ingest.graph_digest(db, posted.graph), __version__]
+    return f"{slug(posted.method)}-{slug(rewrite.subject)[:32]}-{digest(about, 10)}"
+
+
+def affinity(posted: EditIn) -> str:
+    """Same for edits that one loaded model serves."""
+    spec = parse(posted.model, seed=posted.organism_seed)
+    graph = posted.graph if spec.organism else ""
+    return "|".join([repr(spec), graph, posted.dtype, posted.revision or ""])

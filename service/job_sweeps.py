@@ -1,0 +1,131 @@
+"""A sweep as jobs: its cells are posted as edits, all or none, and its table is read off them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import cypher.rows as rows
+from loaders.records import digest
+from service import ingest, jobs, reports
+from service.edit_schemas import EditIn, SweepIn, SweepOut
+from service.errors import NotFoundError, UsageError
+from service.schemas import Measure, Score
+
+if TYPE_CHECKING:
+    from cypher.run import Database
+    from service.settings import Settings
+
+LISTING = "GET /v1/sweeps"
+
+
+def cells(db: Database, sweep: SweepIn) -> list[EditIn]:
+    """The edits a sweep asks for: those of one model together, and of one rewrite within it.
+
+    Raises:
+        NotFoundError: no such graph.
+        UsageError: it has no rewrites.
+    """
+    ingest.ensure(db, sweep.graph)
+    names = sweep.rewrites or [r.id for r in ingest.list_rewrites(db, sweep.graph)]
+    if not names:
+        raise UsageError(
+            f"Graph {sweep.graph!r} has no rewrite requests.",
+            remedy="Post edits with rewrites written out, or choose another graph.",
+        )
+    shared = sweep.model_dump(exclude={"rewrites", "models", "methods", "seeds"})
+    return [
+        EditIn(**shared, rewrite=rewrite, model=model, method=method, seed=seed, organism_seed=seed)
+        for model in dict.fromkeys(sweep.models)
+        for seed in dict.fromkeys(sweep.seeds)
+        for rewrite in dict.fromkeys(names)
+        for method in dict.fromkeys(sweep.methods)
+    ]
+
+
+def post(db: Database, settings: Settings, sweep: SweepIn) -> str:
+    """Post every cell; the sweep's id. The same sweep again finds the same one.
+
+    Raises:
+        as `jobs.post`; then nothing was posted.
+    """
+    posted = jobs.post_all(db, settings, cells(db, sweep))
+    edits = [each.edit for each in posted]
+    name = f"sweep-{digest([sweep.model_dump(exclude={'force'}), edits], 10)}"
+    db.write(rows.MergeSweepRow, id=name, request=sweep.model_dump_json(), posted_as=edits)
+    return name
+
+
+def listing(db: Database) -> list[SweepOut]:
+    """Every sweep with its counts, newest first; without tables."""
+    return [_out(db, row) for row in db.read(rows.SweepRow)]
+
+
+def get(db: Database, sweep: str, measure: Measure = "likelihood") -> SweepOut:
+    """A sweep with the table of what is scored so far.
+
+    Raises:
+        NotFoundError: no such sweep.
+    """
+    row = _row(db, sweep)
+    out = _out(db, row).model_copy(update={"measure": measure})
+    found = db.read(rows.PageEditRow, posted_as=list(row.posted_as), limit=1000)
+    out.edits = [each.id for each in found]
+    out.failed = [
+        {"edit": each.id, "method": each.method, "rewrite": each.rewrite, "status": each.status,
+         "error": each.error or "", "remedy": each.remedy or ""}
+        for each in found
+        if each.status in ("failed", "cancelled")
+    ]  # fmt: skip
+    scored = [Score.model_validate_json(e.score) for e in found if e.score]
+    held = [s for s in scored if measure in s.measures]
+    if held:
+        out.caption = reports.caption(held, measure)
+        out.table = table_rows(held, measure)
+    return out
+
+
+def table_rows(scores: list[Score], measure: Measure) -> list[dict[str, Any]]:
+    """The rows of the methods' table, JSON-able: undefined is null."""
+    table = reports.method_table(scores, measure).astype(object)
+    return table.where(table.notna(), None).to_dict("records")  # type: ignore[return-value]
+
+
+def cancel(db: Database, sweep: str) -> SweepOut:
+    """Cancel what of a sweep is not scored yet.
+
+    Raises:
+        NotFoundError: no such sweep.
+    """
+    row = _row(db, sweep)
+    for each in db.read(rows.PageEditRow, posted_as=list(row.posted_as), limit=1000):
+        if each.status in ("queued", "running"):
+            jobs.cancel(db, each.id)
+    return _out(db, row)
+
+
+def remove(db: Database, sweep: str) -> None:
+    """Forget a sweep; its edits stay.
+
+    Raises:
+        NotFoundError: no such sweep.
+    """
+    db.write(rows.DeleteSweepRow, id=_row(db, sweep).id)
+
+
+def _row(db: Database, sweep: str) -> rows.SweepRow:
+    found = db.read(rows.SweepRow, id=sweep)
+    if not found:
+        known = [row.id for row in db.read(rows.SweepRow)]
+        raise NotFoundError("sweep", sweep, known, listing=LISTING)
+    return found[0]
+
+
+def _out(db: Database, row: rows.SweepRow) -> SweepOut:
+    return SweepOut(
+        id=row.id,
+        request=json.loads(row.request),
+        created_at=row.created_at,
+        counts=jobs.counts(db, row.posted_as),
+        edits=list(row.posted_as),
+    )

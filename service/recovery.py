@@ -1,0 +1,85 @@
+"""Edits that lost their worker: found, and put back into the queue or ended with a reason.
+
+A worker that is killed cannot say so. Whoever serves or works looks from time to time for edits
+under way whose owner is gone (its process ended, or another machine's has been silent for long),
+and releases them. Releasing is a compare-and-set in one query, so two who do it change nothing.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from cypher import rows
+from cypher.errors import GraphError
+from service.owners import is_gone
+
+if TYPE_CHECKING:
+    from cypher.run import Database
+
+MAX_ATTEMPTS = 3
+"""How often an edit is taken up; one that ends its worker three times will not succeed."""
+
+LEASE_S = 60.0
+"""A worker of another machine that was silent for so long is taken for dead."""
+
+REMEDY = (
+    "The system may have run out of memory: see its log. Choose a smaller model or dtype, and post"
+    " the edit again."
+)
+
+
+def recover(db: Database) -> dict[str, str]:
+    """Release every edit whose owner is gone: {edit: its status now}."""
+    released: dict[str, str] = {}
+    for row in db.read(rows.RunningRow):
+        if _lost(row):
+            status = release(db, row.id, row.owner)
+            if status is not None:
+                released[row.id] = status
+    for worker in db.read(rows.WorkerRow):
+        gone = is_gone(worker.id)
+        if gone or (gone is None and worker.silent_s > LEASE_S):
+            db.write(rows.ForgetWorkerRow, owner=worker.id)
+    return released
+
+
+def _lost(row: rows.RunningRow) -> bool:
+    if row.owner is None:  # recorded before owners were
+        return True
+    gone = is_gone(row.owner)
+    if gone is None:
+        return row.silent_s is not None and row.silent_s > LEASE_S
+    return gone
+
+
+def release(db: Database, edit: str, owner: str | None, *, counted: bool = True) -> str | None:
+    """Take an edit from its owner; its status now, or None where it does not run under it.
+
+    Args:
+        counted: False where the worker ended in good order, which is no fault of the edit.
+    """
+    found = db.write(
+        rows.ReleaseEditRow,
+        id=edit,
+        owner=owner,
+        max_attempts=MAX_ATTEMPTS,
+        counted=counted,
+        error="The process that scored it ended without a word: it was killed, or crashed.",
+        remedy=REMEDY,
+        at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+    )
+    if not found:
+        return None
+    if found[0].status != "queued":
+        with suppress(GraphError):
+            drop_unfinished(db, edit)
+    return found[0].status
+
+
+def drop_unfinished(db: Database, edit: str) -> None:
+    """Delete the graph of an edit that ended without a score: it was written, and not recorded."""
+    found = db.read(rows.GetEditRow, id=edit)
+    if found and found[0].score is None and found[0].graph is None:
+        db.autocommit(rows.DeleteGraphRow, graph=edit)

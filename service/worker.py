@@ -1,0 +1,232 @@
+"""The worker: takes edits from the queue, scores them, keeps the model loaded between them.
+
+A process of its own, so that the service answers while a model computes, and so that killing it
+harms nothing: the record of an edit is in the database, and what a dead worker was at goes back
+into the queue (`service.recovery`). Any number of workers may share a queue, on any machines.
+
+    claim → score_edit → claim ...       in the main thread
+    beat                                 in `service.worker_beat`: says how far it is, hears "stop"
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from types import FrameType
+
+from cypher import rows
+from cypher.errors import GraphError, ServerUnavailableError
+from service import editrecords, job_requests, recovery
+from service.edit_schemas import EditIn
+from service.editrecords import event
+from service.errors import KNOWN_ERRORS, JobInterrupt, describe
+from service.ingest import own_or_stored
+from service.owners import this_process
+from service.settings import Settings
+from service.workbench import Workbench
+from service.worker_beat import Beat, Task
+
+log = logging.getLogger("thinkeval.worker")
+
+IDLE_S = 2.0
+"""How often an idle worker looks for edits that nobody woke it for (posted on another machine)."""
+RETRY_S = (0.5, 1.0, 2.0, 5.0)
+"""Pauses before the database is tried again; the last one is repeated."""
+NICENESS = 5
+"""The service, the database and the user's own programs come first."""
+
+
+class Worker:
+    """One worker; `run` returns when it is told to stop.
+
+    Attributes:
+        wake: set when there may be something to do.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.owner = this_process()
+        self.wake = threading.Event()
+        self.stopping = False
+        self.task: Task | None = None
+        self._affinity: str | None = None
+        self._failures = 0
+        self.bench = Workbench(settings, self._progress)
+        self.beat = Beat(self)
+
+    def run(self) -> None:
+        """Work until told to stop; what is under way then goes back into the queue."""
+        self._listen()
+        log.info("worker %s is ready", self.owner)
+        with self.bench, self.beat:
+            while not self.stopping:
+                try:
+                    busy = self._turn()
+                    self._failures = 0
+                except JobInterrupt:
+                    continue  # between two edits: told to stop
+                except GraphError as error:
+                    self._pause(error)
+                    continue
+                if not busy:
+                    self.wake.wait(IDLE_S)
+                    self.wake.clear()
+        log.info("worker %s has ended", self.owner)
+
+    def stop(self) -> None:
+        """End soon; may be called from any thread."""
+        self.stopping = True
+        self.wake.set()
+        self.interrupt()
+
+    def interrupt(self) -> None:
+        """Make the main thread look whether its edit shall go on; may be called from any thread."""
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    def _listen(self) -> None:
+        signal.signal(signal.SIGUSR1, self._look)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._told_to_end)
+
+    def _told_to_end(self, number: int, frame: FrameType | None) -> None:
+        self.stopping = True
+        self.wake.set()
+        self._look(number, frame)
+
+    def _look(self, number: int, frame: FrameType | None) -> None:
+        """Runs in the main thread between two steps; raises only while an edit is scored."""
+        task = self.task
+        if task is not None and not task.interrupted and (task.cancelled or self.stopping):
+            task.interrupted = True
+            raise JobInterrupt(cancelled=task.cancelled)
+
+    def _turn(self) -> bool:
+        """Score the next edit; False where there is none."""
+        db = self.bench.db
+        recovery.recover(db)
+        self._release_own()
+        claimed = db.write(
+            rows.ClaimEditRow,
+            owner=self.owner,
+            affinity=self._affinity,
+            event=event("running", "starting"),
+        )
+        if not claimed:
+            return False
+        edit = claimed[0]
+        if self._affinity not in (None, edit.affinity):
+            self._forget_models()
+        self._affinity = edit.affinity
+        self.bench.trim()
+        self._work(edit)
+        return True
+
+    def _work(self, edit: rows.ClaimEditRow) -> None:
+        started = time.monotonic()
+        log.info("edit %s: begun", edit.id)
+        self.bench.reached = 0.0
+        try:
+            self.task = Task(edit.id)
+            posted = EditIn.model_validate_json(edit.request)
+            rewrite = own_or_stored(self.bench.db, edit.dataset, edit.rewrite)
+            job_requests.check(self.settings, posted)
+            request = job_requests.to_request(posted, rewrite)
+            self._score(request, edit.id)
+            self.task = None
+        except JobInterrupt as told:
+            self.task = None
+            self._interrupted(edit.id, told)
+        except ServerUnavailableError:
+            self.task = None
+            raise
+        except KNOWN_ERRORS as error:
+            self.task = None
+            log.warning("edit %s: failed: %s", edit.id, describe(error).detail)
+            self._failed(edit.id, error)
+        except Exception as error:
+            self.task = None
+            log.exception("edit %s: failed", edit.id)
+            self._failed(edit.id, error)
+            self._forget_models()  # nobody knows in what state it left the model
+        else:
+            log.info("edit %s: done in %.1f s", edit.id, time.monotonic() - started)
+
+    def _score(self, request: object, posted: str) -> None:
+        from service.scoring import score_edit  # imports numpy
+
+        score_edit(self.bench, request, posted=posted)  # type: ignore[arg-type]
+
+    def _failed(self, posted: str, error: Exception) -> None:
+        """Record a failure that came before the edit was recorded as running by the scoring."""
+        db = self.bench.db
+        for job in db.read(rows.EditJobRow, id=posted):
+            if job.status == "running":
+                editrecords.fail(db, job.id, error)
+            if job.status != "succeeded":
+                recovery.drop_unfinished(db, job.id)
+
+    def _interrupted(self, posted: str, told: JobInterrupt) -> None:
+        """The exception may have come anywhere, so nothing loaded is trusted afterwards."""
+        log.info("edit %s: %s", posted, told)
+        with self.beat.paused():
+            self.bench.forget()
+        db = self.bench.db
+        for job in db.read(rows.EditJobRow, id=posted):
+            recovery.release(db, job.id, self.owner, counted=False)
+
+    def _release_own(self) -> None:
+        """What is still recorded as ours although we are at nothing: the database was away."""
+        for row in self.bench.db.read(rows.RunningRow):
+            if row.owner == self.owner:
+                recovery.release(self.bench.db, row.id, self.owner)
+
+    def _forget_models(self) -> None:
+        with self.beat.paused():
+            self.bench.forget()
+
+    def _pause(self, error: GraphError) -> None:
+        """The database is away: connect anew, which starts an embedded one, after a while."""
+        pause = RETRY_S[min(self._failures, len(RETRY_S) - 1)]
+        self._failures += 1
+        log.warning("the database is away, trying again in %s s: %s", pause, error.detail)
+        with self.beat.paused():
+            self.bench.forget_database()
+        self.wake.wait(pause)
+        self.wake.clear()
+
+    def _progress(self, done: int, total: int, stage: str) -> None:
+        if self.task is not None:
+            self.task.progress(done, total, stage, self.bench.reached)
+
+
+def serve_parent(worker: Worker) -> None:
+    """Listen to the service that started us: a line wakes, the end of the stream ends us.
+
+    The stream ends however the service ended, so no worker outlives it.
+    """
+
+    def listen() -> None:
+        for _ in sys.stdin:
+            worker.wake.set()
+        worker.stop()
+
+    threading.Thread(target=listen, name="parent", daemon=True).start()
+
+
+def main(settings: Settings | None = None, *, child: bool = False) -> None:
+    """Run a worker in this process until it is told to stop."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
+    logging.getLogger("neo4j").setLevel(logging.CRITICAL)  # we tell of its errors ourselves
+    os.nice(NICENESS)
+    worker = Worker(settings or Settings())
+    if child:
+        serve_parent(worker)
+    worker.run()
+
+
+if __name__ == "__main__":
+    main(child="--child" in sys.argv)
