@@ -12,32 +12,19 @@ from service.cli_options import cell, console, emit_table, with_interval
 from service.measuring import chain_rows, leakage_rows
 from service.reports import BOUNDED, STEPS, caption, method_table
 from service.schemas import MEASURE_NAMES, Measure, MetricValue, Score
+from service.score_table import lines
 
 if TYPE_CHECKING:
     from cypher.run import Database
-
-HEADLINE = ("efficacy", "generalization", "ifr", "preservation", "active_chains", "deep_edited")
 
 
 def show_score(score: Score) -> None:
     """The score of one edit: the headline metrics by measure, then IFR by steps."""
     columns = ["metric", *(MEASURE_NAMES[m] for m in score.measures), "n", "left out (pre = 0)"]
-    rows = []
-    for metric in HEADLINE:
-        values = [score.get(metric, m) for m in score.measures]
-        if any(values):
-            counts = next(v for v in values if v)
-            rows.append([
-                metric, *(_bounded(v) for v in values), counts.n, counts.excluded
-            ])  # fmt: skip
-    for step in STEPS:
-        values = [score.get("ifr_by_steps", m, step) for m in score.measures]
-        if any(v and v.n for v in values):
-            counts = next(v for v in values if v)
-            rows.append([
-                f"IFR, {step}-step", *(_bounded(v if v and v.n else None) for v in values),
-                counts.n, counts.excluded,
-            ])  # fmt: skip
+    rows = [
+        [line.label, *(_bounded(v) for v in line.values), line.n, line.excluded]
+        for line in lines(score)
+    ]
     emit_table(
         f"{score.subject}: {score.target_true} → {score.target_new}",
         columns,
@@ -141,5 +128,5 @@ def show_method_table(scores: list[Score], measure: Measure) -> None:
         f"Scores by method: {MEASURE_NAMES[measure]}; IFR overall, then by steps 1 to 5",
         [SHORT.get(str(c), str(c)) for c in columns],
         rows,
-        note=f"{', '.join(same)}. {caption(scores, measure)}",
+        note=f"{', '.join(same)}. {caption(scores, measure, columns)}",
     )

@@ -1,0 +1,163 @@
+"""The page's routes: HTML from `service.web`, and errors as pages a person can read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from pydantic import BeforeValidator, Field
+
+from cypher import rows
+from service import editrecords
+from service.api import page_files
+from service.api.state import Db, Here, State
+from service.browser_links import browser_address
+from service.edit_schemas import ENDED
+from service.edit_views import ChainFilter
+from service.errors import NotFoundError, Problem
+from service.reports import STEPS
+from service.schemas import MEASURE_NAMES, Measure
+from service.web import board, comparing, home, result
+from service.web.edit_page import FIRST, Shown
+from service.web.render import render
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self';"
+    " img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none';"
+    " frame-ancestors 'none'",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+router = APIRouter(include_in_schema=False)
+router.include_router(page_files.router)
+
+EditId = Annotated[str, Path(max_length=200)]
+Word = Annotated[str, Query(max_length=400)]
+Length = Annotated[int, Field(ge=1, le=5)]
+Taken = Annotated[Measure | None, BeforeValidator(lambda text: text or None), Query()]
+"""A measure; a form that leaves the choice open sends an empty text."""
+
+
+def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """A template as a response; the policy lets it load nothing that is not served from here."""
+    return HTMLResponse(render(template, **values), status_code=status, headers=HEADERS)
+
+
+def error_page(request: Request, problem: Problem, headers: Mapping[str, str]) -> Response:
+    """An error as a page: what happened, what to do; looks again by itself while it may pass."""
+    response = page(
+        "error.html",
+        problem.status,
+        here=request.url.path,
+        title=problem.title,
+        detail=problem.detail,
+        remedy=problem.remedy,
+        reload=problem.status == 503 and request.method == "GET",
+    )
+    response.headers.update(headers)
+    return response
+
+
+def login_form(request: Request, *, next: str, error: str | None) -> Response:
+    """The form that asks for the token; `next` is where it leads to."""
+    status = 200 if error is None else 401
+    return page("login.html", status, here=request.url.path, next=next, error=error)
+
+
+def _browser(here: State) -> str:
+    """The address of Neo4j Browser; empty where it is not known."""
+    return here.connection.browser or browser_address(here.settings) or ""
+
+
+def _shown(
+    steps: Annotated[list[Length] | None, Query(max_length=5)] = None,
+    min_ratio: Annotated[float, Query(ge=0, le=1)] = 0.0,
+    fact: Annotated[str, Query(max_length=500)] = "",
+    surviving: bool = False,
+    show: Annotated[int, Query(ge=1, le=100_000)] = FIRST,
+) -> Shown:
+    """Which chains are shown, from the address; no length named means all of them."""
+    picked = ChainFilter(min_ratio=min_ratio, fact=fact or None, surviving=surviving)
+    return Shown(picked, frozenset(steps or STEPS), show)
+
+
+WhichChains = Annotated[Shown, Depends(_shown)]
+
+
+@router.get("/")
+def front(
+    db: Db,
+    graph: Word = "",
+    method: Word = "",
+    status: Word = "",
+    rewrite: Word = "",
+    model: Word = "",
+    set_method: Word = "",
+    before: Word = "",
+    before_id: Word = "",
+) -> Response:
+    """Data sets, edits, and the form to score one."""
+    chosen = {"graph": graph, "method": method, "status": status}
+    sets = home.data_sets(db)
+    asked = {"graph": graph, "rewrite": rewrite, "method": set_method or method, "model": model}
+    return page(
+        "home.html",
+        here="/",
+        sets=sets,
+        page=home.edits(db, chosen, before, before_id),
+        paged=bool(before),
+        chosen=chosen,
+        narrowed=urlencode({key: value for key, value in chosen.items() if value}),
+        statuses=home.STATUSES,
+        form=home.form(db, sets, asked),
+    )
+
+
+@router.get("/edits/{edit}")
+def one_edit(
+    edit: EditId, request: Request, db: Db, here: Here, shown: WhichChains, measure: Taken = None
+) -> Response:
+    """An edit: its progress while it is under way, then its result. Any id it ever had finds it."""
+    found = db.read(rows.GetEditRow, id=edit)
+    if not found:
+        known = [row.id for row in db.read(rows.PageEditRow, limit=1000)]
+        raise NotFoundError("edit", edit, known, listing="thinkeval edits")
+    row = found[0]
+    if row.status != "succeeded" or not row.score:
+        live = row.status not in ENDED
+        return page("progress.html", here="", edit=row, live=live)
+    if row.id != edit:
+        return RedirectResponse(str(request.url.replace(path=f"/edits/{row.id}")), 307)
+    score = editrecords.get_score(db, row.id)
+    base = str(request.base_url).rstrip("/")
+    told = result.values(db, score, measure, shown, browser=_browser(here), base=base)
+    return page("edit.html", here="", **told)
+
+
+@router.get("/edits/{edit}/chains")
+def chain_list(
+    edit: EditId, db: Db, here: Here, shown: WhichChains, measure: Taken = None
+) -> Response:
+    """The filtered chains of an edit alone, which the page puts in place of those it shows."""
+    score = editrecords.get_score(db, edit)
+    told = result.chain_values(db, score, measure, shown, _browser(here))
+    return page("_chains.html", **told)
+
+
+@router.get("/compare")
+def compare(db: Db, a: Word = "", b: Word = "", measure: Taken = None) -> Response:
+    """Two edits side by side."""
+    told = comparing.compared(db, a, b, measure)
+    return page("compare.html", here="/compare", names=MEASURE_NAMES, **told)
+
+
+@router.get("/leaderboard")
+def leaderboard(db: Db, graph: Word = "", model: Word = "", measure: Taken = None) -> Response:
+    """The methods by their scores, with two charts."""
+    told = board.board(db, graph, model, measure)
+    return page("leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **told)

@@ -1,0 +1,66 @@
+"""What the leaderboard shows: the report's table of methods for one graph, model and measure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from cypher import rows
+from service import editrecords, ingest
+from service.errors import NothingStoredError
+from service.reports import caption, method_table
+from service.schemas import MEASURE_NAMES, Measure
+from service.web import charts
+
+if TYPE_CHECKING:
+    from cypher.run import Database
+
+COLUMNS = (
+    "Efficacy", "Generalization", "IFR", "1-step", "2-step", "3-step", "4-step", "5-step",
+    "Preservation",
+)  # fmt: skip
+
+FIGURES = (("ifr-by-steps", "IFR by steps"), ("ifr-preservation", "IFR against Preservation"))
+
+
+def board(db: Database, graph: str, model: str, measure: Measure | None) -> dict[str, Any]:
+    """Table and charts. Without a graph: that of the newest edit; a model narrows the rows."""
+    sets = [g.id for g in ingest.list_graphs(db) if g.kind == "dataset"]
+    graph = graph or _newest(db) or (sets[0] if sets else "")
+    try:
+        held = editrecords.scores(db, [], graph=graph or None)
+    except NothingStoredError:
+        held = []
+    models = sorted({score.model for score in held})
+    scores = [score for score in held if not model or score.model == model]
+    measures = [m for m in MEASURE_NAMES if any(m in score.measures for score in scores)]
+    by = measure or next((m for m in ("likelihood", *measures) if m in measures), "likelihood")
+    taken = [score for score in scores if by in score.measures]
+    table: list[dict[str, Any]] = []
+    if taken:
+        table = sorted(
+            method_table(taken, by).to_dict("records"), key=lambda r: (r["Model"], r["IFR"])
+        )
+    return {
+        "sets": sets,
+        "graph": graph,
+        "models": models,
+        "model": model,
+        "measures": measures,
+        "measure": by,
+        "rows": table,
+        "columns": COLUMNS,
+        "figures": FIGURES,
+        "figure_query": urlencode(
+            {k: v for k, v in (("graph", graph), ("model", model), ("measure", by)) if v}
+        ),
+        "series": charts.series(table),
+        "caption": caption(taken, by) if taken else "",
+        "curves": charts.curves(table),
+        "scatter": charts.scatter(table),
+    }
+
+
+def _newest(db: Database) -> str:
+    found = db.read(rows.PageEditRow, status="succeeded", limit=1)
+    return found[0].dataset if found else ""

@@ -1,0 +1,97 @@
+"""What the page of one scored edit shows: its chains, filtered, and its graph, laid out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from service import measuring
+from service.edit_views import ChainFilter, graph_of
+from service.reports import STEPS
+from service.schemas import Measure, Score
+
+if TYPE_CHECKING:
+    from cypher.rows import ScoredChainRow
+    from cypher.run import Database
+
+FIRST = 50
+"""Chains shown at once; a page of all 206 chains of a KnowGIC edit has thousands of boxes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Which chains are shown: the filter of REST, any choice of lengths, and how many at most."""
+
+    filter: ChainFilter = field(default_factory=ChainFilter)
+    steps: frozenset[int] = field(default=frozenset(STEPS))
+    at_most: int = FIRST
+
+    def fits(self, chain: ScoredChainRow) -> bool:
+        """Whether a chain is shown. One without a ratio (R = 0) has no strength to compare."""
+        return chain.steps in self.steps and self.filter.fits(chain)
+
+
+@dataclass(frozen=True, slots=True)
+class Chains:
+    """The chains of an edit, strongest first: all of them, and those found by the filter."""
+
+    all: Sequence[ScoredChainRow]
+    found: Sequence[ScoredChainRow]
+    at_most: int
+
+    @property
+    def shown(self) -> Sequence[ScoredChainRow]:
+        """What is written out."""
+        return self.found[: self.at_most]
+
+    @property
+    def surviving(self) -> int:
+        """How many of those found survive."""
+        return sum(chain.surviving for chain in self.found)
+
+    @property
+    def by_step(self) -> dict[int, int]:
+        """Number of chains of each length, before filtering."""
+        counts = Counter(chain.steps for chain in self.all)
+        return {step: counts[step] for step in STEPS}
+
+    @property
+    def facts(self) -> dict[str, bool]:
+        """{id of a fact that a found chain passes: whether one of them survives}."""
+        passed: dict[str, bool] = {}
+        for chain in self.found:
+            for link in chain.links:
+                passed[link.id] = passed.get(link.id, False) or chain.surviving
+        return passed
+
+    @property
+    def ways(self) -> list[str]:
+        """Whom the old object comes back by: the first entity of surviving chains, in order."""
+        first = (chain.entities[1] for chain in self.all if chain.surviving and chain.steps > 1)
+        return list(dict.fromkeys(first))
+
+
+def chains(db: Database, score: Score, measure: Measure, shown: Shown) -> Chains:
+    """The chains of a scored edit."""
+    every = measuring.chain_rows(db, score, measure)
+    return Chains(every, [chain for chain in every if shown.fits(chain)], shown.at_most)
+
+
+def drawing(db: Database, score: Score, measure: Measure, told: Chains) -> dict[str, Any]:
+    """The graph as REST gives it, each node with the column it is drawn in.
+
+    That is the fewest facts that lead to it on a chain; the old object stands last.
+    """
+    columns: dict[str, int] = {score.subject: 0}
+    for chain in told.all:
+        for at, name in enumerate(chain.entities[:-1]):
+            columns[name] = min(at, columns.get(name, at))
+    columns[score.target_true] = max(columns.values()) + 1
+    graph = graph_of(db, score, measure, told.all).model_dump()
+    for node in graph["nodes"]:
+        node["column"] = columns.get(node["id"], 1)
+    for edge in graph["edges"]:
+        edge["asked"] = edge.pop("prompt").replace("{}", edge["source"])
+    return graph

@@ -1,0 +1,89 @@
+"""Templates to HTML: one environment, escaping on, and how numbers are written on the page."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from service import __version__
+from service.schemas import MetricValue
+
+FOLDER = Path(__file__).parent
+STATIC = FOLDER / "static"
+
+
+def render(template: str, **values: Any) -> str:
+    """A template of `templates/` as HTML; a value it misses is an error."""
+    return _environment().get_template(template).render(**values)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        figure=figure, short=short, share=share, day=day, data=data, words=words, value=value
+    )
+    environment.globals["version"] = __version__
+    return environment
+
+
+def figure(number: float | None) -> str:
+    """A number as the terminal prints it: three decimals, – where there is none."""
+    return "–" if number is None or math.isnan(number) else f"{number:.3f}"
+
+
+def value(held: MetricValue | None) -> str:
+    """A metric with its 95 % interval, as the terminal prints it."""
+    if held is None:
+        return "–"
+    told = figure(held.value)
+    return (
+        told
+        if held.low is None or held.high is None
+        else f"{told} [{held.low:.2f}, {held.high:.2f}]"
+    )
+
+
+def short(number: float | None) -> str:
+    """A probability or ratio as the papers' figures write it: .93, and small ones to the point."""
+    if number is None or math.isnan(number):
+        return "–"
+    if number == 0:
+        return "0"
+    if number < 0.001:
+        return "<.001"
+    text = f"{number:.2f}" if number >= 0.1 else f"{number:.3f}"
+    return text.removeprefix("0")
+
+
+def share(number: float) -> str:
+    """A share as per cent."""
+    return f"{100 * number:.0f} %"
+
+
+def day(moment: str | None) -> str:
+    """A moment in ISO 8601 to the minute, UTC."""
+    return "–" if moment is None else moment[:16].replace("T", " ")
+
+
+def words(relation: str) -> str:
+    """A relation as words: data sets write it with hyphens or with blanks."""
+    return relation.replace("-", " ").replace("_", " ")
+
+
+def data(held: Any) -> Markup:
+    """JSON for a `<script type="application/json">`; nothing in it can end the element."""
+    text = json.dumps(held, ensure_ascii=False, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))

@@ -1,0 +1,139 @@
+// The front page: the form that scores, the form that imports, and the list that keeps up to date.
+import { busy, call, key, Problem, show } from "/static/api.js";
+import { follow } from "/static/live.js";
+
+const score = document.getElementById("score");
+const said = document.getElementById("said");
+let stop = () => {};
+let timer;
+
+/** Put the list as it is now in place of the one shown; the same page, one part of it. */
+async function refresh() {
+  clearTimeout(timer);
+  try {
+    const response = await fetch(location.href, { headers: { Accept: "text/html" } });
+    const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+    const list = fresh.getElementById("edits");
+    if (response.ok && list) {
+      const held = document.activeElement?.dataset?.cancel;
+      document.querySelector("#edits tbody")?.closest("table").replaceWith(...list.querySelectorAll("table"));
+      if (!document.querySelector("#edits table")) document.getElementById("edits").replaceWith(list);
+      if (held) document.querySelector(`[data-cancel="${CSS.escape(held)}"]`)?.focus();
+    }
+  } catch {
+    // the service is away: look again
+  }
+  watch();
+}
+
+function watch() {
+  stop();
+  const edits = document.getElementById("edits");
+  if (!edits.querySelector("[data-live]")) return;
+  stop = follow(edits, refresh);
+  timer = setTimeout(refresh, 10_000); // those without a stream of their own move on too
+}
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-cancel], [data-import]");
+  if (!button) return;
+  if (button.dataset.cancel) {
+    button.disabled = true;
+    await call("POST", `/v1/edits/${encodeURIComponent(button.dataset.cancel)}/cancel`).catch(() => {});
+    refresh();
+    return;
+  }
+  const box = document.getElementById("start-problem") ?? document.getElementById("import-problem");
+  const done = await busy(button, box, () => call("POST", "/v1/graphs/import", { json: { source: button.dataset.import } }));
+  if (done !== undefined) location.assign(`/?graph=${encodeURIComponent(done?.graph ?? done?.id ?? button.dataset.import)}`);
+});
+
+document.getElementById("import")?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = event.target;
+  const data = new FormData(form);
+  for (const name of ["format", "name"]) if (!data.get(name)) data.delete(name);
+  data.set("replace", form.elements.replace.checked ? "true" : "false");
+  const done = await busy(form.querySelector("button"), document.getElementById("import-problem"), () =>
+    call("POST", "/v1/graphs", { form: data }),
+  );
+  if (done !== undefined) location.assign(`/?graph=${encodeURIComponent(done?.graph ?? done?.id ?? "")}`);
+});
+
+function kind() {
+  const own = score.elements.kind.value === "own";
+  for (const part of score.querySelectorAll("[data-kind]")) part.hidden = (part.dataset.kind === "own") !== own;
+  for (const name of ["subject", "prompt", "target_true", "target_new"]) score.elements[name].required = own;
+}
+
+async function rewrites() {
+  const select = score.elements.rewrite;
+  const { items } = await call("GET", `/v1/graphs/${encodeURIComponent(score.elements.graph.value)}/rewrites`);
+  select.replaceChildren(
+    ...items.map((item) => {
+      const chains = Object.values(item.chains ?? {}).reduce((sum, n) => sum + n, 0);
+      const fact = item.prompt.replace("{}", item.subject);
+      return new Option(`${fact}: ${item.target_true} → ${item.target_new}${chains ? ` (${chains} chains)` : ""}`, item.id);
+    }),
+  );
+  score.elements.kind.value = items.length ? "stored" : "own";
+  kind();
+}
+
+/** What the form asks for, without its method. */
+function wanted(form) {
+  const rewrite =
+    form.kind.value === "own"
+      ? Object.fromEntries(["subject", "prompt", "target_true", "target_new"].map((name) => [name, form[name].value.trim()]))
+      : form.rewrite.value;
+  return {
+    graph: form.graph.value,
+    rewrite,
+    model: form.model.value.trim(),
+    samples: form.samples.valueAsNumber,
+    max_steps: form.max_steps.valueAsNumber,
+    seed: form.seed.valueAsNumber,
+    strength: form.strength.valueAsNumber,
+    bare: form.bare.value,
+    force: form.force.checked,
+  };
+}
+
+async function submit(event) {
+  event.preventDefault();
+  const form = score.elements;
+  const box = document.getElementById("score-problem");
+  const methods = [...score.querySelectorAll("[name=method]:checked")].map((input) => input.value);
+  if (!methods.length) {
+    show(box, new Problem(422, "No method is chosen.", "Tick at least one."));
+    return;
+  }
+  const posted = await busy(score.querySelector("button.primary"), box, async () => {
+    const edits = [];
+    for (const method of methods) {
+      said.textContent = `Posting ${method} …`;
+      edits.push(await call("POST", "/v1/edits", { json: { ...wanted(form), method }, headers: { "Idempotency-Key": key() } }));
+    }
+    return edits;
+  });
+  said.textContent = posted ? `${posted.length} accepted.` : "";
+  if (posted?.length === 1) location.assign(`/edits/${encodeURIComponent(posted[0].id)}`);
+  else if (posted) location.assign("/#edits");
+  if (posted?.length > 1) location.reload();
+}
+
+if (score) {
+  score.addEventListener("submit", submit);
+  score.addEventListener("change", (event) => {
+    if (event.target.name === "kind") kind();
+    if (event.target.name === "graph") rewrites().catch((error) => show(document.getElementById("score-problem"), error));
+  });
+  kind();
+  call("GET", "/v1/models")
+    .then(({ items }) => {
+      const names = (items ?? []).map((item) => item.name ?? item.id ?? item);
+      document.getElementById("models").replaceChildren(...names.map((name) => new Option("", name)));
+    })
+    .catch(() => {}); // a convenience; any name can be typed
+}
+watch();

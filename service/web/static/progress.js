@@ -1,0 +1,15 @@
+// The page of an edit under way: its progress, and its result as soon as there is one.
+import { busy, call } from "/static/api.js";
+import { follow } from "/static/live.js";
+
+const live = document.querySelector("[data-live]");
+if (live) follow(document, () => location.reload());
+
+for (const button of document.querySelectorAll("[data-cancel]")) {
+  button.addEventListener("click", () =>
+    busy(button, document.getElementById("cancel-problem"), async () => {
+      await call("POST", `/v1/edits/${encodeURIComponent(button.dataset.cancel)}/cancel`);
+      document.querySelector("[data-said]").textContent = "Cancelling …";
+    }),
+  );
+}

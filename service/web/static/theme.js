@@ -1,0 +1,35 @@
+// Light, dark or as the system has it; remembered. Runs before the page is painted, so no module.
+"use strict";
+(() => {
+  const KEY = "thinkeval-theme";
+  const NEXT = { system: "light", light: "dark", dark: "system" };
+  const read = () => {
+    try {
+      return localStorage.getItem(KEY) || "system";
+    } catch {
+      return "system"; // storage may be forbidden; the page works without
+    }
+  };
+  const apply = (theme) => {
+    if (theme === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    const button = document.getElementById("theme");
+    if (button) button.textContent = `Theme: ${theme}`;
+    document.dispatchEvent(new Event("theme"));
+  };
+  let theme = NEXT[read()] ? read() : "system";
+  apply(theme);
+  document.addEventListener("DOMContentLoaded", () => {
+    apply(theme);
+    document.getElementById("theme").addEventListener("click", () => {
+      theme = NEXT[theme];
+      try {
+        localStorage.setItem(KEY, theme);
+      } catch {
+        // not remembered then
+      }
+      apply(theme);
+    });
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => apply(theme));
+})();
