@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from service import editrecords
+from service.cli_figures import FigureFormat, write_bytes, write_figures
 from service.cli_options import (
     JsonFlag,
     MeasureName,
@@ -17,6 +19,7 @@ from service.cli_options import (
     emit_text,
 )
 from service.cli_show import show_chains, show_leakage
+from service.errors import UsageError
 from service.measuring import chain_rows
 from service.progress import ProgressBars
 from service.settings import Settings
@@ -60,25 +63,57 @@ def report(
     graph: Annotated[str | None, typer.Option("--graph", "-g", help="Only of this graph.")] = None,
     model: Annotated[str | None, typer.Option("--model", help="Only of this model.")] = None,
     format: Annotated[
-        str, typer.Option("--format", "-f", help="markdown, csv, json or latex (rows to paste).")
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            help="markdown, csv, json, latex (rows to paste), or parquet (with -o; keeps the"
+            " caption).",
+        ),
     ] = "markdown",
     each: Annotated[
         bool, typer.Option("--each", help="One row an edit instead of one a method.")
     ] = False,
     measure: MeasureOption = MeasureName.likelihood,
     output: OutputOption = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw into this folder: IFR by steps and IFR against Preservation of all edits;"
+            " of edits named, the leakage graph and the strongest surviving chain."
+        ),
+    ] = None,
+    figure_format: Annotated[
+        list[FigureFormat] | None,
+        typer.Option("--figure-format", help="Format of the figures; repeatable. Default: png."),
+    ] = None,
 ) -> None:
     """One table over several edits, one row a method, in the shape of ThinkEval's Table 4.
 
     Efficacy always stands beside IFR: an edit that installs little also leaks little. Edits of
     different data sets are never pooled: name one with --graph where several are stored.
-    """
-    from service import reports
 
+    [bold]thinkeval report -g hogwarts --figures figures --figure-format pdf[/bold] draws the
+    methods; [bold]thinkeval report EDIT --figures figures[/bold] shows how that edit leaks.
+    """
+    from service import report_formats, reports
+
+    if figure_format and figures is None:
+        raise UsageError("--figure-format is for --figures, which is not given.", remedy="Add it.")
+    report_formats.require_known(format, printed=output is None)
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
         scores = editrecords.scores(bench.db, edit or [], graph=graph, model=model)
-    frame = (reports.scores_frame if each else reports.method_table)(scores, measure.key)
-    text = reports.render(frame, format)
+        frame = (reports.scores_frame if each else reports.method_table)(scores, measure.key)
+        caption = (reports.caption_each if each else reports.caption)(scores, measure.key)
+        if figures is not None:
+            formats = [f.value for f in figure_format or [FigureFormat.png]]
+            write_figures(bench, scores, edit or [], measure.key, figures, formats)
+    if output is not None and format == report_formats.PARQUET:
+        write_bytes(output, report_formats.parquet(frame, caption))
+        return
+    text = report_formats.render(frame, format)
     if format == "markdown":
-        text += "\n" + reports.caption(scores, measure.key) + "\n"
+        text += f"\n{caption}\n"
+    elif format == "latex":
+        text = f"% {caption}\n{text}"
     emit_text(text, output)

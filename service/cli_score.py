@@ -164,7 +164,8 @@ def _emit(
     if json:
         emit_json([s.model_dump() for s in scores], output)
     elif csv:
-        from service.reports import render, scores_frame
+        from service.report_formats import render
+        from service.reports import scores_frame
 
         emit_text(render(scores_frame(scores, measure.key), "csv"), output)
     elif len(scores) == 1:

@@ -6,13 +6,12 @@ IFR, because an edit that installs little also leaks little and proves nothing.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from service.errors import NothingStoredError, UsageError
+from service.errors import NothingStoredError
 from service.generating import MEASURE as TEXT
 from service.schemas import MEASURE_NAMES, Score
 
@@ -26,9 +25,10 @@ STEPS = (1, 2, 3, 4, 5)
 def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
     """One row an edit: what a notebook wants. Missing metrics are NaN, never 0.
 
-    Columns: edit, dataset, rewrite, model, method, measure, then `ifr`, `ifr_n`, `ifr_<n>`,
-    `chains_<n>` (chains with R ≠ 0), `preservation`, `efficacy`, `generalization` ... Values of
-    free texts (`fluency`, `consistency`) stand beside every measure.
+    Columns: edit, dataset, rewrite, model, method, measure, then each metric (`ifr`, `efficacy`,
+    `ifr_by_steps_<n>` ...) with `<metric>.n`, what it was taken over, and, where a 95 % interval is
+    stored, `<metric>.low` and `<metric>.high`. Values of free texts (`fluency`, `consistency`)
+    stand beside every measure.
     """
     import pandas as pd
 
@@ -47,6 +47,8 @@ def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
                 continue
             name = value.metric if value.step is None else f"{value.metric}_{value.step}"
             row[name], row[f"{name}.n"] = value.value, value.n
+            if value.low is not None and value.high is not None:
+                row[f"{name}.low"], row[f"{name}.high"] = value.low, value.high
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -147,54 +149,6 @@ def method_table(scores: Sequence[Score], measure: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _cell(value: object, missing: str = "–") -> str:
-    if isinstance(value, float):
-        return missing if math.isnan(value) else f"{value:.3f}"
-    return str(value)
-
-
-def _markdown(frame: pd.DataFrame) -> str:
-    header = [str(c) for c in frame.columns]
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    lines += ["| " + " | ".join(_cell(v) for v in row) + " |" for row in frame.to_numpy().tolist()]
-    return "\n".join(lines) + "\n"
-
-
-def _latex(frame: pd.DataFrame) -> str:
-    """Rows only, to paste below a header of one's own; a comment names the columns."""
-    escape = str.maketrans({"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#"})
-    lines = ["% " + " & ".join(str(c) for c in frame.columns)]
-    for row in frame.to_numpy().tolist():
-        lines.append(" & ".join(_cell(v, "--").translate(escape) for v in row) + r" \\")
-    return "\n".join(lines) + "\n"
-
-
-def _csv(frame: pd.DataFrame) -> str:
-    return frame.to_csv(index=False)
-
-
-def _json(frame: pd.DataFrame) -> str:
-    records = json.loads(frame.to_json(orient="records", double_precision=15) or "[]")
-    return json.dumps(records, ensure_ascii=False, indent=2) + "\n"
-
-
-FORMATS: dict[str, Callable[[pd.DataFrame], str]] = {
-    "markdown": _markdown,
-    "csv": _csv,
-    "json": _json,
-    "latex": _latex,
-}
-
-
-def render(frame: pd.DataFrame, style: str) -> str:
-    """The table as text; `style` is one of FORMATS."""
-    if style not in FORMATS:
-        raise UsageError(
-            f"{style!r} is not a table format.", remedy=f"Use one of {', '.join(FORMATS)}."
-        )
-    return FORMATS[style](frame)
-
-
 def _mixture(scores: Sequence[Score]) -> str:
     """Says so where edits by one method were made with different settings."""
     kinds: dict[tuple[str, str], set[object]] = defaultdict(set)
@@ -205,16 +159,60 @@ def _mixture(scores: Sequence[Score]) -> str:
     return f" (with different hyperparameters, probes or seeds: {', '.join(mixed)})" * bool(mixed)
 
 
-def caption(scores: Sequence[Score], measure: str) -> str:
-    """What the numbers of a table are: measure, chain rule, counts. Stands under every table."""
+def caption(scores: Sequence[Score], measure: str, columns: Iterable[object] | None = None) -> str:
+    """What the numbers of a table by method are: measure, chain rule, counts. Stands under it.
+
+    Args:
+        columns: of the table as it is shown; default: all that `method_table` has. Bounds that are
+            no columns are taken to stand in brackets behind their value.
+    """
+    shown = None if columns is None else {str(c) for c in columns}
+
+    def has(column: str) -> bool:
+        return shown is None or column in shown
+
+    text = (
+        f"{_what(scores, measure)} IFR is Definition 3 over the chains with R ≠ 0 of all rewrites"
+    )
+    if has("IFR mean"):
+        text += "; IFR mean and sd are over rewrites"
+    text += "; efficacy is p_post(target_new), Preservation the mean of p_post/p_pre."
+    interval = _interval_of(scores, measure)
+    if interval:
+        text += (
+            f" {'`low`, `high`' if has('IFR low') else '[low, high]'}: 95 % interval {interval}."
+        )
+    return text
+
+
+def caption_each(scores: Sequence[Score], measure: str) -> str:
+    """What the numbers of a table with one row an edit are."""
+    return (
+        f"{_what(scores, measure)} One row an edit; `.n` is what a value was taken over, `.low` and"
+        " `.high` bound the 95 % interval of sampled answers. What was not taken is empty."
+    )
+
+
+def _what(scores: Sequence[Score], measure: str) -> str:
     options = {s.options.model_dump_json(): s.options for s in scores}.values()
     rules = "; ".join(
         f"chains of ≤ {o.max_steps} steps, bare fact: {o.bare}, Preservation unit: {o.unit}"
         for o in sorted(options, key=lambda o: o.max_steps)
     )
     edits = f"{len(scores)} edit{'s' if len(scores) > 1 else ''}{_mixture(scores)}"
-    return (
-        f"{edits}, probabilities: {MEASURE_NAMES[measure]}; {rules}. IFR is Definition 3 over the"
-        " chains with R ≠ 0 of all rewrites; IFR mean ± sd is over rewrites; efficacy is"
-        " p_post(target_new), Preservation the mean of p_post/p_pre."
+    return f"{edits}, probabilities: {MEASURE_NAMES[measure]}; {rules}."
+
+
+def _interval_of(scores: Sequence[Score], measure: str) -> str:
+    """What the intervals of a table by method are of; empty where no row has one."""
+    groups: dict[tuple[str, str], list[Score]] = defaultdict(list)
+    for score in scores:
+        groups[score.model, score.method].append(score)
+    sampled = any(
+        (value := group[0].get(metric, measure)) is not None and value.low is not None
+        for group in groups.values()
+        if len(group) == 1
+        for metric in BOUNDED
     )
+    over = ["over rewrites (bootstrap)"] * any(len(group) > 2 for group in groups.values())
+    return ", or ".join(over + ["of the sampled answers to one rewrite"] * sampled)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 
+import pandas as pd
 import pytest
 
 from service.errors import NothingStoredError, UsageError
 from service.gates import Limits, check
-from service.reports import FORMATS, method_table, render, scores_frame
+from service.report_formats import FORMATS, parquet, render
+from service.reports import caption, caption_each, method_table, scores_frame
 from service.schemas import MetricValue, Score
 
 # Two edits: chains as (steps, R'/R); the second has none of 3 steps.
@@ -110,3 +113,38 @@ def test_gate_holds_at_the_limit_and_breaks_above() -> None:
     broken = check(SCORES[0], Limits(max_ifr=ifr.value - 1e-6, min_preservation=0.81), "likelihood")
     assert len(broken) == 2
     assert "thinkeval chains a --surviving" in broken[0]
+
+
+def test_parquet_keeps_the_numbers_and_the_caption() -> None:
+    frame = method_table(SCORES, "likelihood")
+    read = pd.read_parquet(io.BytesIO(parquet(frame, "what it is")))
+    pd.testing.assert_frame_equal(read, frame)
+    assert read.attrs["caption"] == "what it is"
+    each = scores_frame(SCORES, "likelihood")
+    pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(parquet(each))), each)
+
+
+def test_parquet_is_not_printed() -> None:
+    with pytest.raises(UsageError, match="cannot be printed"):
+        render(method_table(SCORES, "likelihood"), "parquet")
+
+
+def test_caption_explains_the_columns_that_are_shown_and_no_others() -> None:
+    whole = caption(SCORES, "likelihood")
+    assert "IFR mean and sd are over rewrites" in whole
+    assert "interval" not in whole  # two rewrites have none
+    shown = caption(SCORES, "likelihood", ["Technique", "IFR"])
+    assert "IFR mean" not in shown
+    three = [*SCORES, _score("c", CHAINS["a"], 0.5, 4)]
+    assert "`low`, `high`: 95 % interval over rewrites (bootstrap)." in caption(three, "likelihood")
+    brackets = caption(three, "likelihood", ["Technique", "IFR"])
+    assert brackets.endswith("[low, high]: 95 % interval over rewrites (bootstrap).")
+
+
+def test_intervals_of_one_edit_stand_in_its_row_and_are_explained() -> None:
+    score = SCORES[0].model_copy(deep=True)
+    score.values[0] = score.values[0].model_copy(update={"low": 0.1, "high": 0.9})
+    row = scores_frame([score], "likelihood").iloc[0]
+    assert (row["ifr.low"], row["ifr.high"]) == (0.1, 0.9)
+    assert "of the sampled answers to one rewrite" in caption([score], "likelihood")
+    assert "IFR is Definition 3" not in caption_each([score], "likelihood")
