@@ -1,10 +1,11 @@
 # syntax=docker/dockerfile:1
-# The application for machines without a GPU. Build: `docker build -t thinkeval .`
+# The application: commands, service and worker in one image. Build: `docker build -t thinkeval .`
 ARG PYTHON=3.12
 
 FROM python:${PYTHON}-slim AS build
-# PyTorch's default wheels bring 3 GB of CUDA libraries. Name an index of its CPU wheels to leave
-# them out: --build-arg TORCH_INDEX=...; a wheel from it ("+cpu") is preferred to the plain one.
+# PyTorch's default wheels run on CPU and GPU and bring 3 GB of CUDA libraries. Name an index of
+# its other wheels to get those, --build-arg TORCH_INDEX=...: a wheel from it ("+cpu", or another
+# CUDA) is preferred to the plain one of the same version. docs/docker.md says when to.
 ARG TORCH_INDEX=""
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /opt/thinkeval
@@ -31,6 +32,7 @@ ENV PATH=/opt/thinkeval/bin:$PATH \
     THINKEVAL_CACHE=/var/lib/thinkeval/cache \
     HF_HOME=/var/lib/thinkeval/cache/huggingface
 USER 10001
+EXPOSE 8000
 WORKDIR /home/thinkeval
 VOLUME /var/lib/thinkeval
 ENTRYPOINT ["thinkeval"]
