@@ -1,0 +1,98 @@
+"""Figures of stored edits as PNG, SVG or PDF: of one edit, and of the methods of a data set.
+
+Drawn when they are asked for, and kept while the edits they show stay as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from service import editrecords, figures, jobs
+from service.api.edits import EditId
+from service.api.problems import DESCRIBED
+from service.api.results import MeasureQuery
+from service.api.state import Db, Here, answer
+from service.edit_schemas import Name
+from service.edit_views import measure_of
+from service.errors import NothingStoredError
+from service.figures import MEDIA_TYPES, EditKind, Format, MethodsKind
+from service.schemas import Measure
+
+DRAWN: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The figure.",
+        "content": {
+            kind: {"schema": {"type": "string", "format": "binary"}}
+            for kind in MEDIA_TYPES.values()
+        },
+    },
+    304: {"description": "The client has this figure already (`If-None-Match`)."},
+}
+
+router = APIRouter(prefix="/v1", tags=["figures"], responses=DESCRIBED | DRAWN)
+
+
+@router.get("/edits/{edit}/figures/{kind}.{fmt}", response_class=Response)
+def edit_figure(
+    edit: EditId,
+    kind: EditKind,
+    fmt: Format,
+    db: Db,
+    here: Here,
+    request: Request,
+    measure: MeasureQuery = None,
+    n: Annotated[
+        int | None,
+        Query(
+            ge=1,
+            le=100_000,
+            description="Which chain `chain` shows, as /chains numbers them without filters;"
+            " default: the strongest that survives.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int, Query(ge=1, le=100, description="Surviving chains `leakage` shows at most.")
+    ] = figures.SHOWN,
+) -> Response:
+    """An edit's leakage graph, or one of its chains with the retention of each link."""
+    job = jobs.job_of(db, edit)
+    score = editrecords.get_score(db, job.id)
+    taken = measure_of(score, measure)
+    body = here.answers.get(
+        ("figure", job.id, job.finished_at, kind, fmt, taken, n, limit),
+        lambda: figures.draw_edit(db, score, kind, taken, fmt, n=n, limit=limit),
+    )
+    return answer(request, body, MEDIA_TYPES[fmt])
+
+
+@router.get("/figures/{kind}.{fmt}", response_class=Response)
+def methods_figure(
+    kind: MethodsKind,
+    fmt: Format,
+    db: Db,
+    here: Here,
+    request: Request,
+    graph: Annotated[Name | None, Query()] = None,
+    model: Annotated[Name | None, Query()] = None,
+    measure: Measure = "likelihood",
+) -> Response:
+    """The methods compared: IFR by chain length, or IFR against Preservation.
+
+    Of the edits that the leaderboard of the same graph, model and measure shows.
+    """
+    scores = editrecords.scores(db, [], graph=graph, model=model)
+    held = [score for score in scores if measure in score.measures]
+    if not held:
+        raise NothingStoredError(
+            f"No scored edit has {measure!r}.", remedy="Score some edits first: POST /v1/sweeps."
+        )
+    # An edit that is scored again keeps its id and gets new values.
+    edits = tuple(sorted((score.edit, hash(score.model_dump_json())) for score in held))
+    body = here.answers.get(
+        ("figure", kind, fmt, measure, edits),
+        lambda: figures.draw_methods(held, kind, measure, fmt),
+    )
+    return answer(request, body, MEDIA_TYPES[fmt])
