@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Annotated
 
 import typer
 
@@ -10,7 +11,7 @@ from service.cli_options import JsonFlag, emit_json, emit_table
 from service.errors import UsageError
 from service.progress import ProgressBars
 from service.settings import Settings
-from service.workbench import embedded_server
+from service.workbench import Workbench, embedded_server
 
 db = typer.Typer(
     no_args_is_help=True,
@@ -51,6 +52,37 @@ def stop(
 def status(json: JsonFlag = False) -> None:
     """Where the server listens, and how to log in with any Neo4j client or the Browser."""
     _show(json)
+
+
+@db.command()
+def user(
+    name: Annotated[str, typer.Argument(help="How the new user logs in.")],
+    password: Annotated[
+        str,
+        typer.Option(
+            prompt=True,
+            hide_input=True,
+            confirmation_prompt=True,
+            envvar="THINKEVAL_NEW_PASSWORD",
+            help="At least 8 characters; asked for where it is not given.",
+        ),
+    ],
+    json: JsonFlag = False,
+) -> None:
+    """Create a user for Neo4j Browser, read-only where the server's edition has roles.
+
+    [bold]Neo4j Community has no roles[/bold]: there the user can write as well, and this says so.
+    In Enterprise edition it gets the built-in role reader. Works on the embedded server and on
+    the one that THINKEVAL_NEO4J_URI names.
+    """
+    from service.users import create_user
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        made = create_user(bench.db, name, password)
+    if json:
+        emit_json(made)
+        return
+    typer.echo(f"Created user {made['user']} ({made['edition']} edition). {made['note']}")
 
 
 def _show(json: bool) -> None:

@@ -56,6 +56,7 @@ from cypher.rows.jobs import (
     WorkerRow,
 )
 from cypher.rows.metrics import MetricRow
+from cypher.rows.users import CreateUserRow, GrantReaderRow
 
 __all__ = [
     "BeatRow",
@@ -65,6 +66,7 @@ __all__ = [
     "CompleteGraphRow",
     "CountChainsRow",
     "CountEditsRow",
+    "CreateUserRow",
     "DeleteEditRow",
     "DeleteGraphRow",
     "DeleteRewritesRow",
@@ -80,6 +82,7 @@ __all__ = [
     "GetEditRow",
     "GetGraphRow",
     "GetRewriteRow",
+    "GrantReaderRow",
     "GraphRow",
     "LeakageRow",
     "Link",

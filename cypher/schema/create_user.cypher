@@ -1,0 +1,11 @@
+// Create a user of the server; the server itself routes this to its database `system`.
+//
+// In Community edition there are no roles: whoever can log in may read and write everything.
+//
+// mode: write
+// params:
+//   $name       STRING   how the user logs in
+//   $password   STRING   at least 8 characters, need not be changed at the first login
+// returns: nothing
+
+CREATE USER $name SET PASSWORD $password CHANGE NOT REQUIRED
