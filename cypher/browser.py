@@ -1,4 +1,4 @@
-"""Writes a query's parameters the way Neo4j Browser takes them, so that a query can be pasted.
+"""Writes queries and styles the way Neo4j Browser takes them.
 
 In Browser: paste the lines this gives, then the text of the query. A query of mode `autocommit`
 wants `:auto` in front of it there. `:param x => ...` is evaluated by the server, so a value keeps
@@ -8,11 +8,17 @@ its type; Browser 5.24 refuses the map form `:param {...}` with quoted keys.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from importlib import resources
 from typing import Any
 
 from cypher.catalog import query
 from cypher.params import bind
+
+_PARAM = re.compile(r"\$(\w+)")
+_RULE = re.compile(r"([^{}]+)\{((?:[^{}\"]|\"[^\"]*\")*)\}")
+_PROPERTY = re.compile(r"([\w-]+)\s*:\s*(\"[^\"]*\"|[^;]+);")
 
 
 def param_lines(name: str, **params: Any) -> str:
@@ -21,15 +27,57 @@ def param_lines(name: str, **params: Any) -> str:
     Raises:
         ParameterError: as when the query is given to the server.
     """
-    sent = bind(query(name), params)
-    return "\n".join(f":param {key} => {literal(value)};" for key, value in sent.items())
+    return param_list(bind(query(name), params))
+
+
+def param_list(values: Mapping[str, Any], expressions: Mapping[str, str] | None = None) -> str:
+    """One line `:param name => value;` for each value.
+
+    Args:
+        expressions: Cypher that the server shall work out, in place of a value.
+    """
+    written = {key: literal(value) for key, value in values.items()} | dict(expressions or {})
+    return "\n".join(f":param {key} => {value};" for key, value in written.items())
 
 
 def literal(value: Any) -> str:
-    """A value as Cypher writes it: keys in backticks, texts in double quotes."""
+    """A value as Cypher writes it: keys in backticks, texts in double quotes.
+
+    No text can end its quotes: JSON's escapes are Cypher's, and a backslash is always written as
+    two. `&` and `#` are escaped as well, since Browser cuts a link's query off there.
+    """
     if isinstance(value, Mapping):
         pairs = (f"`{key.replace('`', '``')}`: {literal(each)}" for key, each in value.items())
         return "{" + ", ".join(pairs) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(literal, value)) + "]"
-    return json.dumps(value)
+    return json.dumps(value).replace("&", "\\u0026").replace("#", "\\u0023")
+
+
+def filled(name: str, **params: Any) -> str:
+    """A query without its comments, its parameters replaced by literals: it stands for itself.
+
+    Raises:
+        ParameterError: as when the query is given to the server.
+    """
+    found = query(name)
+    sent = bind(found, params)
+    (text,) = found.statements
+    return _PARAM.sub(lambda match: literal(sent[match[1]]), text)
+
+
+def style() -> str:
+    """The style sheet of our graphs (GRASS), as `:style URL` fetches it."""
+    return (resources.files("cypher") / "thinkeval.grass").read_text(encoding="utf-8")
+
+
+def style_command() -> str:
+    """The same in one line, without its colon: for `browser.post_connect_cmd`, or for a guide.
+
+    Browser takes a style as JSON too, and so it needs to fetch nothing.
+    """
+    rules = {
+        selector.strip(): {key: value.strip('"') for key, value in _PROPERTY.findall(body)}
+        for selector, body in _RULE.findall(style())
+    }
+    return f"style {json.dumps(rules)}"

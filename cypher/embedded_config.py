@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from cypher import browser
 from cypher.errors import EmbeddedServerError
 
 LOOPBACK = "127.0.0.1"
@@ -42,6 +43,10 @@ client.allow_telemetry=false
 server.memory.pagecache.size={page_cache}
 # One transaction that outgrows the heap would take the whole server down with it.
 db.memory.transaction.max={transaction}
+# Neo4j Browser may play a guide and take a style from a service on this machine, and from nowhere
+# else; it puts on the style of our graphs as soon as it is connected.
+browser.remote_content_hostname_whitelist={host},localhost
+browser.post_connect_cmd={style}
 # By default a stop waits 5 s for idle threads, after the databases are closed.
 internal.server.bolt.thread_pool_shutdown_wait_time=500ms
 """
@@ -80,6 +85,7 @@ def configuration(ports: Ports, *, heap: str, page_cache: str) -> str:
         http=ports.http,
         page_cache=page_cache,
         transaction=f"{heap_megabytes(heap) // 2}m",
+        style=browser.style_command(),
     )
 
 

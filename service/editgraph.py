@@ -33,6 +33,22 @@ def change(pre: float, post: float) -> str:
     return "removed" if ratio < REMOVED_RATIO else "weakened"
 
 
+def caption(relation: str, pre: float, post: float | None = None) -> str:
+    """What Neo4j Browser writes on an edge: `studied at .93 → .08`.
+
+    A style sheet of the Browser can only repeat a property, and the probabilities themselves are
+    stored with all their digits.
+    """
+    sides = [pre] if post is None else [pre, post]
+    return f"{relation} {' → '.join(map(_short, sides))}"
+
+
+def _short(probability: float) -> str:
+    """Two digits, `.08`; a whole 1 as `1`, since there is little room on an edge."""
+    text = f"{probability:.2f}"
+    return "1" if text == "1.00" else text.removeprefix("0")
+
+
 def edge_properties(probed: ProbedFact) -> dict[str, object]:
     """The properties of one FACT relationship (DESIGN §3), every probability checked."""
     question = probed.question
@@ -53,11 +69,15 @@ def edge_properties(probed: ProbedFact) -> dict[str, object]:
     if fact.question is not None:
         properties["question"] = fact.question
     properties |= _side(fact, probed.pre, "pre")
+    leading = next(m for m in ("likelihood", *MEASURES) if m in probed.pre.values)
+    before = probed.pre.values[leading]
+    properties["caption"] = caption(fact.relation, before)
     if probed.post is not None:
         properties |= _side(fact, probed.post, "post")
         properties["answers_post"] = list(probed.post.answers)
-        leading = next(m for m in ("likelihood", *MEASURES) if m in probed.pre.values)
-        properties["change"] = change(probed.pre.values[leading], probed.post.values[leading])
+        after = probed.post.values[leading]
+        properties["change"] = change(before, after)
+        properties["caption"] = caption(fact.relation, before, after)
     return properties
 
 

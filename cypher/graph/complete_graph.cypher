@@ -3,6 +3,9 @@
 // A graph of a model must have each of its measures before the edit on every fact, a graph of an
 // edit before and after; otherwise it stays incomplete and `missing` says how many facts lack one.
 //
+// In a graph of an edit the entities of the edited fact get the labels Subject, TargetTrue and
+// TargetNew, by which Neo4j Browser colours them.
+//
 // mode: write
 // params:
 //   $graph      GRAPH_ID   id of the graph
@@ -29,6 +32,15 @@ CALL (needed) {
   WHERE f.id STARTS WITH $graph + '|'
   RETURN count(f) AS n_facts,
     sum(CASE WHEN any(property IN needed WHERE f[property] IS NULL) THEN 1 ELSE 0 END) AS missing
+}
+CALL (g) {
+  WITH g
+  WHERE g.kind = 'edit'
+  MATCH (s:Entity)-[f:FACT]->(o:Entity)
+  WHERE f.id STARTS WITH $graph + '|' AND f.role IN ['target_true', 'target_new']
+  SET s:Subject
+  FOREACH (old IN CASE f.role WHEN 'target_true' THEN [o] ELSE [] END | SET old:TargetTrue)
+  FOREACH (new IN CASE f.role WHEN 'target_new' THEN [o] ELSE [] END | SET new:TargetNew)
 }
 SET g.n_facts = n_facts, g.n_entities = n_entities, g.complete = missing = 0
 RETURN g.id AS graph, g.complete AS complete, n_facts, n_entities, missing

@@ -33,6 +33,8 @@
 //   $rows.n_samples                         INTEGER|NULL        how many answers were drawn
 //   $rows.change                            STRING(kept|weakened|removed|added)|NULL
 //         what the edit did to it
+//   $rows.caption                           STRING|NULL
+//         what Neo4j Browser writes on it; null for the relation
 //   $rows.paraphrases_p_pre                 LIST<PROBABILITY>|NULL
 //         one a paraphrase of the rewrite
 //   $rows.paraphrases_p_post                LIST<PROBABILITY>|NULL
@@ -61,7 +63,7 @@ SET f = row {
   .*, subject: null, object: null, id: $graph + '|' + row.id, graph: $graph,
   questions: coalesce(row.questions, []), paraphrases: coalesce(row.paraphrases, []),
   cases: coalesce(row.cases, []), role: coalesce(row.role, 'fact'),
-  listed: coalesce(row.listed, true)
+  listed: coalesce(row.listed, true), caption: coalesce(row.caption, row.relation)
 }
 WITH count(f) AS written
 RETURN size($rows) AS asked, written

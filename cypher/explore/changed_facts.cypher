@@ -1,0 +1,20 @@
+// What the edit changed: facts that grew weaker, vanished or appeared, the greatest change first.
+//
+// The edited fact itself stands first as a rule, once with its old and once with its new object.
+//
+// mode: read
+// params:
+//   $edit       STRING                                   id of the edit
+//   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
+//                                                        which probabilities to read
+// returns: one row a fact whose `change` is not kept; at most 50
+//   fact    PATH    subject, fact and object
+//   change  STRING  weakened, removed or added
+//   pre     FLOAT   its probability before the edit
+//   post    FLOAT   and after
+
+MATCH fact = (s:Entity)-[f:FACT]->(o:Entity)
+WHERE f.id STARTS WITH $edit + '|' AND f.change <> 'kept'
+RETURN fact, f.change AS change, f[$measure + '_pre'] AS pre, f[$measure + '_post'] AS post
+ORDER BY abs(pre - post) DESC, f.id
+LIMIT 50

@@ -1,0 +1,23 @@
+// Collateral damage: facts about others that lost half of their probability or more.
+//
+// The model had at least .05 for them before. What it names now is in the property `answers_post`.
+//
+// mode: read
+// params:
+//   $edit       STRING                                   id of the edit
+//   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
+//                                                        which probabilities to read
+// returns: one row a fact, the greatest loss first; at most 25
+//   fact      PATH     subject, fact and object
+//   pre       FLOAT    its probability before the edit
+//   post      FLOAT    and after
+//   says_new  INTEGER  answers after the edit that name the new object
+
+MATCH (:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
+MATCH fact = (s:Entity)-[f:FACT]->(o:Entity)
+WHERE f.id STARTS WITH $edit + '|' AND s.name <> r.subject
+  AND f[$measure + '_pre'] >= 0.05 AND f[$measure + '_post'] <= 0.5 * f[$measure + '_pre']
+RETURN fact, f[$measure + '_pre'] AS pre, f[$measure + '_post'] AS post,
+  size([said IN coalesce(f.answers_post, []) WHERE said CONTAINS r.target_new]) AS says_new
+ORDER BY pre - post DESC, f.id
+LIMIT 25

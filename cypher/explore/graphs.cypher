@@ -1,0 +1,25 @@
+// The graphs that are stored: data sets, what a model knows of them, and what edits left behind.
+//
+// A graph of an edit has the id of the edit; the other questions take it as $edit.
+//
+// mode: read
+// params:
+// returns: one row a graph: data sets, then models, then edits, the newest first; at most 200
+//   graph       STRING       its id
+//   kind        STRING       dataset, model or edit
+//   dataset     STRING       where its facts come from
+//   model       STRING|NULL  whose knowledge it holds
+//   method      STRING|NULL  the editing method, for the graph of an edit
+//   facts       INTEGER      how many facts it holds
+//   entities    INTEGER      and how many entities
+//   created_at  STRING       when it was written
+
+MATCH (g:Graph)
+WHERE g.complete
+OPTIONAL MATCH (e:Edit)-[:PRODUCED]->(g)
+WITH g, e
+ORDER BY CASE g.kind WHEN 'dataset' THEN 0 WHEN 'model' THEN 1 ELSE 2 END,
+  datetime(g.created_at) DESC
+LIMIT 200
+RETURN g.id AS graph, g.kind AS kind, g.dataset AS dataset, g.model AS model,
+  e.method AS method, g.n_facts AS facts, g.n_entities AS entities, g.created_at AS created_at

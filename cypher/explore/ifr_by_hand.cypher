@@ -1,0 +1,44 @@
+// Indirect Fact Recovery of this edit, taken again from its graph: the number of the score.
+//
+// IFR = sum of (R'/R) / sqrt(n) over sum of 1 / sqrt(n), over the chains with R > 0, n their length
+// (ThinkEval, Definition 3); by steps the weights cancel, and it is the mean of R'/R.
+//
+// mode: read
+// params:
+//   $edit       STRING                                   id of the edit
+//   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
+//                                                        which probabilities to read
+//   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
+//   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a chain: if the
+//                                                        data set lists it, always, never
+// returns: one row for all chains, then one a length
+//   steps   STRING      `all`, or facts in the chain
+//   chains  INTEGER     chains with R > 0
+//   ifr     FLOAT|NULL  how much of the old fact can still be deduced; null without a chain
+
+MATCH (e:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
+MATCH (s:Entity {key: e.id + '|' + r.subject})
+MATCH (o:Entity {key: e.id + '|' + r.target_true})
+// A chain passes no entity twice, and not the new fact.
+MATCH p = SHORTEST 5 GROUPS (s) ((a)-[f:FACT]->(b) WHERE a <> o AND b <> s){1,5} (o)
+WHERE size(f) <= $max_steps
+  AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
+  AND none(link IN f WHERE link.role = 'target_new')
+  AND ($bare = 'include' OR size(f) > 1 OR ($bare = 'listed' AND f[0].listed)
+    OR NOT (f[0].role = 'target_true' OR f[0].relation = r.relation))
+WITH p, f, b, reduce(x = 1.0, link IN f | x * link[$measure + '_pre']) AS R,
+  reduce(x = 1.0, link IN f | x * link[$measure + '_post']) AS R_post
+// Of parallel facts between two entities the likeliest counts.
+ORDER BY R DESC, [link IN f | link.id]
+WITH b, head(collect({p: p, links: f, n: size(f), R: R, R_post: R_post})) AS chain
+WITH chain.n AS n, chain.R_post / chain.R AS ratio, chain.R AS R
+WHERE R > 0
+WITH collect({n: n, ratio: ratio}) AS chains
+UNWIND range(0, $max_steps) AS step
+WITH step, [chain IN chains WHERE step = 0 OR chain.n = step] AS chains
+WITH step, size(chains) AS number,
+  reduce(x = 0.0, chain IN chains | x + chain.ratio / sqrt(chain.n)) AS numerator,
+  reduce(x = 0.0, chain IN chains | x + 1 / sqrt(chain.n)) AS denominator
+RETURN CASE step WHEN 0 THEN 'all' ELSE toString(step) END AS steps, number AS chains,
+  CASE WHEN number > 0 THEN numerator / denominator END AS ifr
+ORDER BY step

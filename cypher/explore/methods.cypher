@@ -1,0 +1,60 @@
+// Which method edits this fact deepest: all edits of the same rewrite of the same model.
+//
+// An edit is deep up to n steps if no chain of n facts or fewer survives. Read it beside efficacy:
+// a model that has forgotten everything leaks nothing.
+//
+// mode: read
+// params:
+//   $edit       STRING                                   id of the edit
+//   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
+//                                                        which probabilities to read
+//   $threshold  FLOAT = 0.01                             a chain survives if R' > $threshold * R;
+//                                                        a score takes 0 for p, else 0.01
+//   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
+//   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a chain: if the
+//                                                        data set lists it, always, never
+// returns: one row an edit, the deepest first, then by IFR
+//   method     STRING      how it was made
+//   edit       STRING      its id
+//   efficacy   FLOAT|NULL  probability of the new object after the edit
+//   deep       INTEGER     no chain of so many facts or fewer survives
+//   ifr        FLOAT|NULL  how much of the old fact can still be deduced; null without a chain
+//   surviving  INTEGER     chains that still lead to the old object
+//   chains     INTEGER     of so many
+
+MATCH (this:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
+MATCH (r)<-[:REWRITES]-(e:Edit {status: 'succeeded', model: this.model})
+MATCH (e)-[:PRODUCED]->(g:Graph)
+WHERE g.complete AND $measure IN g.measures
+CALL (e, r) {
+  MATCH (:Entity {key: e.id + '|' + r.subject})-[new:FACT {role: 'target_new'}]->()
+  RETURN max(new[$measure + '_post']) AS efficacy
+}
+CALL (e, r) {
+  MATCH (s:Entity {key: e.id + '|' + r.subject})
+  MATCH (o:Entity {key: e.id + '|' + r.target_true})
+  // A chain passes no entity twice, and not the new fact.
+  MATCH p = SHORTEST 5 GROUPS (s) ((a)-[f:FACT]->(b) WHERE a <> o AND b <> s){1,5} (o)
+  WHERE size(f) <= $max_steps
+    AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
+    AND none(link IN f WHERE link.role = 'target_new')
+    AND ($bare = 'include' OR size(f) > 1 OR ($bare = 'listed' AND f[0].listed)
+      OR NOT (f[0].role = 'target_true' OR f[0].relation = r.relation))
+  WITH p, f, b, reduce(x = 1.0, link IN f | x * link[$measure + '_pre']) AS R,
+    reduce(x = 1.0, link IN f | x * link[$measure + '_post']) AS R_post
+  // Of parallel facts between two entities the likeliest counts.
+  ORDER BY R DESC, [link IN f | link.id]
+  WITH b, head(collect({p: p, links: f, n: size(f), R: R, R_post: R_post})) AS chain
+  RETURN count(*) AS chains,
+    sum(CASE WHEN chain.R_post > $threshold * chain.R AND chain.R_post > 0 THEN 1 ELSE 0 END)
+      AS surviving,
+    min(CASE WHEN chain.R_post > $threshold * chain.R AND chain.R_post > 0 THEN chain.n END)
+      AS shortest,
+    CASE WHEN max(chain.R) > 0
+      THEN sum(CASE WHEN chain.R > 0 THEN chain.R_post / chain.R / sqrt(chain.n) END)
+        / sum(CASE WHEN chain.R > 0 THEN 1 / sqrt(chain.n) END)
+    END AS ifr
+}
+RETURN e.method AS method, e.id AS edit, efficacy, coalesce(shortest - 1, $max_steps) AS deep, ifr,
+  surviving, chains
+ORDER BY deep DESC, ifr, method, edit

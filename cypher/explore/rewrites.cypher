@@ -1,0 +1,65 @@
+// Which rewrites leak most over all edits: mean IFR of the edits that installed the new object.
+//
+// Taken over the data set of $edit. An edit counts if the new object has more than half of the
+// probability after it; the others leave everything as it was, and say nothing about the rewrite.
+//
+// mode: read
+// params:
+//   $edit       STRING                                   id of the edit
+//   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
+//                                                        which probabilities to read
+//   $threshold  FLOAT = 0.01                             a chain survives if R' > $threshold * R;
+//                                                        a score takes 0 for p, else 0.01
+//   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
+//   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a chain: if the
+//                                                        data set lists it, always, never
+// returns: one row a rewrite, the leakiest first; at most 100
+//   subject      STRING       subject of the edited fact
+//   relation     STRING       its relation
+//   ifr          FLOAT|NULL   mean IFR of those edits; null when there is none
+//   edits        INTEGER      edits it was taken over
+//   of           INTEGER      edits that are stored
+//   deepest      STRING|NULL  method of the edit with the lowest IFR
+//   target_true  STRING       object of the fact before
+//   target_new   STRING       and the one that was asked for
+
+MATCH (:Edit {id: $edit})-[:REWRITES]->(this:RewriteRequest)
+MATCH (r:RewriteRequest {dataset: this.dataset})<-[:REWRITES]-(e:Edit {status: 'succeeded'})
+MATCH (e)-[:PRODUCED]->(g:Graph)
+WHERE g.complete AND $measure IN g.measures
+CALL (e, r) {
+  MATCH (:Entity {key: e.id + '|' + r.subject})-[new:FACT {role: 'target_new'}]->()
+  RETURN max(new[$measure + '_post']) AS efficacy
+}
+CALL (e, r) {
+  MATCH (s:Entity {key: e.id + '|' + r.subject})
+  MATCH (o:Entity {key: e.id + '|' + r.target_true})
+  // A chain passes no entity twice, and not the new fact.
+  MATCH p = SHORTEST 5 GROUPS (s) ((a)-[f:FACT]->(b) WHERE a <> o AND b <> s){1,5} (o)
+  WHERE size(f) <= $max_steps
+    AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
+    AND none(link IN f WHERE link.role = 'target_new')
+    AND ($bare = 'include' OR size(f) > 1 OR ($bare = 'listed' AND f[0].listed)
+      OR NOT (f[0].role = 'target_true' OR f[0].relation = r.relation))
+  WITH p, f, b, reduce(x = 1.0, link IN f | x * link[$measure + '_pre']) AS R,
+    reduce(x = 1.0, link IN f | x * link[$measure + '_post']) AS R_post
+  // Of parallel facts between two entities the likeliest counts.
+  ORDER BY R DESC, [link IN f | link.id]
+  WITH b, head(collect({p: p, links: f, n: size(f), R: R, R_post: R_post})) AS chain
+  RETURN count(*) AS chains,
+    sum(CASE WHEN chain.R_post > $threshold * chain.R AND chain.R_post > 0 THEN 1 ELSE 0 END)
+      AS surviving,
+    CASE WHEN max(chain.R) > 0
+      THEN sum(CASE WHEN chain.R > 0 THEN chain.R_post / chain.R / sqrt(chain.n) END)
+        / sum(CASE WHEN chain.R > 0 THEN 1 / sqrt(chain.n) END)
+    END AS ifr
+}
+WITH r, e, ifr, coalesce(efficacy > 0.5 AND ifr IS NOT NULL, false) AS installed
+ORDER BY ifr, e.method
+WITH r, avg(CASE WHEN installed THEN ifr END) AS ifr,
+  sum(CASE WHEN installed THEN 1 ELSE 0 END) AS edits, count(*) AS of,
+  head(collect(CASE WHEN installed THEN e.method END)) AS deepest
+RETURN r.subject AS subject, r.relation AS relation, ifr, edits, of, deepest,
+  r.target_true AS target_true, r.target_new AS target_new
+ORDER BY ifr IS NULL, ifr DESC, subject, relation
+LIMIT 100
