@@ -6,8 +6,7 @@ Read `service/jobs.py` for what a post becomes, `service/worker.py` for who scor
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from importlib import import_module
+from contextlib import asynccontextmanager
 
 from anyio import to_thread
 from fastapi import FastAPI
@@ -20,8 +19,10 @@ from service.api import (
     diffs,
     edits,
     events,
+    figures,
     graphs,
     health,
+    neo4j_browser,
     pages,
     problems,
     results,
@@ -75,12 +76,10 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     app.state.thinkeval = State(settings, connection, supervisor, extras={"registry": registry})
     problems.install(app)
     for part in (
-        health, graphs, edits, events, results, diffs, sweeps, catalogue, security, pages,
+        health, graphs, edits, events, results, diffs, sweeps, catalogue, figures, neo4j_browser,
+        security, pages,
     ):  # fmt: skip
         app.include_router(part.router)
-    for name in ("figures", "neo4j_browser"):
-        with suppress(ModuleNotFoundError):
-            app.include_router(import_module(f"service.api.{name}").router)
     registry.register(health.Edits(connection))
     app.add_middleware(BodyLimit, upload_bytes=settings.body_limit_mb * 2**20)
     app.add_middleware(security.Guard, settings=settings)
