@@ -97,11 +97,14 @@ def against_preservation(scores: Sequence[Score], measure: str) -> Figure:
                      facecolor=look["color"] + "55", edgecolor=look["color"], lw=1.3,
                      zorder=3)  # fmt: skip
 
-    figure, panels = _panels(rows, title, caption, draw, legend_title="method (efficacy)")
+    figure, panels = _panels(rows, title, caption, draw)
+    # The same scales in every panel, or one model would look as spread as another.
+    across, up = _shared(rows, "Preservation"), _shared(rows, "IFR")
     for axes in panels:
+        axes.set_xlim(*across)
+        axes.set_ylim(*up)
         axes.set_xlabel(f"Preservation ({MEASURE_NAMES[measure]})")
         axes.set_ylabel(f"IFR ({MEASURE_NAMES[measure]})")
-        axes.margins(0.1)
     return figure
 
 
@@ -123,6 +126,14 @@ def _named(row: Row) -> str:
     return f"{row['Technique']} ({row['Efficacy']:.2f})" if _held(row, "Efficacy") else (
         f"{row['Technique']} (–)"
     )  # fmt: skip
+
+
+def _shared(rows: Sequence[Row], name: str) -> tuple[float, float]:
+    """Limits of an axis that hold every value with its interval, and some room."""
+    held = [row[c] for row in rows for c in (name, f"{name} low", f"{name} high") if _held(row, c)]
+    low, high = min(held), max(held)
+    room = 0.08 * max(high - low, 0.1)
+    return low - room, high + room
 
 
 def _error(row: Row, name: str) -> list[list[float]] | None:
@@ -176,7 +187,6 @@ def _panels(
     title: str,
     caption: str,
     draw: Any,
-    legend_title: str = "method (efficacy)",
 ) -> tuple[Figure, list[Axes]]:
     """One panel a model with its own legend beside it; a method looks the same in all of them."""
     names = sorted({row["Technique"] for row in rows})
@@ -206,7 +216,7 @@ def _panels(
             place = names.index(row["Technique"]) - (len(names) - 1) / 2
             draw(axes, row, looks[row["Technique"]], 0.03 * place)
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.03), fontsize=CAPTION_PT,
-                    title=legend_title, title_fontsize=CAPTION_PT, alignment="left",
+                    title="method (efficacy)", title_fontsize=CAPTION_PT, alignment="left",
                     handlelength=3.2, labelspacing=0.55)  # fmt: skip
         panels.append(axes)
     return figure, panels
