@@ -6,9 +6,11 @@ Every number the client shows is held against what the services of this process 
 from __future__ import annotations
 
 import io
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from serving import Service, serving
@@ -22,6 +24,7 @@ from service.reports import method_table
 from service.schemas import Score
 
 REWRITE = "harry-potter--studied-at"
+REPOSITORY = Path(__file__).resolve().parents[2]
 TOKEN = "a token of at least sixteen characters"
 
 
@@ -185,3 +188,22 @@ def test_who_shows_no_token_is_told_so(service: Service) -> None:
         stranger.graphs()
     assert caught.value.status == 401
     assert caught.value.remedy
+
+
+def test_the_guide_for_notebooks_works_as_written(service: Service, mine: Mine) -> None:
+    guide = (REPOSITORY / "docs" / "notebook.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", guide, flags=re.DOTALL))
+    # The same walk on the graph, the model and the service of this module.
+    here = {
+        "Client()": f"Client({service.url!r}, {TOKEN!r})",
+        '"hogwarts", "organism"': f"{mine.graph!r}, {mine.model!r}",
+        'import_graph("hogwarts")': f'import_graph("hogwarts", name={mine.graph!r})',
+    }
+    for written, meant in here.items():
+        assert code.count(written) == 1, written
+        code = code.replace(written, meant)
+    made: dict[str, Any] = {}
+    exec(compile(code, "docs/notebook.md", "exec"), made)
+    assert made["ifr"].n > 0
+    assert made["picture"].startswith(b"<?xml")
+    assert set(made["table"]["Technique"]) == {"none", "rome", "memit"}
