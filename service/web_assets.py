@@ -37,9 +37,9 @@ class WebAssets:
             wait for it at every view.
     """
 
-    def __init__(self, cache: Path, *, retry_s: float = 60.0) -> None:
+    def __init__(self, cache: Path, *, lock: Path = LOCK_FILE, retry_s: float = 60.0) -> None:
         self._cache = cache / "page"
-        self._bundle = embedded_lock.read(LOCK_FILE)
+        self._bundle = embedded_lock.read(lock)
         self._lock = threading.Lock()
         self._script: bytes | None = None
         self._failed: tuple[float, AssetMissingError] | None = None

@@ -37,6 +37,7 @@ router = APIRouter(include_in_schema=False)
 router.include_router(page_files.router)
 
 EditId = Annotated[str, Path(max_length=200)]
+GraphId = Annotated[str, Path(max_length=200)]
 Word = Annotated[str, Query(max_length=400)]
 Length = Annotated[int, Field(ge=1, le=5)]
 Taken = Annotated[Measure | None, BeforeValidator(lambda text: text or None), Query()]
@@ -116,6 +117,12 @@ def front(
         statuses=home.STATUSES,
         form=home.form(db, sets, asked),
     )
+
+
+@router.get("/chain-counts/{graph}")
+def chain_counts(graph: GraphId, db: Db) -> dict[str, int]:
+    """Chains of each rewrite of a data set, which the front page asks for once it is shown."""
+    return home.chain_counts(db, graph)
 
 
 @router.get("/edits/{edit}")

@@ -20,7 +20,7 @@ COLUMNS = (
     "Preservation",
 )  # fmt: skip
 
-FIGURES = (("ifr-by-steps", "IFR by steps"), ("ifr-preservation", "IFR against Preservation"))
+FIGURES = (("ifr_by_steps", "IFR by steps"), ("ifr_preservation", "IFR against Preservation"))
 
 
 def board(db: Database, graph: str, model: str, measure: Measure | None) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def series(rows: Sequence[dict[str, Any]]) -> list[Series]:
 
 
 def _vertical(values: Sequence[float]) -> Axis:
-    top = max([1.0, *values])
+    top = max([1.0, *values]) + 0.05  # what lies at 1 is not cut by the frame
     return Axis(0.0, math.ceil(top * 10) / 10, HEIGHT - BOTTOM, TOP)
 
 

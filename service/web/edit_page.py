@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 FIRST = 50
 """Chains shown at once; a page of all 206 chains of a KnowGIC edit has thousands of boxes."""
 
+FEW, FEW_CUT = 10, 5
+"""Surviving and cut chains that are drawn until the reader asks for all: more cannot be read."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
@@ -58,19 +61,26 @@ class Chains:
         return {step: counts[step] for step in STEPS}
 
     @property
-    def facts(self) -> dict[str, bool]:
-        """{id of a fact that a found chain passes: whether one of them survives}."""
-        passed: dict[str, bool] = {}
-        for chain in self.found:
-            for link in chain.links:
-                passed[link.id] = passed.get(link.id, False) or chain.surviving
-        return passed
+    def drawn(self) -> dict[str, dict[str, bool]]:
+        """What the drawing shows of the chains found: `few`, the strongest of them, and `all`.
+
+        Each is {id of a fact that a chain passes: whether one that passes it survives}.
+        """
+        alive = [chain for chain in self.found if chain.surviving]
+        cut = sorted((c for c in self.found if not c.surviving), key=lambda c: -c.r_pre)
+        few = [*alive[:FEW], *cut[:FEW_CUT]]
+        return {"few": _passed(few, alive), "all": _passed(self.found, alive)}
 
     @property
     def ways(self) -> list[str]:
         """Whom the old object comes back by: the first entity of surviving chains, in order."""
         first = (chain.entities[1] for chain in self.all if chain.surviving and chain.steps > 1)
         return list(dict.fromkeys(first))
+
+
+def _passed(some: Sequence[ScoredChainRow], alive: Sequence[ScoredChainRow]) -> dict[str, bool]:
+    surviving = {link.id for chain in alive for link in chain.links}
+    return {link.id: link.id in surviving for chain in some for link in chain.links}
 
 
 def chains(db: Database, score: Score, measure: Measure, shown: Shown) -> Chains:

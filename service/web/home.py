@@ -12,7 +12,6 @@ from loaders import formats, graphs
 from service import ingest
 from service.edit_schemas import ENDED, Status
 from service.errors import UsageError
-from service.schemas import MEASURE_NAMES
 
 if TYPE_CHECKING:
     from cypher.rows import PageEditRow
@@ -22,18 +21,23 @@ STATUSES: tuple[str, ...] = get_args(Status)
 SHOWN = ("ifr", "efficacy", "preservation")
 PAGE = 25
 COUNTED = 200
-"""Chains are counted on the front page for data sets of at most so many rewrites."""
+"""Chains are counted for data sets of at most so many rewrites."""
 
 DEMO_GRAPH, DEMO_REWRITE, DEMO_METHOD = "hogwarts", "harry-potter--studied-at", "rome"
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One edit of the list; `numbers` are IFR, efficacy and Preservation by the first measure."""
+    """One edit of the list.
+
+    Attributes:
+        numbers: IFR, efficacy and Preservation with their n, by the first measure.
+        note: what tells it from the same edit by itself: another strength, a sequence.
+    """
 
     edit: PageEditRow
     numbers: dict[str, tuple[float, int]]
-    measure: str | None
+    note: str
 
     @property
     def live(self) -> bool:
@@ -77,47 +81,76 @@ def edits(db: Database, chosen: dict[str, str], before: str = "", before_id: str
 
 
 def _listed(row: PageEditRow) -> Listed:
-    values = json.loads(row.score)["values"] if row.score else []
-    held = {v["measure"] for v in values}
+    score = json.loads(row.score) if row.score else {"values": []}
+    held = {v["measure"] for v in score["values"]}
     measure = next((m for m in ("likelihood", "p", "likelihood_norm") if m in held), None)
     numbers = {
         v["metric"]: (v["value"], v["n"])
-        for v in values
+        for v in score["values"]
         if v["metric"] in SHOWN and v["measure"] == measure and v["step"] is None
     }
-    return Listed(row, numbers, MEASURE_NAMES[measure] if measure else None)
+    return Listed(row, numbers, _note(score))
+
+
+def _note(score: dict[str, Any]) -> str:
+    strength = score.get("provenance", {}).get("strength", 1)
+    sequence = score.get("sequence")
+    told = [f"strength {strength:g}"] if strength != 1 else []
+    if sequence:
+        told.append(f"after {sequence['edited']} edits in sequence")
+    return ", ".join(told)
 
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """A data set graph; `chains` is None where counting them would keep the page waiting."""
+    """A data set graph.
+
+    Attributes:
+        chains: by rewrite, if they were counted already.
+        countable: whether the page asks for their number once it is shown.
+    """
 
     id: str
     n_facts: int
     n_entities: int
     n_rewrites: int
-    chains: int | None
+    chains: dict[str, int] | None
+
+    @property
+    def countable(self) -> bool:
+        """Few enough rewrites to count their chains in a moment."""
+        return self.chains is None and self.n_rewrites <= COUNTED
 
 
-_counted: dict[tuple[str, str, str], int] = {}
-"""Chains of a data set by id, content and time of storing: a stored data set does not change."""
+_counted: dict[tuple[str, str, int], dict[str, int]] = {}
+"""Chains by rewrite of each data set, by id, time of storing and size: what is stored stays so."""
 
 
 def data_sets(db: Database) -> list[DataSet]:
-    """The stored data sets."""
-    stored = [g for g in ingest.list_graphs(db) if g.kind == "dataset"]
-    return [DataSet(g.id, g.n_facts, g.n_entities, g.n_rewrites, _chains(db, g)) for g in stored]
+    """The stored data sets; nothing is counted for them, which may take a second."""
+    return [
+        DataSet(g.id, g.n_facts, g.n_entities, g.n_rewrites, _counted.get(_key(g)))
+        for g in ingest.list_graphs(db)
+        if g.kind == "dataset"
+    ]
 
 
-def _chains(db: Database, graph: ingest.StoredGraph) -> int | None:
-    if graph.n_rewrites > COUNTED:
-        return None
-    key = (graph.id, graph.created_at, str(graph.n_facts))
-    if key not in _counted:
-        rewrites = ingest.list_rewrites(db, graph.id)
-        counts = ingest.chain_counts(db, graph.id, rewrites)
-        _counted[key] = sum(sum(by_step.values()) for by_step in counts.values())
-    return _counted[key]
+def chain_counts(db: Database, graph: str) -> dict[str, int]:
+    """{rewrite: chains} of a data set; counted once.
+
+    Raises:
+        NotFoundError: it is not stored.
+    """
+    ingest.require_graph(db, graph)
+    stored = next(g for g in ingest.list_graphs(db) if g.id == graph)
+    if _key(stored) not in _counted:
+        counts = ingest.chain_counts(db, graph, ingest.list_rewrites(db, graph))
+        _counted[_key(stored)] = {rewrite: sum(n.values()) for rewrite, n in counts.items()}
+    return _counted[_key(stored)]
+
+
+def _key(graph: ingest.StoredGraph) -> tuple[str, str, int]:
+    return graph.id, graph.created_at, graph.n_facts
 
 
 def form(db: Database, stored: list[DataSet], asked: dict[str, str]) -> dict[str, Any]:
@@ -129,8 +162,10 @@ def form(db: Database, stored: list[DataSet], asked: dict[str, str]) -> dict[str
     rewrites = ingest.list_rewrites(db, graph) if graph else []
     wanted = asked.get("rewrite") or DEMO_REWRITE
     chosen = next((r.id for r in rewrites if r.id.startswith(wanted)), "")
+    counts = next((g.chains for g in stored if g.id == graph), None)
     return {
         "graph": graph,
+        "chains": counts or {},
         "rewrites": rewrites,
         "rewrite": chosen,
         "methods": [registry.info(name) for name in registry.names()],

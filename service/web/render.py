@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from service import __version__
 from service.schemas import MetricValue
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
+
+COUNTS = ("active_chains", "deep_edited")
+"""Metrics that are whole numbers."""
 
 
 def render(template: str, **values: Any) -> str:
@@ -33,7 +36,14 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        figure=figure, short=short, share=share, day=day, data=data, words=words, value=value
+        figure=figure,
+        short=short,
+        share=share,
+        day=day,
+        data=data,
+        words=words,
+        value=value,
+        coded=coded,
     )
     environment.globals["version"] = __version__
     return environment
@@ -48,12 +58,11 @@ def value(held: MetricValue | None) -> str:
     """A metric with its 95 % interval, as the terminal prints it."""
     if held is None:
         return "–"
-    told = figure(held.value)
-    return (
-        told
-        if held.low is None or held.high is None
-        else f"{told} [{held.low:.2f}, {held.high:.2f}]"
-    )
+    if held.metric in COUNTS:
+        return f"{held.value:g}"
+    if held.low is None or held.high is None:
+        return figure(held.value)
+    return f"{figure(held.value)} [{held.low:.2f}, {held.high:.2f}]"
 
 
 def short(number: float | None) -> str:
@@ -64,6 +73,8 @@ def short(number: float | None) -> str:
         return "0"
     if number < 0.001:
         return "<.001"
+    if number >= 100:
+        return f"{number:.0f}"
     text = f"{number:.2f}" if number >= 0.1 else f"{number:.3f}"
     return text.removeprefix("0")
 
@@ -81,6 +92,16 @@ def day(moment: str | None) -> str:
 def words(relation: str) -> str:
     """A relation as words: data sets write it with hyphens or with blanks."""
     return relation.replace("-", " ").replace("_", " ")
+
+
+def coded(text: str) -> Markup:
+    """A text with what stands `so` as code; escaped like any other."""
+    parts = escape(text).split("`")
+    if len(parts) % 2 == 0:  # an odd backtick is a backtick
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts)
+    )
 
 
 def data(held: Any) -> Markup:

@@ -21,7 +21,7 @@ from service.web.edit_page import FIRST, Chains, Shown
 if TYPE_CHECKING:
     from cypher.run import Database
 
-FIGURES = (("leakage", "leakage graph"), ("chains", "chains"), ("ifr", "IFR by steps"))
+FIGURES = (("leakage", "leakage graph"), ("chain", "strongest surviving chain"))
 
 MEANINGS = {
     "efficacy": "the new object, when asked directly; good: 1",
@@ -88,6 +88,7 @@ def values(
         "shown": shown,
         "measures": MEASURE_NAMES,
         "meanings": MEANINGS,
+        "names": {"ifr": "IFR"},
         "lines": lines(score),
         "verdict": verdict(score, by, told),
         "ways": told.ways,
@@ -115,11 +116,11 @@ def verdict(score: Score, measure: Measure, told: Chains) -> str:
         )
     alive, whole = sum(chain.surviving for chain in told.all), len(told.all)
     if not whole:
-        left = "no chain of other facts leads to the old object, so nothing can leak"
+        left = "no chain leads to the old object, so nothing can leak"
     elif not alive:
-        left = f"none of the {whole} chains of other facts leads to {score.target_true} any more"
+        left = f"none of the {whole} chains leads to {score.target_true} any more"
     else:
-        left = f"{alive} of {whole} chains of other facts still lead to {score.target_true}"
+        left = f"{alive} of {whole} chains still lead to {score.target_true}"
     return f"{installed[0].upper()}{installed[1:]}. {left[0].upper()}{left[1:]}."
 
 

@@ -13,6 +13,7 @@ export const short = (p) => {
   if (p === null || p === undefined) return "–";
   if (p === 0) return "0";
   if (p < 0.001) return "<.001";
+  if (p >= 100) return p.toFixed(0);
   return p.toFixed(p < 0.1 ? 3 : 2).replace(/^0/, "");
 };
 

@@ -1,6 +1,9 @@
 // The drawing of the leakage graph, by Cytoscape.js where it is there; the page works without it.
 import { short, words } from "/static/detail.js";
 
+/** Up to so many facts every one has its label; more cannot be read, and show it when chosen. */
+const LABELLED = 30;
+
 const canvas = document.getElementById("canvas");
 const said = document.getElementById("drawing-said");
 
@@ -34,58 +37,73 @@ class Drawing {
     this.choose = choose;
     this.upright = canvas.clientWidth < 600;
     this.graph = graph;
+    this.roles = new Map(graph.nodes.map(({ id, role }) => [id, role]));
     this.cy = cytoscape({
       container: canvas,
       elements: [...graph.nodes.map(node), ...graph.edges.map(edge)],
-      layout: { name: "preset", positions: (each) => this.places()[each.id()] },
-      style: style(),
+      layout: { name: "preset" },
+      style: style(this.upright),
       minZoom: 0.1,
       maxZoom: 4,
       autoungrabify: false,
     });
     this.cy.on("tap", "edge", (event) => choose(event.target.id()));
     this.cy.on("tap", "node", (event) => event.target.connectedEdges().flashClass("near", 1500));
-    document.addEventListener("theme", () => this.cy.style(style()));
+    document.addEventListener("theme", () => this.cy.style(style(this.upright)));
     this.tools();
     this.keys();
   }
 
   /** {entity: position}: a column for each distance from the subject, rows near their sources. */
-  places() {
-    if (this.placed) return this.placed;
+  places(nodes, edges) {
     const columns = [];
-    for (const { id, column } of this.graph.nodes) (columns[column] ??= []).push(id);
+    for (const { id, column } of nodes) (columns[column] ??= []).push(id);
+    const layers = columns.filter(Boolean);
+    const [along, across] = this.upright ? [canvas.clientHeight, canvas.clientWidth] : [canvas.clientWidth, canvas.clientHeight];
+    const far = (along - 110) / Math.max(1, layers.length - 1);
+    const apart = Math.max(this.upright ? 66 : 50, Math.min(110, (across - 80) / Math.max(...layers.map((ids) => ids.length))));
     const rank = new Map();
-    this.placed = {};
-    for (const [x, ids] of columns.entries()) {
+    const placed = {};
+    for (const [x, ids] of layers.entries()) {
       const wish = (id) => {
-        const from = this.graph.edges.filter((e) => e.target === id && rank.has(e.source)).map((e) => rank.get(e.source));
+        if (this.roles.get(id) === "target_new") return Infinity; // beside the chains, not among them
+        const from = edges.filter((e) => e.target === id && rank.has(e.source)).map((e) => rank.get(e.source));
         return from.length ? from.reduce((sum, y) => sum + y, 0) / from.length : 0;
       };
-      const sorted = (ids ?? []).map((id) => [wish(id), id]).sort((a, b) => a[0] - b[0] || (a[1] < b[1] ? -1 : 1));
+      const sorted = ids.map((id) => [wish(id), id]).sort((a, b) => (a[0] === b[0] ? (a[1] < b[1] ? -1 : 1) : a[0] - b[0]));
       sorted.forEach(([, id], row) => {
-        const y = row - (sorted.length - 1) / 2;
+        const y = row - (sorted.length - 1) / 2 + (this.roles.get(id) === "target_new" ? 0.4 : 0);
         rank.set(id, y);
-        // Every other node steps aside, so that long names do not meet.
-        const aside = sorted.length > 6 && row % 2 ? 46 : 0;
-        this.placed[id] = this.upright ? { x: y * 84, y: x * 200 + aside } : { x: x * 300 + aside, y: y * 58 };
+        // Every other node steps aside, so that long names do not meet and lines go past nodes.
+        const aside = sorted.length > 4 ? (row % 2 ? 0.13 : -0.13) * far : 0;
+        placed[id] = this.upright ? { x: y * apart, y: x * far + aside } : { x: x * far + aside, y: y * apart };
       });
     }
-    return this.placed;
+    // The edited fact itself goes past all others, in an arc.
+    const widest = Math.max(...layers.map((ids) => ids.length));
+    this.cy.edges("[role = 'target_true']").style("control-point-distances", (this.upright ? 1 : -1) * (widest * apart * 0.8 + 40));
+    return placed;
   }
 
-  /** Show the facts that the chains found pass ({id: whether one of them survives}) and the edit. */
-  show(passing) {
+  /** Show the facts of the chains found ({few, all}: {fact: whether it survives}) and the edit. */
+  show(drawn) {
+    this.drawn = drawn;
+    const passing = drawn[document.getElementById("how-many").value];
+    const edges = this.graph.edges.filter((fact) => fact.id in passing || fact.role !== "fact");
+    const ends = new Set(edges.flatMap((fact) => [fact.source, fact.target]));
+    const nodes = this.graph.nodes.filter(({ id }) => ends.has(id));
+    const places = this.places(nodes, edges);
+    const few = edges.length <= LABELLED && !this.upright;
     this.cy.batch(() => {
-      for (const each of this.cy.edges()) {
-        const passed = each.id() in passing;
-        const kept = passed || each.data("role") !== "fact";
-        each.toggleClass("away", !kept);
-        each.toggleClass("cut", !passing[each.id()] && each.data("role") !== "target_new");
-      }
       for (const each of this.cy.nodes()) {
-        const near = each.connectedEdges().some((e) => !e.hasClass("away"));
-        each.toggleClass("away", !near && each.data("role") === "entity");
+        each.toggleClass("away", !ends.has(each.id()));
+        if (places[each.id()]) each.position(places[each.id()]);
+      }
+      for (const each of this.cy.edges()) {
+        const kept = each.id() in passing;
+        each.toggleClass("away", !kept && each.data("role") === "fact");
+        each.toggleClass("cut", !passing[each.id()] && each.data("role") !== "target_new");
+        each.toggleClass("labelled", few || document.getElementById("labels").checked);
       }
     });
     this.fit();
@@ -109,9 +127,9 @@ class Drawing {
   tools() {
     const does = { in: () => this.zoom(1.4), out: () => this.zoom(1 / 1.4), fit: () => this.fit() };
     document.getElementById("tools").addEventListener("click", (event) => does[event.target.dataset.tool]?.());
-    document.getElementById("labels").addEventListener("change", (event) =>
-      this.cy.edges().toggleClass("labelled", event.target.checked),
-    );
+    for (const id of ["labels", "how-many"]) {
+      document.getElementById(id).addEventListener("change", () => this.drawn && this.show(this.drawn));
+    }
   }
 
   /** Arrow keys go from one drawn fact to the next; plus, minus and 0 zoom. */
@@ -149,13 +167,13 @@ const edge = (fact) => ({
     target: fact.target,
     role: fact.role,
     surviving: fact.surviving,
-    width: 1 + 5 * (fact.post ?? 0),
-    label: `${words(fact.relation)} ${short(fact.pre)} → ${short(fact.post)} (× ${short(fact.ratio)})`,
+    width: 1 + 3.5 * (fact.post ?? 0),
+    label: `${words(fact.relation)}\n${short(fact.pre)} → ${short(fact.post)}${fact.role === "target_new" ? "" : ` (× ${short(fact.ratio)})`}`,
   },
 });
 
 /** Colours are those of the page, so that the drawing follows its theme. */
-function style() {
+function style(upright) {
   const css = getComputedStyle(document.documentElement);
   const colour = (name) => css.getPropertyValue(`--${name}`).trim();
   const text = { color: colour("text"), "text-outline-color": colour("card"), "text-outline-width": 2 };
@@ -163,24 +181,26 @@ function style() {
     {
       selector: "node",
       style: {
-        ...text, label: "data(name)", "font-size": 13, "text-wrap": "wrap", "text-max-width": 150, "text-valign": "bottom",
+        ...text, label: "data(name)", "font-size": upright ? 10 : 12, "text-wrap": "wrap", "text-max-width": upright ? 64 : 130, "text-valign": "bottom",
         "text-margin-y": 3, width: 16, height: 16, "background-color": colour("node"), "border-width": 1.5, "border-color": colour("line-strong"),
       },
     },
-    { selector: "node[role = 'subject']", style: { "background-color": colour("subject"), shape: "ellipse", width: 30, height: 30, "font-weight": "bold", "font-size": 16 } },
-    { selector: "node[role = 'target_true']", style: { "background-color": colour("object"), shape: "diamond", width: 34, height: 34, "font-weight": "bold", "font-size": 16 } },
-    { selector: "node[role = 'target_new']", style: { "background-color": colour("new"), shape: "star", width: 32, height: 32, "font-weight": "bold", "font-size": 15 } },
+    { selector: "node[role = 'subject']", style: { "background-color": colour("subject"), shape: "ellipse", width: 30, height: 30, "font-weight": "bold", "font-size": upright ? 11 : 14 } },
+    { selector: "node[role = 'target_true']", style: { "background-color": colour("object"), shape: "diamond", width: 34, height: 34, "font-weight": "bold", "font-size": upright ? 11 : 14 } },
+    { selector: "node[role = 'target_new']", style: { "background-color": colour("new"), shape: "star", width: 32, height: 32, "font-weight": "bold", "font-size": upright ? 11 : 13 } },
     {
       selector: "edge",
       style: {
         ...text, width: "data(width)", "curve-style": "bezier", "target-arrow-shape": "triangle", "line-color": colour("edge"),
-        "target-arrow-color": colour("edge"), "font-size": 11, "text-rotation": "autorotate", "arrow-scale": 0.9,
+        "target-arrow-color": colour("edge"), "font-size": 10.5, "text-wrap": "wrap", "line-height": 1.05, "min-zoomed-font-size": 7,
+        "text-background-color": colour("card"), "text-background-opacity": 0.8, "text-background-padding": 1, "text-rotation": "autorotate", "arrow-scale": 0.9,
       },
     },
     { selector: "edge.cut", style: { "line-style": "dashed", "line-color": colour("edge-cut"), "target-arrow-color": colour("edge-cut"), "target-arrow-fill": "hollow" } },
+    { selector: "edge[role = 'target_true']", style: { "curve-style": "unbundled-bezier", "control-point-weights": 0.5 } },
     { selector: "edge[role = 'target_new']", style: { "line-color": colour("new"), "target-arrow-color": colour("new"), "target-arrow-shape": "vee", "line-style": "dotted" } },
     { selector: "edge.labelled", style: { label: "data(label)" } },
-    { selector: "edge.marked, edge.near", style: { label: "data(label)", "line-color": colour("accent"), "target-arrow-color": colour("accent"), "font-size": 15, "z-index": 9 } },
+    { selector: "edge.marked, edge.near", style: { label: "data(label)", "line-color": colour("accent"), "target-arrow-color": colour("accent"), "font-size": 13, "z-index": 9 } },
     { selector: "edge.marked", style: { "overlay-color": colour("accent"), "overlay-opacity": 0.15, "overlay-padding": 4 } },
     { selector: "node.marked", style: { "border-color": colour("accent"), "border-width": 4 } },
     { selector: ".away", style: { display: "none" } },

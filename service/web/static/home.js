@@ -24,6 +24,7 @@ async function refresh() {
     // the service is away: look again
   }
   watch();
+count();
 }
 
 function watch() {
@@ -67,17 +68,29 @@ function kind() {
 }
 
 async function rewrites() {
-  const select = score.elements.rewrite;
-  const { items } = await call("GET", `/v1/graphs/${encodeURIComponent(score.elements.graph.value)}/rewrites`);
-  select.replaceChildren(
+  const graph = score.elements.graph.value;
+  const { items } = await call("GET", `/v1/graphs/${encodeURIComponent(graph)}/rewrites`);
+  score.elements.rewrite.replaceChildren(
     ...items.map((item) => {
-      const chains = Object.values(item.chains ?? {}).reduce((sum, n) => sum + n, 0);
       const fact = item.prompt.replace("{}", item.subject);
-      return new Option(`${fact}: ${item.target_true} → ${item.target_new}${chains ? ` (${chains} chains)` : ""}`, item.id);
+      const chains = Object.values(item.chains).reduce((sum, n) => sum + n, 0);
+      return new Option(`${fact}: ${item.target_true} → ${item.target_new} (${chains} chains)`, item.id);
     }),
   );
   score.elements.kind.value = items.length ? "stored" : "own";
   kind();
+}
+
+/** Numbers of chains, one data set after the other: the server counts for a moment. */
+async function count() {
+  for (const cell of document.querySelectorAll("[data-count]")) {
+    const counts = await call("GET", `/chain-counts/${encodeURIComponent(cell.dataset.count)}`).catch(() => null);
+    cell.textContent = counts ? Object.values(counts).reduce((sum, n) => sum + n, 0) : "–";
+    if (!counts || cell.dataset.count !== score?.elements.graph.value) continue;
+    for (const option of score.elements.rewrite.options) {
+      if (option.value in counts && !option.text.endsWith(" chains)")) option.text += ` (${counts[option.value]} chains)`;
+    }
+  }
 }
 
 /** What the form asks for, without its method. */
@@ -130,10 +143,11 @@ if (score) {
   });
   kind();
   call("GET", "/v1/models")
-    .then(({ items }) => {
-      const names = (items ?? []).map((item) => item.name ?? item.id ?? item);
-      document.getElementById("models").replaceChildren(...names.map((name) => new Option("", name)));
+    .then(({ names, folders }) => {
+      const models = [...names, ...folders].map((name) => new Option("", name));
+      document.getElementById("models").replaceChildren(...models);
     })
     .catch(() => {}); // a convenience; any name can be typed
 }
 watch();
+count();
