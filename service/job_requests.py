@@ -7,6 +7,7 @@ from the graph.
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,7 +17,7 @@ from editing import hparams as hparams_files
 from editing import methods
 from editing.probe_records import ProbeSettings
 from loaders.records import RewriteRequest, digest, slug
-from service import __version__, ingest, selection
+from service import __version__, selection
 from service.edit_schemas import EditIn
 from service.errors import UsageError
 from service.modelspec import parse
@@ -76,7 +77,7 @@ def require_allowed(settings: Settings, model: str) -> None:
     if any(fnmatchcase(model, pattern) for pattern in allowed):
         return
     path = Path(model)
-    if path.is_absolute() and path.is_dir():
+    if path.is_absolute() and os.path.isdir(path):  # False, too, for names no path can have
         # Resolved, so that neither `..` nor a link leads out of an allowed folder.
         real = path.resolve()
         if any(real.is_relative_to(folder.resolve()) for folder in settings.model_dirs):
@@ -125,13 +126,16 @@ def body_digest(posted: EditIn, rewrite: RewriteRequest) -> str:
     return digest(asked, 16)
 
 
-def posted_id(db: Database, posted: EditIn, rewrite: RewriteRequest) -> str:
+def posted_id(posted: EditIn, rewrite: RewriteRequest, content: str) -> str:
     """The id of an edit while its model is not loaded: the same for the same post.
 
     It names the graph's content and our version too, so that it never finds the score of another
     data set of the same name.
+
+    Args:
+        content: the digest of the graph's content.
     """
-    about = [body_digest(posted, rewrite), ingest.graph_digest(db, posted.graph), __version__]
+    about = [body_digest(posted, rewrite), content, __version__]
     return f"{slug(posted.method)}-{slug(rewrite.subject)[:32]}-{digest(about, 10)}"
 
 

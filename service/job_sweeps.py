@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import cypher.rows as rows
@@ -18,16 +19,27 @@ if TYPE_CHECKING:
 
 LISTING = "GET /v1/sweeps"
 
+CELLS = 10_000
+"""Edits that one sweep may ask for."""
+PART = 1000
+"""Edits that one query reads."""
+
 
 def cells(db: Database, sweep: SweepIn) -> list[EditIn]:
     """The edits a sweep asks for: those of one model together, and of one rewrite within it.
 
     Raises:
         NotFoundError: no such graph.
-        UsageError: it has no rewrites.
+        UsageError: it has no rewrites, or more cells than a sweep may have.
     """
     ingest.ensure(db, sweep.graph)
     names = sweep.rewrites or [r.id for r in ingest.list_rewrites(db, sweep.graph)]
+    wanted = len(names) * len(sweep.models) * len(sweep.seeds) * len(sweep.methods)
+    if wanted > CELLS:
+        raise UsageError(
+            f"The sweep asks for {wanted:,} edits; one sweep may ask for {CELLS:,}.",
+            remedy="Post it in parts: fewer rewrites, models, seeds or methods at a time.",
+        )
     if not names:
         raise UsageError(
             f"Graph {sweep.graph!r} has no rewrite requests.",
@@ -69,7 +81,7 @@ def get(db: Database, sweep: str, measure: Measure = "likelihood") -> SweepOut:
     """
     row = _row(db, sweep)
     out = _out(db, row).model_copy(update={"measure": measure})
-    found = db.read(rows.PageEditRow, posted_as=list(row.posted_as), limit=1000)
+    found = _edits(db, row.posted_as)
     out.edits = [each.id for each in found]
     out.failed = [
         {"edit": each.id, "method": each.method, "rewrite": each.rewrite, "status": each.status,
@@ -98,9 +110,8 @@ def cancel(db: Database, sweep: str) -> SweepOut:
         NotFoundError: no such sweep.
     """
     row = _row(db, sweep)
-    for each in db.read(rows.PageEditRow, posted_as=list(row.posted_as), limit=1000):
-        if each.status in ("queued", "running"):
-            jobs.cancel(db, each.id)
+    for part in _parts(row.posted_as):
+        jobs.cancel_all(db, part)
     return _out(db, row)
 
 
@@ -119,6 +130,21 @@ def _row(db: Database, sweep: str) -> rows.SweepRow:
         known = [row.id for row in db.read(rows.SweepRow)]
         raise NotFoundError("sweep", sweep, known, listing=LISTING)
     return found[0]
+
+
+def _edits(db: Database, posted_as: Sequence[str]) -> list[rows.PageEditRow]:
+    """The edits of a sweep, posts that turned out to mean the same are one."""
+    found = {
+        each.id: each
+        for part in _parts(posted_as)
+        for each in db.read(rows.PageEditRow, posted_as=part, limit=PART)
+    }
+    return list(found.values())
+
+
+def _parts(posted_as: Sequence[str]) -> Iterator[list[str]]:
+    for start in range(0, len(posted_as), PART):
+        yield list(posted_as[start : start + PART])
 
 
 def _out(db: Database, row: rows.SweepRow) -> SweepOut:

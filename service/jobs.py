@@ -9,13 +9,14 @@ Posting the same again finds the same edit; one that failed or was cancelled is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from cypher import rows
-from service import editrecords, job_requests
+from service import editrecords, ingest, job_requests
 from service.edit_schemas import EditIn, EditOut, Status
 from service.editrecords import event
 from service.errors import ConflictError, NotFoundError, QueueFullError, UsageError
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
     from service.settings import Settings
 
 CANCELLED = "cancelled"
+MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
+    r"(Z|[+-](0[0-9]|1[0-7]):[0-9]{2})"
+)
+"""What Neo4j writes for `toString(datetime())`."""
 POST_AGAIN = "Post it again to have it scored; nothing of it was stored."
 
 
@@ -57,14 +63,45 @@ def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = 
 
 
 def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list[Posted]:
-    """Accept several edits, all of them or none.
+    """Accept several edits of one data set, all of them or none; in their order.
+
+    What they share (the data set, a rewrite, a model with a method) is looked up once.
 
     Raises:
         as `post`.
     """
-    pairs = [(each, prepare(db, settings, each)) for each in posted]
+    if not posted:
+        return []
+    graph = posted[0].graph
+    content = ingest.graph_digest(db, graph)
+    found: dict[str, RewriteRequest] = {}
+    checked: set[tuple[str, ...]] = set()
+    cells: dict[str, dict[str, object]] = {}
+    ids = []
+    for each in posted:
+        about = (each.method, each.model, each.hparams or "")
+        if about not in checked:
+            job_requests.check(settings, each)
+            checked.add(about)
+        said = repr(each.rewrite)
+        if said not in found:
+            found[said] = job_requests.rewrite_of(db, each)
+        cell = _cell(each, found[said], content) | {"place": len(cells)}
+        cells.setdefault(str(cell["id"]), cell)
+        ids.append(str(cell["id"]))
+    distinct = {rewrite.id: rewrite_row(rewrite) for rewrite in found.values()}
     with db.transaction() as tx:
-        return [_post(tx, db, settings, each, rewrite, None) for each, rewrite in pairs]
+        tx.run(rows.MergeRewritesRow, dataset=graph, rows=list(distinct.values()))
+        told = tx.run(
+            rows.PostEditsRow,
+            dataset=graph,
+            rows=list(cells.values()),
+            limit=settings.queue_limit,
+            force=posted[0].force,
+            event=event("queued", "waiting"),
+        )
+        became = {row.posted: _accepted(row, settings, graph) for row in told}
+    return [became[each] for each in ids]
 
 
 def prepare(db: Database, settings: Settings, posted: EditIn) -> RewriteRequest:
@@ -83,33 +120,45 @@ def _post(
 ) -> Posted:
     # A rewrite of the user's own is stored beside the data set's (see ingest.OWN).
     tx.run(rows.MergeRewritesRow, dataset=posted.graph, rows=[rewrite_row(rewrite)])
+    cell = _cell(posted, rewrite, ingest.graph_digest(db, posted.graph))
     row = tx.run(
         rows.PostEditRow,
-        id=job_requests.posted_id(db, posted, rewrite),
+        **cell,
         key=key,
         body=job_requests.body_digest(posted, rewrite),
-        model=parse(posted.model, seed=posted.organism_seed).name,
-        method=posted.method,
         dataset=posted.graph,
-        rewrite=rewrite.id,
-        request=posted.model_copy(update={"rewrite": rewrite.id}).model_dump_json(),
-        affinity=job_requests.affinity(posted),
         limit=settings.queue_limit,
         force=posted.force,
         event=event("queued", "waiting"),
     )[0]
-    if row.outcome == "full":
-        raise QueueFullError(
-            f"{row.waiting} edits wait or run already; the limit is {settings.queue_limit}."
-        )
     if row.outcome == "conflict":
         raise ConflictError(
             f"The idempotency key {key!r} was used for another edit.",
             remedy="Use a new key for each different request.",
             status=422,
         )
+    return _accepted(row, settings, posted.graph)
+
+
+def _cell(posted: EditIn, rewrite: RewriteRequest, content: str) -> dict[str, object]:
+    """What the record keeps of a post."""
+    return {
+        "id": job_requests.posted_id(posted, rewrite, content),
+        "model": parse(posted.model, seed=posted.organism_seed).name,
+        "method": posted.method,
+        "rewrite": rewrite.id,
+        "request": posted.model_copy(update={"rewrite": rewrite.id}).model_dump_json(),
+        "affinity": job_requests.affinity(posted),
+    }
+
+
+def _accepted(row: rows.PostEditRow | rows.PostEditsRow, settings: Settings, graph: str) -> Posted:
+    if row.outcome == "full":
+        raise QueueFullError(
+            f"{row.waiting} edits wait or run already; the limit is {settings.queue_limit}."
+        )
     if row.id is None:  # the rewrite was stored in this transaction: only a deleted graph does this
-        raise NotFoundError("rewrite", rewrite.id, [], listing=f"thinkeval rewrites {posted.graph}")
+        raise NotFoundError("dataset graph", graph, [], listing="thinkeval graphs")
     return Posted(row.id, row.outcome)
 
 
@@ -179,6 +228,17 @@ def cancel(db: Database, edit: str) -> tuple[str, Status]:
     return found[0].id, found[0].status  # type: ignore[return-value]
 
 
+def cancel_all(db: Database, edits: Sequence[str]) -> int:
+    """Ask for all of these edits to be stopped; how many were not at their end."""
+    return db.write(
+        rows.CancelEditsRow,
+        posted_as=list(edits),
+        error=CANCELLED,
+        remedy=POST_AGAIN,
+        event=event("cancelled", "cancelled"),
+    )[0].edits
+
+
 def remove(db: Database, edit: str) -> str:
     """Remove an edit that has ended, with its graph and score; its id.
 
@@ -217,15 +277,20 @@ def _cursor(cursor: str | None) -> tuple[str | None, str]:
     if cursor is None:
         return None, ""
     moment, tilde, edit = cursor.partition("~")
-    try:
-        aware = datetime.fromisoformat(moment).tzinfo is not None
-    except ValueError:
-        aware = False
-    if not (tilde and aware):
+    if not (tilde and _is_moment(moment)):
         raise UsageError(
             f"{cursor!r} is not a cursor.", remedy="Give `next` of the page before, as it is."
         )
     return moment, edit
+
+
+def _is_moment(text: str) -> bool:
+    """Whether Neo4j reads it as a moment: Python alone takes more spellings of one."""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return MOMENT.fullmatch(text) is not None
 
 
 def counts(db: Database, posted_as: Sequence[str] | None = None) -> dict[Status, int]:

@@ -39,6 +39,7 @@ from cypher.rows.graph import (
 )
 from cypher.rows.jobs import (
     BeatRow,
+    CancelEditsRow,
     ClaimEditRow,
     CountEditsRow,
     DeleteSweepRow,
@@ -47,6 +48,7 @@ from cypher.rows.jobs import (
     MergeSweepRow,
     PageEditRow,
     PostEditRow,
+    PostEditsRow,
     QueueStateRow,
     ReleaseEditRow,
     RequestCancelRow,
@@ -60,6 +62,7 @@ from cypher.rows.users import CreateUserRow, GrantReaderRow
 
 __all__ = [
     "BeatRow",
+    "CancelEditsRow",
     "ChainRow",
     "ClaimEditRow",
     "ClearGraphRow",
@@ -97,6 +100,7 @@ __all__ = [
     "NeighborRow",
     "PageEditRow",
     "PostEditRow",
+    "PostEditsRow",
     "QueueStateRow",
     "Reader",
     "ReleaseEditRow",

@@ -19,6 +19,17 @@ class PostEditRow(Row):
 
 
 @dataclass(frozen=True)
+class PostEditsRow(Row):
+    """What became of one of many posted edits: created, queued, known, full or unknown."""
+
+    QUERY: ClassVar[str] = "jobs/post_edits"
+    posted: str
+    outcome: str
+    id: str | None
+    waiting: int
+
+
+@dataclass(frozen=True)
 class ClaimEditRow(Row):
     """The edit a worker got; `request` is JSON."""
 
@@ -47,6 +58,14 @@ class RequestCancelRow(Row):
     QUERY: ClassVar[str] = "jobs/request_cancel"
     id: str
     status: str
+
+
+@dataclass(frozen=True)
+class CancelEditsRow(Row):
+    """How many edits were cancelled or told to stop."""
+
+    QUERY: ClassVar[str] = "jobs/cancel_edits"
+    edits: int
 
 
 @dataclass(frozen=True)
