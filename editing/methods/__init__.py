@@ -16,7 +16,9 @@ import ast
 import difflib
 import importlib
 import importlib.util
+import threading
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,8 @@ GROUP = "thinkeval.methods"
 
 REQUIRED = ("NAME", "PAPER", "KIND", "HyperParams", "execute")
 """What a method must have."""
+
+_PARSING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,15 @@ def _source_of(point: EntryPoint) -> Path | None:
 
 
 def _header(path: Path) -> tuple[dict[str, str], str]:
+    """As `_read_header`; each file is read once."""
+    # Python 3.11's parser raises SystemError when two threads parse at the same moment, as the
+    # threads of a service do.
+    with _PARSING:
+        return _read_header(path)
+
+
+@cache
+def _read_header(path: Path) -> tuple[dict[str, str], str]:
     """The string constants at the top level of a file, and its docstring's first paragraph."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     constants: dict[str, str] = {}
