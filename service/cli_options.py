@@ -79,7 +79,7 @@ def emit_table(
     out = console()
     out.print(table)
     if note:
-        out.print(note, style="dim", highlight=False)
+        out.print(note, style="dim", highlight=False, markup=False)
 
 
 def cell(value: object) -> str:

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from cypher.rows import ScoredChainRow
     from cypher.rows.chains import Link
 
-NODE_W, LABEL_W, BEND = 1.16, 1.12, 0.26
-"""Inches: a column of entities, one of labels, and the room for links to bend between them."""
+NODE_W, LABEL_W = 1.16, 1.12
+"""Inches: a column of entities, and one of labels."""
+BEND, BEND_MOST, BEND_RISE = 0.26, 0.9, 0.07
+"""Inches for links to bend between two columns: the least, the most, and of each inch of height."""
 LINE, THIN = 0.118, 0.1
 """Inches: a line of text, and a link that passes without a label."""
 SIZE = 6.8
@@ -45,9 +47,12 @@ def draw(score: Score, rows: Sequence[ScoredChainRow], measure: str, limit: int)
         {name: _height(name, score) for row in (*kept, *gone) for name in row.entities},
         THIN,
     )
-    columns = max(laid.column.values()) // 2
-    width = (columns + 1) * NODE_W + columns * (LABEL_W + 2 * BEND) + 0.3
     height = laid.top - laid.bottom + 0.1
+    bend = min(BEND_MOST, max(BEND, BEND_RISE * height))
+    # The middle of each column; labels stand in odd ones.
+    pitch = (NODE_W + LABEL_W) / 2 + bend
+    middle = [column * pitch for column in range(max(laid.column.values()) + 1)]
+    width = middle[-1] + NODE_W + 0.3
     caption = _caption(score, measure, (len(kept), len(alive)), (len(gone), len(cut)))
     figure, bottom, top = new_figure(width, height, title, caption)
     axes = figure.add_axes((0, bottom, 1, top - bottom))
@@ -55,9 +60,9 @@ def draw(score: Score, rows: Sequence[ScoredChainRow], measure: str, limit: int)
     axes.set_xlim(-NODE_W / 2 - 0.15, width - NODE_W / 2 - 0.15)
     axes.set_ylim(laid.bottom - 0.05, laid.top + 0.05)
     for link in sorted(links.values(), key=lambda li: (li.id in lasting, li.id)):
-        _draw_link(axes, laid, link, link.id in lasting)
-    for name in laid.column:
-        _draw_entity(axes, name, _x(laid.column[name]), laid.y[name], score)
+        _draw_link(axes, laid, middle, link, link.id in lasting)
+    for name, column in laid.column.items():
+        _draw_entity(axes, name, middle[column], laid.y[name], score)
     return figure
 
 
@@ -100,11 +105,6 @@ def _height(name: str, score: Score) -> float:
     return LINE * (_written(name, score).count("\n") + 1) + 0.28
 
 
-def _x(column: int) -> float:
-    """The middle of a column; labels stand in odd ones."""
-    return column / 2 * (NODE_W + LABEL_W + 2 * BEND)
-
-
 def _draw_entity(axes: Axes, name: str, x: float, y: float, score: Score) -> None:
     from matplotlib.patches import FancyBboxPatch
 
@@ -120,29 +120,31 @@ def _draw_entity(axes: Axes, name: str, x: float, y: float, score: Score) -> Non
               linespacing=1.05, zorder=5)  # fmt: skip
 
 
-def _draw_link(axes: Axes, laid: Layout, link: Link, lasting: bool) -> None:
+def _draw_link(
+    axes: Axes, laid: Layout, middle: Sequence[float], link: Link, lasting: bool
+) -> None:
     from matplotlib.patches import FancyArrowPatch
 
     color = INK if lasting else MUTED
     axes.add_patch(
-        FancyArrowPatch(path=_path(laid, link.id), arrowstyle="-|>", mutation_scale=8,
+        FancyArrowPatch(path=_path(laid, middle, link.id), arrowstyle="-|>", mutation_scale=8,
                         color=color, lw=0.5 + 1.7 * link.post, shrinkA=0, shrinkB=0,
                         linestyle="-" if lasting else (0, (4, 2.5)), zorder=2,
                         capstyle="butt", joinstyle="round")
     )  # fmt: skip
     column, slot = laid.labels[link.id]
     beside = laid.column[link.subject] == laid.column[link.object]
-    x = _x(column) - (LABEL_W / 2 - 0.1) * beside
+    x = middle[column] - (LABEL_W / 2 - 0.1) * beside
     axes.text(x, laid.y[slot], _label(link), ha="left" if beside else "center", va="center",
               fontsize=SIZE, color=color, linespacing=1.0, zorder=3,
               bbox={"fc": "white", "ec": "none", "pad": 0.8})  # fmt: skip
 
 
-def _path(laid: Layout, link: str) -> Path:
+def _path(laid: Layout, middle: Sequence[float], link: str) -> Path:
     """Level through each column, bending between them; it ends at the sides of the boxes."""
     from matplotlib.path import Path
 
-    spots = [(_x(column), laid.y[slot]) for column, slot in laid.routes[link]]
+    spots = [(middle[column], laid.y[slot]) for column, slot in laid.routes[link]]
     (x0, y0), (x1, y1) = (
         (x, y + laid.ports[link, end]) for end, (x, y) in enumerate((spots[0], spots[-1]))
     )

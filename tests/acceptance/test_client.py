@@ -152,6 +152,18 @@ def test_figures_come_in_every_format(te: Client, mine: Mine, score: Score) -> N
     assert caught.value.status == 404
 
 
+def test_a_figure_has_its_media_type_and_is_sent_once(service: Service, score: Score) -> None:
+    path = f"/v1/edits/{score.edit}/figures/chain.svg"
+    shown = {"Authorization": f"Bearer {TOKEN}"}
+    first = service.http.get(path, headers=shown)
+    assert (first.status_code, first.headers["content-type"]) == (200, "image/svg+xml")
+    again = service.http.get(path, headers=shown | {"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    wrong = service.http.get(path.replace("svg", "gif"), headers=shown)
+    assert (wrong.status_code, wrong.json()["status"]) == (422, 422)
+    assert wrong.json()["remedy"]
+
+
 def test_what_there_is_is_listed(te: Client, mine: Mine) -> None:
     assert mine.graph in te.graphs()["id"].tolist()
     rewrites = te.rewrites(mine.graph).set_index("id")

@@ -148,3 +148,12 @@ def test_intervals_of_one_edit_stand_in_its_row_and_are_explained() -> None:
     assert (row["ifr.low"], row["ifr.high"]) == (0.1, 0.9)
     assert "of the sampled answers to one rewrite" in caption([score], "likelihood")
     assert "IFR is Definition 3" not in caption_each([score], "likelihood")
+
+
+def test_the_terminal_table_explains_its_brackets(capsys: pytest.CaptureFixture[str]) -> None:
+    from service.cli_show import show_method_table
+
+    show_method_table([*SCORES, _score("c", CHAINS["a"], 0.5, 4)], "likelihood")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "[low, high]: 95 % interval over rewrites (bootstrap)." in said
+    assert "IFR mean" not in said
