@@ -83,6 +83,7 @@ def query_params(db: Database, score: Score, measure: str, name: str) -> dict[st
         UsageError: the query takes a parameter that an edit does not decide.
     """
     pool = _chain_params(db, score, measure) | _pool(score.options, measure)
+    pool |= {"edit": score.edit, "measure": measure}
     pool["cases"] = [_case(score.edit, score.subject, score.target_true, score.relation)]
     declared = cypher.query(name).params
     params = {key: pool.get(key, param.default) for key, param in declared.items()}
@@ -90,7 +91,7 @@ def query_params(db: Database, score: Score, measure: str, name: str) -> dict[st
     if open_:
         raise UsageError(
             f"{name} is not about one edit: it takes ${', $'.join(open_)}.",
-            remedy="Queries of metrics/ and chains/ are; print others without --edit.",
+            remedy="Queries of metrics/, chains/ and explore/ are; print others without --edit.",
         )
     return params
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
 import cypher
+from cypher.browser import filled
 from cypher.run import Database
 from service import editrecords, jobs, measuring
 from service.api.edits import EditId
@@ -26,6 +27,7 @@ from service.edit_views import (
     graph_of,
     measure_of,
 )
+from service.errors import UsageError
 from service.schemas import Measure, Score
 
 router = APIRouter(prefix="/v1/edits/{edit}", tags=["results"], responses=DESCRIBED)
@@ -33,6 +35,17 @@ router = APIRouter(prefix="/v1/edits/{edit}", tags=["results"], responses=DESCRI
 MeasureQuery = Annotated[
     Measure | None,
     Query(description="Default: the first that was taken, likelihood as a rule."),
+]
+
+
+QueryName = Annotated[
+    str,
+    Path(
+        min_length=1,
+        max_length=200,
+        description="As `GET /v1/queries` lists it.",
+        examples=["metrics/ifr"],
+    ),
 ]
 
 
@@ -70,13 +83,23 @@ def of_scored(
     return answer(request, here.answers.get(key, body))
 
 
-@router.get("/score", response_model=Score)
+def _link(browser: str, name: str, params: dict[str, Any]) -> str | None:
+    """None also where the query makes too long an address: it is there to paste."""
+    if not browser:
+        return None
+    try:
+        return query_link(browser, filled(name, **params))
+    except UsageError:
+        return None
+
+
+@router.get("/score", response_model=Score, summary="Read a score")
 def get_score(edit: EditId, db: Db, here: Here, request: Request) -> Response:
     """Every metric with its n, its interval where it is a sample, and the whole provenance."""
     return of_scored(request, here, db, edit, lambda score: score)
 
 
-@router.get("/chains", response_model=ChainPage)
+@router.get("/chains", response_model=ChainPage, summary="List the chains of an edit")
 def get_chains(
     edit: EditId,
     db: Db,
@@ -97,7 +120,7 @@ def get_chains(
     return of_scored(request, here, db, edit, make)
 
 
-@router.get("/leakage", response_model=LeakPage)
+@router.get("/leakage", response_model=LeakPage, summary="List the facts that leak most")
 def get_leakage(
     edit: EditId,
     db: Db,
@@ -116,8 +139,8 @@ def get_leakage(
     return of_scored(request, here, db, edit, make)
 
 
-@router.get("/graph", response_model=GraphOut)
-def get_graph(
+@router.get("/graph", response_model=GraphOut, summary="Read the graph of an edit")
+def get_edit_graph(
     edit: EditId, db: Db, here: Here, request: Request, measure: MeasureQuery = None
 ) -> Response:
     """Every fact in the edit's scope with both sides, the model's answers, and its chains."""
@@ -129,11 +152,23 @@ def get_graph(
     return of_scored(request, here, db, edit, make)
 
 
-@router.get("/queries/{name:path}", response_model=QueryOut)
-def get_query(
-    edit: EditId, name: str, db: Db, here: Here, request: Request, measure: MeasureQuery = None
+@router.get(
+    "/queries/{name:path}",
+    response_model=QueryOut,
+    summary="Read a query as it is asked of an edit",
+)
+def get_edit_query(
+    edit: EditId,
+    name: QueryName,
+    db: Db,
+    here: Here,
+    request: Request,
+    measure: MeasureQuery = None,
 ) -> Response:
-    """A query of `metrics/` or `chains/` as it is asked of this edit: nothing is hidden."""
+    """Its text, its parameters, and both to paste into Neo4j Browser: nothing is hidden.
+
+    Queries of `metrics/`, `chains/` and `explore/` are about one edit.
+    """
 
     def make(score: Score) -> QueryOut:
         taken = measure_of(score, measure)
@@ -145,7 +180,7 @@ def get_query(
             text=cypher.query(name).text,
             params=params,
             browser_text=text,
-            browser_url=query_link(browser, text) if browser else None,
+            browser_url=_link(browser, name, params),
         )
 
     return of_scored(request, here, db, edit, make)
