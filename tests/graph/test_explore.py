@@ -220,7 +220,7 @@ def test_facts_of_a_data_set_are_captioned_by_their_relation(
     with neo4j.GraphDatabase.driver(server["THINKEVAL_NEO4J_URI"], auth=auth) as driver:
         found, *_ = driver.execute_query(
             "MATCH ()-[f:FACT]->() WHERE f.id STARTS WITH $graph + '|'"
-            " RETURN count(*) AS n, sum(CASE WHEN f.caption = f.relation THEN 1 ELSE 0 END) AS same",
+            " RETURN count(*) AS n, count(CASE WHEN f.caption = f.relation THEN 1 END) AS same",
             graph=hogwarts,
         )
     assert found[0]["n"] == found[0]["same"] == len(db.read(rows.FactRow, graph=hogwarts))
