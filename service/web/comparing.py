@@ -11,6 +11,7 @@ from service.score_table import HEADLINE
 
 if TYPE_CHECKING:
     from cypher.run import Database
+    from service.diff_schemas import Diff, MetricDelta
 
 CHOICES = 300
 """Newest scored edits in a picker; any other is compared by its id in the address."""
@@ -30,10 +31,9 @@ def compared(db: Database, a: str, b: str, measure: Measure | None) -> dict[str,
         a, b = left.edit, right.edit
         both = [m for m in left.measures if m in right.measures]
         diff = diffs.diff(db, a, b, measure)
-        shown = (*HEADLINE, "ifr_by_steps")
         found = {
             "diff": diff,
-            "metrics": [m for m in diff.metrics if m.metric in shown and m.measure == diff.measure],
+            "metrics": _headline(diff),
             "measures": both,
             "json": f"/v1/edits/{a}/diff/{b}?measure={diff.measure}",
         }
@@ -41,3 +41,11 @@ def compared(db: Database, a: str, b: str, measure: Measure | None) -> dict[str,
     missing = [edit for edit in dict.fromkeys((a, b)) if edit and edit not in listed]
     choices += [row for edit in missing for row in db.read(rows.PageEditRow, posted_as=[edit])]
     return {"choices": choices, "a": a, "b": b} | found
+
+
+def _headline(diff: Diff) -> list[MetricDelta]:
+    """The metrics that a score shows, in its order: overall values, then IFR by steps."""
+    held = [m for m in diff.metrics if m.measure == diff.measure]
+    whole = {m.metric: m for m in held if m.step is None}
+    by_steps = [m for m in held if m.metric == "ifr_by_steps" and m.n_a != 0]
+    return [whole[name] for name in HEADLINE if name in whole] + by_steps
