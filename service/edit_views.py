@@ -169,6 +169,21 @@ def measure_of(score: Score, measure: Measure | None) -> Measure:
     return measure
 
 
+def offset_of(cursor: str | None) -> int:
+    """Where a page begins.
+
+    Raises:
+        UsageError: the cursor is not one of ours.
+    """
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
+        raise UsageError(
+            f"{cursor!r} is not a cursor.", remedy="Give `next` of the page before, as it is."
+        )
+    return int(cursor)
+
+
 def chain_page(
     found: Sequence[rows.ScoredChainRow],
     measure: Measure,
@@ -182,12 +197,8 @@ def chain_page(
     Raises:
         UsageError: the cursor is not one of ours.
     """
-    if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
-        raise UsageError(
-            f"{cursor!r} is not a cursor.", remedy="Give `next` of the page before, as it is."
-        )
     fitting = [chain for chain in found if chosen.fits(chain)]
-    start = int(cursor or 0)
+    start = offset_of(cursor)
     end = start + limit
     return ChainPage(
         items=[ChainOut.model_validate(chain) for chain in fitting[start:end]],

@@ -83,6 +83,11 @@ def store(
     """
     graph = loaded.graph
     stored = db.read(rows.GetGraphRow, graph=graph.name)
+    if stored and stored[0].kind != "dataset":
+        raise ConflictError(
+            f"{graph.name!r} is the graph of a {stored[0].kind}, not a data set.",
+            remedy="Import under another name.",
+        )
     if stored and stored[0].content_digest == graph.content_digest:
         return Outcome(graph.name, "unchanged", stored[0].n_facts, stored[0].n_entities)
     if stored and not replace:
@@ -211,6 +216,13 @@ def list_rewrites(db: Database, graph: str, *, own: bool = False) -> list[Rewrit
     """
     found = db.read(rows.RewriteRow, dataset=graph)
     return [_to_rewrite(row) for row in found if row.rewrite.startswith(OWN) == own]
+
+
+def all_rewrites(db: Database, graph: str | None = None) -> list[RewriteRequest]:
+    """The rewrite requests of all data sets, or of one, by data set and id; none of users' own."""
+    found = db.read(rows.RewriteRow, dataset=graph)
+    listed = [_to_rewrite(row) for row in found if not row.rewrite.startswith(OWN)]
+    return sorted(listed, key=lambda rewrite: (rewrite.dataset, rewrite.id))
 
 
 def own_or_stored(db: Database, graph: str, rewrite: str) -> RewriteRequest:

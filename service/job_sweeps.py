@@ -73,8 +73,10 @@ def listing(db: Database) -> list[SweepOut]:
     return [_out(db, row) for row in db.read(rows.SweepRow)]
 
 
-def get(db: Database, sweep: str, measure: Measure = "likelihood") -> SweepOut:
-    """A sweep with the table of what is scored so far.
+def get(
+    db: Database, sweep: str, measure: Measure = "likelihood", *, table: bool = True
+) -> SweepOut:
+    """A sweep with the table of what is scored so far; without it where only counts are wanted.
 
     Raises:
         NotFoundError: no such sweep.
@@ -89,6 +91,8 @@ def get(db: Database, sweep: str, measure: Measure = "likelihood") -> SweepOut:
         for each in found
         if each.status in ("failed", "cancelled")
     ]  # fmt: skip
+    if not table:
+        return out
     scored = [Score.model_validate_json(e.score) for e in found if e.score]
     held = [s for s in scored if measure in s.measures]
     if held:

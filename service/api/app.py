@@ -23,6 +23,7 @@ from service.api import (
     graphs,
     health,
     neo4j_browser,
+    openapi,
     pages,
     problems,
     results,
@@ -72,9 +73,11 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         # Their pages load scripts from elsewhere; the document itself is at /openapi.json.
         docs_url=None,
         redoc_url=None,
+        generate_unique_id_function=openapi.readable_id,
     )
     app.state.thinkeval = State(settings, connection, supervisor, extras={"registry": registry})
     problems.install(app)
+    openapi.install(app)
     for part in (
         health, graphs, edits, events, results, diffs, sweeps, catalogue, figures, neo4j_browser,
         security, pages,

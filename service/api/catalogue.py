@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel
 
 import cypher
@@ -18,6 +18,9 @@ from service.errors import NotFoundError, NothingStoredError
 from service.schemas import Measure
 
 router = APIRouter(prefix="/v1", tags=["catalogue"], responses=DESCRIBED)
+
+
+ByName = Annotated[str, Path(min_length=1, max_length=200)]
 
 
 class MethodOut(BaseModel):
@@ -74,21 +77,21 @@ class Leaderboard(BaseModel):
     rows: list[dict[str, Any]]
 
 
-@router.get("/methods", response_model=Methods)
+@router.get("/methods", response_model=Methods, summary="List the editing methods")
 def list_methods() -> Methods:
     """The editing methods."""
     return Methods(items=[_method(name) for name in registry.names()])
 
 
-@router.get("/methods/{name}", response_model=MethodOut)
-def get_method(name: str) -> MethodOut:
+@router.get("/methods/{name}", response_model=MethodOut, summary="Read about a method")
+def get_method(name: ByName) -> MethodOut:
     """One editing method."""
     if name not in registry.names():
         raise NotFoundError("method", name, registry.names(), listing="thinkeval methods")
     return _method(name)
 
 
-def _method(name: str) -> MethodOut:
+def _method(name: ByName) -> MethodOut:
     info = registry.info(name)
     return MethodOut(
         name=info.name,
@@ -99,7 +102,7 @@ def _method(name: str) -> MethodOut:
     )
 
 
-@router.get("/models", response_model=Models)
+@router.get("/models", response_model=Models, summary="List the models that may be loaded")
 def list_models(settings: InForce) -> Models:
     """Which models may be named: organisms always, others as whoever runs the service allows."""
     return Models(
@@ -108,26 +111,26 @@ def list_models(settings: InForce) -> Models:
     )
 
 
-@router.get("/metrics", response_model=Queries)
+@router.get("/metrics", response_model=Queries, summary="List the metrics with their Cypher")
 def list_metrics() -> Queries:
     """The metrics: each is one Cypher file, shown whole."""
     return Queries(items=[_query(name) for name in cypher.names("metrics/")])
 
 
-@router.get("/metrics/{name}", response_model=QueryInfo)
-def get_metric(name: str) -> QueryInfo:
+@router.get("/metrics/{name}", response_model=QueryInfo, summary="Read a metric's Cypher")
+def get_metric(name: ByName) -> QueryInfo:
     """One metric with its Cypher."""
     return _known(f"metrics/{name}", "metrics/")
 
 
-@router.get("/queries", response_model=Queries)
+@router.get("/queries", response_model=Queries, summary="List every query with its Cypher")
 def list_queries() -> Queries:
     """Every query the service runs."""
     return Queries(items=[_query(name) for name in cypher.names()])
 
 
-@router.get("/queries/{name:path}", response_model=QueryInfo)
-def get_query(name: str) -> QueryInfo:
+@router.get("/queries/{name:path}", response_model=QueryInfo, summary="Read a query's Cypher")
+def get_query(name: ByName) -> QueryInfo:
     """One query with its Cypher."""
     return _known(name, "")
 
@@ -139,7 +142,7 @@ def _known(name: str, folder: str) -> QueryInfo:
     return _query(name)
 
 
-def _query(name: str) -> QueryInfo:
+def _query(name: ByName) -> QueryInfo:
     found = cypher.query(name)
     return QueryInfo(
         name=name,
@@ -156,7 +159,7 @@ def _query(name: str) -> QueryInfo:
     )
 
 
-@router.get("/leaderboard", response_model=Leaderboard)
+@router.get("/leaderboard", response_model=Leaderboard, summary="Compare the methods")
 def leaderboard(
     db: Db,
     graph: Annotated[Name | None, Query()] = None,

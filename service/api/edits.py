@@ -35,11 +35,15 @@ class Stands(BaseModel):
 
 @router.post(
     "",
+    summary="Score an edit",
     status_code=202,
     response_model=EditOut,
     responses={
         200: {"description": "It is there already, with its score.", "model": EditOut},
-        429: {"description": "Too many edits wait; `Retry-After` says when to try again."},
+        429: {
+            "description": "Too many edits wait; `Retry-After` says when to try again.",
+            "content": DESCRIBED["default"]["content"],
+        },
     },
 )
 def post_edit(
@@ -52,7 +56,7 @@ def post_edit(
         Header(min_length=1, max_length=200, description="The same key never scores twice."),
     ] = None,
 ) -> EditOut:
-    """Score an edit. It is stored before this answers; a worker takes it up as soon as it can.
+    """The edit is stored before this answers; a worker takes it up as soon as it can.
 
     Posting the same again finds the same edit. What failed or was cancelled is queued anew.
     """
@@ -66,7 +70,7 @@ def post_edit(
     return edit
 
 
-@router.get("", response_model=EditPage)
+@router.get("", response_model=EditPage, summary="List edits")
 def list_edits(
     db: Db,
     graph: Filter = None,
@@ -77,7 +81,7 @@ def list_edits(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     cursor: Annotated[str | None, Query(max_length=300)] = None,
 ) -> EditPage:
-    """The recorded edits, newest first."""
+    """Newest first, a page at a time: give `next` as `cursor` until it is null."""
     items, following, total = jobs.page(
         db,
         limit=limit,
@@ -91,9 +95,9 @@ def list_edits(
     return EditPage(items=items, next=following, total=total)
 
 
-@router.get("/{edit}", response_model=EditOut)
+@router.get("/{edit}", response_model=EditOut, summary="See how an edit stands")
 def get_edit(edit: EditId, db: Db, here: Here, request: Request) -> Any:
-    """How an edit stands, with its score once it has one."""
+    """Status, stage and progress; the score once it has one. Carries an ETag once it has ended."""
     job = jobs.job_of(db, edit)
     if job.status not in ENDED:
         return jobs.edit_out(db, job.id)
@@ -104,9 +108,9 @@ def get_edit(edit: EditId, db: Db, here: Here, request: Request) -> Any:
     return answer(request, body)
 
 
-@router.post("/{edit}/cancel", status_code=202, response_model=Stands)
+@router.post("/{edit}/cancel", status_code=202, response_model=Stands, summary="Cancel an edit")
 def cancel_edit(edit: EditId, db: Db) -> Stands:
-    """Stop an edit: one that waits at once, one that runs within a second or so.
+    """One that waits stops at once, one that runs within a second or so.
 
     What has ended stays as it is.
     """
@@ -116,12 +120,16 @@ def cancel_edit(edit: EditId, db: Db) -> Stands:
 
 @router.delete(
     "/{edit}",
+    summary="Remove or cancel an edit",
     status_code=204,
     response_model=None,
     responses={202: {"description": "It waited or ran, and is being cancelled.", "model": Stands}},
 )
 def delete_edit(edit: EditId, db: Db) -> Response:
-    """Remove an edit with its graph and score; one that waits or runs is cancelled instead."""
+    """One that has ended is removed with its graph and score.
+
+    One that waits or runs is cancelled instead (202).
+    """
     job = jobs.job_of(db, edit)
     if job.status in ENDED:
         jobs.remove(db, job.id)

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Request
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
 
 from cypher import rows
 from cypher.errors import GraphError
@@ -31,27 +32,57 @@ PATIENCE = 150
 """Looks in vain (the database away) until the stream ends; the client comes back by itself."""
 
 
+EVENT = {
+    "title": "Event",
+    "description": "One event of the stream.",
+    "type": "object",
+    "properties": {
+        "event": {"type": "string", "enum": ["stage", "progress", "end"]},
+        "id": {"type": "string", "description": "Of `stage` and `end`: for Last-Event-ID."},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "examples": [
+                '{"status": "running", "stage": "probe pre", "progress": 0.1,'
+                ' "at": "2026-05-04T09:30:01.100Z"}'
+            ],
+        },
+    },
+    "required": ["event", "data"],
+}
+
+
 @router.get(
     "/events",
+    summary="Follow an edit until it ends (server-sent events)",
     response_class=EventSourceResponse,
     responses={
         200: {
             "description": "Events `stage`, `progress` and at last `end`; `data` is JSON with"
             " `status`, `stage`, `progress` and, for stages, the moment `at`.",
-            "content": {"text/event-stream": {"schema": {"type": "string"}}},
-        }
+            "content": {"text/event-stream": {"schema": EVENT}},
+        },
+        204: {"description": "The client has had the `end` already: it need not come back."},
     },
 )
-async def events(
+async def follow_edit(
     edit: EditId,
     db: Db,
     request: Request,
-    last_event_id: Annotated[str | None, Header(max_length=20)] = None,
-) -> EventSourceResponse:
-    """Follow an edit until it ends."""
+    last_event_id: Annotated[
+        str | None,
+        Header(max_length=20, description="Id of the last event received: goes on after it."),
+    ] = None,
+) -> Response:
+    """`stage` and `end` events are kept and carry ids; `progress` is of the moment.
+
+    A client that comes back with `Last-Event-ID` gets every one it missed, once.
+    """
     job = await run_in_threadpool(jobs.job_of, db, edit)
     said = last_event_id or ""
     seen = int(said) + 1 if said.isascii() and said.isdigit() else 0
+    if job.status in ENDED and seen > max(len(job.events) - 1, 0):
+        return Response(status_code=204)
     return EventSourceResponse(_follow(db, request, job.id, seen), ping=15)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import tempfile
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 
@@ -12,10 +15,15 @@ from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 from fastapi import Path as PathParam
 from pydantic import BaseModel, ConfigDict, Field
 
+from cypher.run import Database
 from loaders import graphs as shipped
+from loaders.errors import LoaderError
+from loaders.records import RewriteRequest
 from service import ingest
 from service.api.problems import DESCRIBED
 from service.api.state import Db, InForce
+from service.edit_schemas import Name
+from service.edit_views import offset_of
 from service.errors import NotFoundError, UsageError
 from service.settings import Settings
 
@@ -27,7 +35,7 @@ GraphId = Annotated[str, PathParam(min_length=1, max_length=200)]
 Format = Annotated[str, Field(max_length=40)]
 
 
-class GraphOut(BaseModel):
+class StoredGraphOut(BaseModel):
     """A stored graph: a data set, what a model knows of it, or an edit."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -47,14 +55,13 @@ class GraphOut(BaseModel):
 class Graphs(BaseModel):
     """The stored graphs."""
 
-    items: list[GraphOut]
+    items: list[StoredGraphOut]
 
 
 class RewriteOut(BaseModel):
-    """A rewrite request, and its chains by number of facts."""
+    """A rewrite request of a graph, and its chains by number of facts."""
 
-    model_config = ConfigDict(from_attributes=True)
-
+    graph: str
     id: str
     subject: str
     relation: str
@@ -70,6 +77,13 @@ class Rewrites(BaseModel):
     """The rewrite requests of a graph."""
 
     items: list[RewriteOut]
+
+
+class RewritePage(Rewrites):
+    """Rewrite requests of all graphs, or of one, by graph and id."""
+
+    next: str | None = Field(default=None, description="`cursor` of the next page; null at the end")
+    total: int = Field(description="How many there are on all pages.")
 
 
 class ImportIn(BaseModel):
@@ -112,14 +126,25 @@ class Imported(BaseModel):
     notes: list[Note] = Field(description="The first 200 of them.")
 
 
-@router.get("/graphs", response_model=Graphs)
+UNCHANGED: dict[int | str, dict[str, Any]] = {
+    200: {"description": "It is stored already, with the same content.", "model": Imported}
+}
+
+
+@router.get("/graphs", response_model=Graphs, summary="List graphs")
 def list_graphs(db: Db, kind: Annotated[str | None, Query(max_length=20)] = None) -> Graphs:
-    """The stored graphs: data sets, what models know of them, edits."""
+    """Data sets, what models know of them, and edits; `kind` is dataset, model or edit."""
     found = [g for g in ingest.list_graphs(db) if kind in (None, g.kind)]
-    return Graphs(items=[GraphOut.model_validate(g) for g in found])
+    return Graphs(items=[StoredGraphOut.model_validate(g) for g in found])
 
 
-@router.post("/graphs", status_code=201, response_model=Imported)
+@router.post(
+    "/graphs",
+    status_code=201,
+    response_model=Imported,
+    responses=UNCHANGED,
+    summary="Import an uploaded data set",
+)
 def upload_graph(
     db: Db,
     response: Response,
@@ -130,24 +155,49 @@ def upload_graph(
     limit: Annotated[int | None, Form(ge=1)] = None,
     replace: Annotated[bool, Form()] = False,
 ) -> Imported:
-    """Import an uploaded file. The same file twice changes nothing (200)."""
-    # Only the last part of the name counts, and only to recognise the format and name the graph.
-    given = PurePosixPath((file.filename or "").replace("\\", "/")).name
-    if not given or given.startswith("."):
-        raise UsageError(
-            "The uploaded file has no name.", remedy="Send it with one, such as chains.json."
-        )
+    """In any format `import` reads. The same file twice changes nothing (200).
+
+    A graph of that name with other content stays as it is (409) unless `replace` is set.
+    """
+    given = _file_name(file.filename or "")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / given[-120:]
+        path = Path(folder) / given
         with path.open("wb") as out:
             shutil.copyfileobj(file.file, out)
-        return _import(
-            db, response, path, replace, name=name, format=format, target_new=target_new,
-            limit=limit,
-        )  # fmt: skip
+        try:
+            return _import(
+                db, response, path, replace, name=name, format=format, target_new=target_new,
+                limit=limit,
+            )  # fmt: skip
+        except LoaderError as error:
+            error.detail = error.detail.replace(
+                f"{folder}/", ""
+            )  # our folder tells nobody anything
+            raise
 
 
-@router.post("/graphs/import", status_code=201, response_model=Imported)
+def _file_name(sent: str) -> str:
+    """The last part of an upload's name: it tells the format, and names the graph.
+
+    Raises:
+        UsageError: no file can be called that.
+    """
+    name = PurePosixPath(sent.replace("\\", "/")).name
+    if not name or name.startswith(".") or not name.isprintable() or len(name.encode()) > 200:
+        raise UsageError(
+            "The uploaded file has no name that can be used.",
+            remedy="Send it with a short one, such as chains.json.",
+        )
+    return name
+
+
+@router.post(
+    "/graphs/import",
+    status_code=201,
+    response_model=Imported,
+    responses=UNCHANGED,
+    summary="Import a data set by its name or path",
+)
 def import_graph(asked: ImportIn, db: Db, settings: InForce, response: Response) -> Imported:
     """Import a graph that ships with ThinkEval, or a file of the server's allowed folder."""
     path = _allowed(settings, asked.source)
@@ -159,6 +209,11 @@ def import_graph(asked: ImportIn, db: Db, settings: InForce, response: Response)
 
 def _import(db: Any, response: Response, path: Path | str, replace: bool, **how: Any) -> Imported:
     loaded = ingest.read(path, **how)
+    if not re.fullmatch(GRAPH_NAME, loaded.graph.name) or len(loaded.graph.name) > 100:
+        raise UsageError(
+            f"No graph can be called {loaded.graph.name[:120]!r}.",
+            remedy="Give a `name` of at most 100 letters, digits, spaces and . _ @ : + -.",
+        )
     done = ingest.store(db, loaded, replace=replace)
     report = loaded.report
     if done.status == "unchanged":
@@ -191,41 +246,75 @@ def _allowed(settings: Settings, source: str) -> Path | str:
             status=403,
         )
     root = folder.resolve()
-    path = (root / source).resolve() if source.isprintable() else root
+    try:
+        path = (root / source).resolve() if source.isprintable() else root
+    except (OSError, RuntimeError):  # links that lead in a circle
+        path = root
     if not path.is_relative_to(root) or path == root:
         raise UsageError(
             f"{source!r} is not inside the folder that may be imported from.",
             remedy="Give a path below it, without `..`.",
             status=403,
         )
-    if not path.exists():
+    if not os.path.exists(path):  # False, too, for names that are too long
         names = [str(p.relative_to(root)) for p in sorted(root.rglob("*"))[:1000]]
         raise NotFoundError("file", source, names, listing="POST /v1/graphs")
     return path
 
 
-@router.get("/graphs/{graph}", response_model=GraphOut)
-def get_graph(graph: GraphId, db: Db) -> GraphOut:
+@router.get("/graphs/{graph}", response_model=StoredGraphOut, summary="See a graph")
+def get_graph(graph: GraphId, db: Db) -> StoredGraphOut:
     """One stored graph."""
     found = {g.id: g for g in ingest.list_graphs(db)}
     if graph not in found:
         raise NotFoundError("graph", graph, found, listing="thinkeval graphs")
-    return GraphOut.model_validate(found[graph])
+    return StoredGraphOut.model_validate(found[graph])
 
 
-@router.delete("/graphs/{graph}", status_code=204)
+@router.delete("/graphs/{graph}", status_code=204, summary="Delete a graph")
 def delete_graph(graph: GraphId, db: Db) -> Response:
     """Delete a graph with its facts. Scores of edits stay; their own graphs are others."""
     ingest.delete_graph(db, graph)
     return Response(status_code=204)
 
 
-@router.get("/graphs/{graph}/rewrites", response_model=Rewrites)
-def list_rewrites(graph: GraphId, db: Db) -> Rewrites:
-    """A data set's rewrite requests with the number of their chains of 1 to 5 facts."""
+@router.get(
+    "/graphs/{graph}/rewrites", response_model=Rewrites, summary="List a graph's rewrite requests"
+)
+def list_rewrites_of_graph(graph: GraphId, db: Db) -> Rewrites:
+    """By id, each with the number of its chains of 1 to 5 facts.
+
+    A graph that ships with ThinkEval is imported when it is first asked for.
+    """
     ingest.ensure(db, graph)
-    listed = ingest.list_rewrites(db, graph)
-    chains = ingest.chain_counts(db, graph, listed)
-    return Rewrites(
-        items=[RewriteOut.model_validate(asdict(r) | {"chains": chains[r.id]}) for r in listed]
-    )
+    return Rewrites(items=_rewrites(db, graph, ingest.list_rewrites(db, graph)))
+
+
+@router.get("/rewrites", response_model=RewritePage, summary="List rewrite requests")
+def list_rewrites(
+    db: Db,
+    graph: Annotated[Name | None, Query(description="Only of this graph.")] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    cursor: Annotated[str | None, Query(max_length=20)] = None,
+) -> RewritePage:
+    """Of all data sets, or of one; by data set and id, a page at a time."""
+    if graph is not None:
+        ingest.ensure(db, graph)
+    start = offset_of(cursor)
+    found = ingest.all_rewrites(db, graph)
+    shown = found[start : start + limit]
+    items = [
+        out
+        for dataset, part in groupby(shown, key=lambda rewrite: rewrite.dataset)
+        for out in _rewrites(db, dataset, list(part))
+    ]
+    more = start + limit < len(found)
+    return RewritePage(items=items, next=str(start + limit) if more else None, total=len(found))
+
+
+def _rewrites(db: Database, graph: str, found: list[RewriteRequest]) -> list[RewriteOut]:
+    chains = ingest.chain_counts(db, graph, found)
+    return [
+        RewriteOut.model_validate(asdict(each) | {"graph": graph, "chains": chains[each.id]})
+        for each in found
+    ]

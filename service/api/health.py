@@ -55,15 +55,15 @@ class Ready(BaseModel):
     workers: list[WorkerOut]
 
 
-@router.get("/health", response_model=Health)
+@router.get("/health", response_model=Health, summary="Whether the process answers")
 def health() -> Health:
-    """Whether the process answers."""
+    """Nothing else is looked at; `/ready` says whether edits can be posted."""
     return Health()
 
 
-@router.get("/ready", response_model=Ready)
+@router.get("/ready", response_model=Ready, summary="Whether edits can be posted and read")
 def ready(db: Db, here: Here) -> Ready:
-    """Whether edits can be posted and read: 503 with the reason while the database is not there."""
+    """The queue and the workers: 503 with the reason while the database is not there."""
     workers = [
         WorkerOut(id=w.id, device=w.device, edit=w.edit, silent_s=max(w.silent_s, 0.0))
         for w in db.read(rows.WorkerRow)
@@ -79,11 +79,12 @@ def ready(db: Db, here: Here) -> Ready:
 
 @router.get(
     "/metrics",
+    summary="Everything countable, for Prometheus",
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 def metrics(here: Here) -> Response:
-    """Everything countable, for Prometheus."""
+    """Requests by route and status, edits by status, workers; Prometheus' text format."""
     registry: CollectorRegistry = here.extras["registry"]
     return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
@@ -139,4 +140,9 @@ class Observed:
                 self.seconds.labels(route).observe(time.perf_counter() - began)
             await send(message)
 
-        await self.app(scope, receive, watched)
+        try:
+            await self.app(scope, receive, watched)
+        except Exception:  # answered with a 500 further out, where it is not seen from here
+            route = getattr(scope.get("route"), "path", "other")
+            self.requests.labels(scope["method"], route, "500").inc()
+            raise

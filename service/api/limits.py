@@ -29,7 +29,11 @@ class BodyLimit:
         upload = request.headers.get("content-type", "").startswith("multipart/form-data")
         limit = self.upload_bytes if upload else JSON_LIMIT
         said = request.headers.get("content-length", "0")
-        if not said.isdigit() or int(said) > limit:
+        # More digits than the limit has are too many; that far, they need not be read as a number.
+        if not (said.isascii() and said.isdigit()):
+            await _refused(request, f"{said!r} is no length of a body")(scope, receive, send)
+            return
+        if len(said) > 15 or int(said) > limit:
             await _too_long(request, limit)(scope, receive, send)
             return
         taken = 0
@@ -43,6 +47,16 @@ class BodyLimit:
             return message
 
         await self.app(scope, counted, send)
+
+
+def _refused(request: Request, why: str) -> Response:
+    problem = Problem(
+        title="The request was refused",
+        detail=f"{request.method} {request.url.path}: {why}.",
+        remedy="Send Content-Length as a number of bytes, or leave it to your HTTP library.",
+        status=400,
+    )
+    return problems.respond(request, problem, headers={"Connection": "close"})
 
 
 def _too_long(request: Request, limit: int) -> Response:

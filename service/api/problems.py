@@ -6,6 +6,7 @@ same words as a page.
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import Any
 
@@ -45,11 +46,24 @@ class ProblemOut(BaseModel):
 
 DESCRIBED: dict[int | str, dict[str, Any]] = {
     "default": {
-        "description": "An error: `detail` says what and where, `remedy` what to do next.",
+        "description": "An error: `detail` says what and where, `remedy` what to do next. 401 and"
+        " 403: who asks may not. 404: there is no such thing, close names are suggested. 422: what"
+        " was sent does not fit. 503: the database is not there (yet); `Retry-After` says when to"
+        " ask again.",
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemOut"}}},
     }
 }
 """`responses=` of every route."""
+
+
+class ProblemResponse(JSONResponse):
+    """A problem as JSON. It may quote what was sent, and that may be no proper Unicode."""
+
+    media_type = MEDIA_TYPE
+
+    def render(self, content: Any) -> bytes:
+        """JSON in ASCII: half a surrogate pair has no UTF-8, but it has an escape."""
+        return json.dumps(content).encode("ascii")
 
 
 def install(app: FastAPI) -> None:
@@ -83,7 +97,7 @@ def respond(
     }
     if errors:
         told["errors"] = errors
-    return JSONResponse(told, problem.status, headers, media_type=MEDIA_TYPE)
+    return ProblemResponse(told, problem.status, headers)
 
 
 def wants_page(request: Request) -> bool:
@@ -102,7 +116,7 @@ def _known(request: Request, error: Exception) -> Response:
     if isinstance(error, QueueFullError):
         headers["Retry-After"] = str(error.retry_after_s)
     if problem.status >= 500:
-        log.warning("%s %s: %s", request.method, request.url.path, problem.detail)
+        log.warning("%s %r: %s", request.method, request.url.path, problem.detail)
     return respond(request, problem, headers=headers)
 
 
@@ -136,7 +150,7 @@ def _http(request: Request, error: Exception) -> Response:
 
 
 def _unknown(request: Request, error: Exception) -> Response:
-    log.exception("%s %s", request.method, request.url.path, exc_info=error)
+    log.exception("%s %r", request.method, request.url.path, exc_info=error)
     problem = Problem(
         title="A defect of ours",
         detail=f"{type(error).__name__}; the service's log has the details.",

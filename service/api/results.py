@@ -30,7 +30,11 @@ from service.edit_views import (
 from service.errors import UsageError
 from service.schemas import Measure, Score
 
-router = APIRouter(prefix="/v1/edits/{edit}", tags=["results"], responses=DESCRIBED)
+UNCHANGED: dict[int | str, dict[str, Any]] = {
+    304: {"description": "The client has this answer already (`If-None-Match`)."}
+}
+
+router = APIRouter(prefix="/v1/edits/{edit}", tags=["results"], responses=DESCRIBED | UNCHANGED)
 
 MeasureQuery = Annotated[
     Measure | None,

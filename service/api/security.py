@@ -28,7 +28,8 @@ from service.settings import Settings
 COOKIE = "thinkeval"
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
 SAFE = ("GET", "HEAD", "OPTIONS")
-OPEN = ("/health", "/ready", "/login", "/static/", "/neo4j/", "/favicon.ico")
+OPEN = ("/health", "/ready", "/login", "/favicon.ico")
+OPEN_FOLDERS = ("/static/", "/neo4j/")
 """What needs no token: nothing there tells of edits."""
 
 router = APIRouter(include_in_schema=False)
@@ -46,6 +47,11 @@ def require_token_elsewhere(settings: Settings, host: str) -> None:
             remedy="Set THINKEVAL_API_TOKEN to at least 16 characters, for example the output of"
             " `openssl rand -hex 24`; or listen on 127.0.0.1.",
         )
+
+
+def is_open(path: str) -> bool:
+    """Whether a path needs no token."""
+    return path in OPEN or path.startswith(OPEN_FOLDERS)
 
 
 def cookie_of(token: str) -> str:
@@ -92,10 +98,11 @@ class Guard:
                 "Use this service's own page, or a program without an Origin header.",
                 403,
             )
-        if self.token is None or path.startswith(OPEN) or self._knows_token(request):
+        if self.token is None or is_open(path) or self._knows_token(request):
             return None
         if method == "GET" and problems.wants_page(request):
-            return RedirectResponse(f"/login?next={quote(path)}", 303)
+            query = f"?{request.url.query}" if request.url.query else ""
+            return RedirectResponse(f"/login?next={quote(path + query, safe='/')}", 303)
         error = ForbiddenError("This service wants its token.", status=401)
         return problems.respond(
             request, describe(error), headers={"WWW-Authenticate": 'Bearer realm="thinkeval"'}
@@ -104,20 +111,26 @@ class Guard:
     def _knows_token(self, request: HTTPConnection) -> bool:
         scheme, _, shown = request.headers.get("authorization", "").partition(" ")
         token = (self.token or "").encode()
-        if scheme.lower() == "bearer" and hmac.compare_digest(shown.strip().encode(), token):
+        # Headers are bytes that were read as Latin-1; a token of other letters comes as UTF-8.
+        sent = shown.strip().encode("latin-1")
+        if scheme.lower() == "bearer" and hmac.compare_digest(sent, token):
             return True
         return hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), self.cookie.encode())
 
 
 def _host(headers: Mapping[str, str]) -> str:
-    return (urlsplit(f"//{headers.get('host', '')}").hostname or "").lower()
+    try:
+        return (urlsplit(f"//{headers.get('host', '')}").hostname or "").lower()
+    except ValueError:  # such as half an IPv6 address
+        return ""
 
 
 def _foreign(headers: Headers) -> bool:
     """Whether a browser says that the request comes from another site's page."""
     origin = headers.get("origin")
     if origin is not None:
-        return urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+        own = {f"{scheme}://{headers.get('host', '')}".lower() for scheme in ("http", "https")}
+        return origin.lower() not in own
     return headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
 
 

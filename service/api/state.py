@@ -43,11 +43,14 @@ class Answers:
             with self._lock:
                 found = self._kept.get(key)
             if found is None:
-                found = make()
+                try:
+                    found = make()
+                finally:  # also where it raises: hostile keys must not pile up
+                    with self._lock:
+                        self._making.pop(key, None)
                 with self._lock:
                     if len(found) <= self._kept.maxsize:
                         self._kept[key] = found
-                    self._making.pop(key, None)
         return found
 
 
@@ -55,9 +58,14 @@ def answer(request: Request, body: bytes, media_type: str = JSON) -> Response:
     """A response with an ETag; 304 where the client has it already."""
     tag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
-    if tag in request.headers.get("if-none-match", ""):
+    known = {part.strip().removeprefix("W/") for part in _list(request, "if-none-match")}
+    if tag in known or "*" in known:
         return Response(status_code=304, headers=headers)
     return Response(body, media_type=media_type, headers=headers)
+
+
+def _list(request: Request, header: str) -> list[str]:
+    return request.headers.get(header, "").split(",")
 
 
 @dataclass(slots=True)

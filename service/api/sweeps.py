@@ -24,35 +24,40 @@ class Sweeps(BaseModel):
     items: list[SweepOut]
 
 
-@router.post("", status_code=202, response_model=SweepOut)
+@router.post("", status_code=202, response_model=SweepOut, summary="Post a sweep")
 def post_sweep(sweep: SweepIn, db: Db, here: Here, response: Response) -> SweepOut:
-    """Score every method on every rewrite. All cells are queued, or none."""
+    """Every method on every rewrite (and model, and seed). All cells are queued, or none.
+
+    What is scored already is not scored again. The same sweep again is the same sweep.
+    """
     name = job_sweeps.post(db, here.settings, sweep)
     here.supervisor.wake()
     response.headers["Location"] = f"/v1/sweeps/{name}"
-    return job_sweeps.get(db, name)
+    return job_sweeps.get(db, name, table=False)
 
 
-@router.get("", response_model=Sweeps)
+@router.get("", response_model=Sweeps, summary="List the sweeps")
 def list_sweeps(db: Db) -> Sweeps:
-    """The sweeps, newest first."""
+    """Newest first, with their counts and without their tables."""
     return Sweeps(items=job_sweeps.listing(db))
 
 
-@router.get("/{sweep}", response_model=SweepOut)
-def get_sweep(sweep: SweepId, db: Db, measure: Measure = "likelihood") -> SweepOut:
-    """How a sweep stands, with the table of what is scored so far."""
-    return job_sweeps.get(db, sweep, measure)
+@router.get("/{sweep}", response_model=SweepOut, summary="See how a sweep stands")
+def get_sweep(
+    sweep: SweepId, db: Db, measure: Measure = "likelihood", table: bool = True
+) -> SweepOut:
+    """Counts by status, and the table of what is scored so far; `table=false` leaves it out."""
+    return job_sweeps.get(db, sweep, measure, table=table)
 
 
-@router.post("/{sweep}/cancel", status_code=202, response_model=SweepOut)
+@router.post("/{sweep}/cancel", status_code=202, response_model=SweepOut, summary="Cancel a sweep")
 def cancel_sweep(sweep: SweepId, db: Db) -> SweepOut:
-    """Cancel what is not scored yet."""
+    """What waits is cancelled at once, what runs within a second or so; scores stay."""
     return job_sweeps.cancel(db, sweep)
 
 
-@router.delete("/{sweep}", status_code=204)
+@router.delete("/{sweep}", status_code=204, summary="Forget a sweep")
 def delete_sweep(sweep: SweepId, db: Db) -> Response:
-    """Forget a sweep; its edits stay."""
+    """Only the sweep goes; its edits and their scores stay."""
     job_sweeps.remove(db, sweep)
     return Response(status_code=204)
