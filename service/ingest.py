@@ -162,7 +162,8 @@ def require_graph(db: Database, graph: str, kind: str | None = "dataset") -> row
         NotFoundError: there is none (of that kind); says which are close.
     """
     # What cannot be an id (empty, or with the separator in it) is simply not stored.
-    found = db.read(rows.GetGraphRow, graph=graph) if graph and "|" not in graph else []
+    named = bool(graph.strip()) and "|" not in graph
+    found = db.read(rows.GetGraphRow, graph=graph) if named else []
     if not found or (kind is not None and found[0].kind != kind):
         known = [g.graph for g in db.read(rows.GraphRow, kind=kind)]
         raise NotFoundError(f"{kind or 'stored'} graph", graph, known, listing="thinkeval graphs")
