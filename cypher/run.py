@@ -138,7 +138,14 @@ class Database:
         found = query("schema/constraints")
         for statement in found.statements:
             with translated(found.name), self._session(neo4j.WRITE_ACCESS) as session:
-                session.execute_write(self._work(lambda tx, s=statement: tx.run(s).consume()))
+                try:
+                    session.execute_write(self._work(lambda tx, s=statement: tx.run(s).consume()))
+                except neo4j.exceptions.ClientError as error:
+                    # IF NOT EXISTS looks first; another process may create it in between.
+                    if not str(error.code).endswith(
+                        ("RuleAlreadyExists", "ConstraintAlreadyExists")
+                    ):
+                        raise
 
     def read(self, row_type: type[RowT], **params: Any) -> list[RowT]:
         """All rows of a read query."""

@@ -76,6 +76,13 @@ def score(
         str, typer.Option(help="Edited fact as a 1-step chain: listed, include or exclude.")
     ] = "listed",
     unit: Annotated[str, typer.Option(help="Preservation over rewrite or record.")] = "rewrite",
+    threshold: Annotated[
+        float | None,
+        typer.Option(min=0, help="A chain survives if R' > threshold · R; default .01, sampled 0."),
+    ] = None,
+    strength: Annotated[
+        float, typer.Option(min=0, help="Factor on the update; 1: as the method made it.")
+    ] = 1.0,
     max_ifr: Annotated[
         float | None, typer.Option(help="Gate: exit 1 when IFR is above this.")
     ] = None,
@@ -103,7 +110,7 @@ def score(
     """
     if output is not None and not (json or csv):
         raise UsageError("-o writes --json or --csv, and neither is given.", remedy="Add one.")
-    options = selection.scoring_options(max_steps, bare, unit)
+    options = selection.scoring_options(max_steps, bare, unit, threshold)
     probe = probe_settings(samples, ask, paraphrases, chat, seed)
     require_taken(measure.key, probe, samples)
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
@@ -114,6 +121,7 @@ def score(
                 graph, chosen, model, name, probe, options,
                 hparams=hparams, overrides=override or [], covariance=covariance,
                 dtype=dtype, revision=revision, seed=seed, force=force, generate=generate,
+                strength=strength,
             )
             for name in (method or ["rome"])
             for chosen in rewrites

@@ -12,7 +12,7 @@ from service.cli_options import cell, console, emit_table, with_interval
 from service.measuring import chain_rows, leakage_rows
 from service.reports import BOUNDED, STEPS, caption, method_table
 from service.schemas import MEASURE_NAMES, Measure, MetricValue, Score
-from service.score_table import lines
+from service.score_table import COUNTS, lines
 
 if TYPE_CHECKING:
     from cypher.run import Database
@@ -41,7 +41,10 @@ def show_score(score: Score) -> None:
 
 
 def _bounded(value: MetricValue | None) -> str:
-    return cell(None) if value is None else with_interval(value.value, value.low, value.high)
+    if value is None:
+        return cell(None)
+    number = int(value.value) if value.metric in COUNTS else value.value
+    return with_interval(number, value.low, value.high)
 
 
 def show_chains(

@@ -10,8 +10,9 @@ import logging
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from cypher import rows
 from cypher.errors import GraphError, ServerUnavailableError
 from service import recovery
 from service.settings import Settings
@@ -95,6 +96,22 @@ class Connection:
         with self._changed:
             self._database = database
             self._changed.notify_all()
+        self._warm(database)
+
+    def _warm(self, database: Database) -> None:
+        """Let the server plan the page's queries: the first time takes it seconds, then no more."""
+        nowhere: dict[str, Any] = {
+            "graph": "-", "subject": "-", "object": "-",
+            "pre": "likelihood_pre", "post": "likelihood_post", "threshold": 0.01,
+        }  # fmt: skip
+        case = {"id": "-", "rewrite": None, "relation": None} | {
+            key: nowhere[key] for key in ("graph", "subject", "object")
+        }
+        for row_type in (rows.ScoredChainRow, rows.LeakageRow):
+            with suppress(GraphError):
+                database.read(row_type, **nowhere)
+        with suppress(GraphError):
+            database.metric("chains_by_steps", cases=[case])
 
     def _check(self) -> None:
         """Is it still there? Then see to edits that lost their worker."""

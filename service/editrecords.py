@@ -218,17 +218,29 @@ def scores(
     if edits:
         return [get_score(db, edit) for edit in edits]
     found = db.read(rows.EditRow, dataset=graph, model=model, status="succeeded")
-    scored = [Score.model_validate_json(row.score) for row in found if row.score]
-    datasets = sorted({s.dataset for s in scored})
+    found = [row for row in found if row.score]
+    datasets = sorted({row.dataset for row in found})
     if len(datasets) > 1:
         raise NothingStoredError(
             f"There are edits of several data sets: {', '.join(datasets)}.",
             remedy="Name one with --graph; edits of different data sets are never pooled.",
         )
-    # Edits at another strength, or within a sequence, are points of a curve, no entries of a table.
-    whole = [s for s in scored if s.provenance.get("strength", 1) == 1 and not s.sequence]
-    newest = {(s.model, s.method, s.rewrite): s for s in whole}
-    return list(newest.values())
+    newest: dict[tuple[str, str, str], Score] = {}
+    for row in reversed(found):  # a score is long, so only the newest ones are read
+        key = (row.model, row.method, row.rewrite)
+        if key not in newest and (score := _whole(row)) is not None:
+            newest[key] = score
+    places = dict.fromkeys((row.model, row.method, row.rewrite) for row in found)
+    return [newest[key] for key in places if key in newest]
+
+
+def _whole(row: rows.EditRow) -> Score | None:
+    """The score of an edit that is an entry of a table.
+
+    At another strength, or within a sequence, it is a point of a curve.
+    """
+    score = Score.model_validate_json(row.score or "")
+    return None if score.provenance.get("strength", 1) != 1 or score.sequence else score
 
 
 def delete(db: Database, edit: str) -> None:

@@ -10,6 +10,10 @@ from service.schemas import MetricValue, Score
 HEADLINE = ("efficacy", "generalization", "ifr", "preservation", "active_chains", "deep_edited")
 
 
+COUNTS = ("active_chains", "deep_edited")
+"""Metrics that are whole numbers."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScoreLine:
     """One metric of a score.

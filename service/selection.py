@@ -153,7 +153,9 @@ def _matching(facts: Sequence[Fact], own: OwnRewrite) -> Fact | None:
     return next(iter(mine or same), None)
 
 
-def scoring_options(max_steps: int, bare: str, unit: str) -> ScoringOptions:
+def scoring_options(
+    max_steps: int, bare: str, unit: str, threshold: float | None = None
+) -> ScoringOptions:
     """The options as the schema checks them.
 
     Raises:
@@ -165,7 +167,13 @@ def scoring_options(max_steps: int, bare: str, unit: str) -> ScoringOptions:
             raise UsageError(
                 f"--{name} {value!r} is unknown.", remedy=f"Use {' or '.join(allowed[name])}."
             )
-    return ScoringOptions.model_validate({"max_steps": max_steps, "bare": bare, "unit": unit})
+    if threshold is not None and not 0 <= threshold < 1:
+        raise UsageError(
+            f"--threshold {threshold} is out of range.", remedy="Give a part of R: 0 up to below 1."
+        )
+    return ScoringOptions.model_validate(
+        {"max_steps": max_steps, "bare": bare, "unit": unit, "threshold": threshold}
+    )
 
 
 def request(

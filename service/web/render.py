@@ -13,12 +13,10 @@ from markupsafe import Markup, escape
 
 from service import __version__
 from service.schemas import MetricValue
+from service.score_table import COUNTS
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
-
-COUNTS = ("active_chains", "deep_edited")
-"""Metrics that are whole numbers."""
 
 
 def render(template: str, **values: Any) -> str:

@@ -16,6 +16,9 @@ from typing import Any, TypeVar
 import httpx
 import psutil
 
+from cypher import rows
+from cypher.run import Database
+
 T = TypeVar("T")
 
 ENDED = ("succeeded", "failed", "cancelled")
@@ -30,6 +33,16 @@ def until(look: Callable[[], T | None], timeout_s: float = 120.0, pause_s: float
             return found
         assert time.monotonic() < deadline, f"nothing after {timeout_s} s: {look}"
         time.sleep(pause_s)
+
+
+def in_stage(db: Database, edit: str, stage: str) -> None:
+    """Wait until the edit has entered a stage: the record of it is kept with the edit."""
+    until(
+        lambda: any(
+            f'"stage": "{stage}"' in told for told in db.read(rows.EditJobRow, id=edit)[0].events
+        ),
+        pause_s=0.005,
+    )
 
 
 class Service:
