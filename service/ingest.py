@@ -220,9 +220,15 @@ def list_rewrites(db: Database, graph: str, *, own: bool = False) -> list[Rewrit
 
 
 def all_rewrites(db: Database, graph: str | None = None) -> list[RewriteRequest]:
-    """The rewrite requests of all data sets, or of one, by data set and id; none of users' own."""
+    """The rewrite requests of all stored data sets, or of one, by data set and id; none own."""
     found = db.read(rows.RewriteRow, dataset=graph)
-    listed = [_to_rewrite(row) for row in found if not row.rewrite.startswith(OWN)]
+    # Edits keep the rewrite requests of a data set that was deleted.
+    stored = {row.graph for row in db.read(rows.GraphRow, kind="dataset")}
+    listed = [
+        _to_rewrite(row)
+        for row in found
+        if row.dataset in stored and not row.rewrite.startswith(OWN)
+    ]
     return sorted(listed, key=lambda rewrite: (rewrite.dataset, rewrite.id))
 
 
