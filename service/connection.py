@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from cypher import rows
 from cypher.errors import GraphError, ServerUnavailableError
 from service import recovery
+from service.browser_links import browser_address
 from service.settings import Settings
-from service.workbench import connect, embedded_server
+from service.workbench import connect
 
 if TYPE_CHECKING:
     from cypher.run import Database
@@ -33,7 +34,7 @@ class Connection:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.browser = settings.browser_url or ""
+        self.browser = ""
         """Address of Neo4j Browser; empty while it is not known."""
         self.problem = "The database is being started or connected to."
         self._database: Database | None = None
@@ -90,8 +91,7 @@ class Connection:
             self.problem = f"{error.detail} {error.remedy}"
             log.warning("no database: %s", error.detail)
             return
-        if not self.settings.neo4j_uri and not self.settings.browser_url:
-            self.browser = embedded_server(self.settings).status().browser or ""
+        self.browser = browser_address(self.settings) or ""
         log.info("database at %s after %.1f s", database.uri, time.monotonic() - started)
         with self._changed:
             self._database = database

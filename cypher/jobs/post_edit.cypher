@@ -59,6 +59,10 @@ CALL (found, r, outcome) {
     e.error = null, e.remedy = null, e.finished_at = null, e.cancel = null, e.owner = null,
     e.events = coalesce(e.events, []) + $event
   MERGE (e)-[:REWRITES]->(r)
+  // A name of its own from the start: a reader that comes while the edit takes its final id would
+  // else find neither (reads see what is committed at that moment, not one state of the graph).
+  MERGE (p:Post {id: $id})
+  MERGE (p)-[:ASKS_FOR]->(e)
   RETURN collect(e)[0] AS queued
 }
 WITH coalesce(queued, keyed, found) AS e, outcome, waiting

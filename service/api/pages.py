@@ -14,7 +14,6 @@ from cypher import rows
 from service import editrecords
 from service.api import page_files
 from service.api.state import Db, Here, State
-from service.browser_links import browser_address
 from service.edit_schemas import ENDED
 from service.edit_views import ChainFilter
 from service.errors import NotFoundError, Problem
@@ -72,7 +71,7 @@ def login_form(request: Request, *, next: str, error: str | None) -> Response:
 
 def _browser(here: State) -> str:
     """The address of Neo4j Browser; empty where it is not known."""
-    return here.connection.browser or browser_address(here.settings) or ""
+    return here.connection.browser
 
 
 def _shown(

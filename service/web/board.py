@@ -55,7 +55,7 @@ def board(db: Database, graph: str, model: str, measure: Measure | None) -> dict
             {k: v for k, v in (("graph", graph), ("model", model), ("measure", by)) if v}
         ),
         "series": charts.series(table),
-        "caption": caption(taken, by) if taken else "",
+        "caption": caption(taken, by, COLUMNS) if taken else "",
         "curves": charts.curves(table),
         "scatter": charts.scatter(table),
     }

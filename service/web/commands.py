@@ -14,6 +14,12 @@ from service.schemas import Score
 _ORGANISM = re.compile(r"organism-([a-z0-9]+)((?:-(?:seed|steps)\d+)*)$")
 
 
+_OPTIONS = (
+    "samples", "ask", "chat", "dtype", "seed", "max_steps", "bare", "unit", "threshold", "strength",
+)  # fmt: skip
+"""What the command line calls by the same names."""
+
+
 def commands(score: Score, base: str) -> list[tuple[str, str]]:
     """(label, command) pairs; `base` is the service's address, without a slash at its end."""
     body = posted(score)
@@ -88,7 +94,7 @@ def _score(score: Score, body: dict[str, Any]) -> str:
             words += [f"--{key.replace('_', '-')}", value]
     words += ["--graph", score.dataset, "--model", body["model"], "--method", score.method]
     for name, value in body.items():
-        if name in ("samples", "ask", "chat", "dtype", "seed", "max_steps", "bare", "unit"):
+        if name in _OPTIONS:
             words += [f"--{name.replace('_', '-')}", str(value)]
         elif name == "paraphrases":
             words.append("--paraphrases")

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from cypher import rows
 from service import measuring
-from service.browser_links import chain_link
+from service.browser_links import chain_link, guide_command, question_links
 from service.edit_views import measure_of
 from service.reports import STEPS
 from service.schemas import MEASURE_NAMES, Measure, Score
@@ -97,6 +97,8 @@ def values(
         "others": _others(db, score),
         "figures": FIGURES,
         "commands": commands(score, base),
+        "questions": question_links(browser, score, by) if browser else [],
+        "guide": guide_command(base, score.edit),
         "provenance": [
             (key, _plain(score.provenance[key])) for key in _TOLD if score.provenance.get(key)
         ],

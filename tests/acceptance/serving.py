@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import httpx
 import psutil
 
-from cypher import rows
 from cypher.run import Database
+from service import jobs
 
 T = TypeVar("T")
 
@@ -38,9 +38,7 @@ def until(look: Callable[[], T | None], timeout_s: float = 120.0, pause_s: float
 def in_stage(db: Database, edit: str, stage: str) -> None:
     """Wait until the edit has entered a stage: the record of it is kept with the edit."""
     until(
-        lambda: any(
-            f'"stage": "{stage}"' in told for told in db.read(rows.EditJobRow, id=edit)[0].events
-        ),
+        lambda: any(f'"stage": "{stage}"' in told for told in jobs.job_of(db, edit).events),
         pause_s=0.005,
     )
 
@@ -53,7 +51,8 @@ class Service:
         self.log: list[str] = []
         self._told = threading.Event()
         self.url = ""
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
         assert self._told.wait(60), self.text
         assert self.url, self.text
         self.http = httpx.Client(base_url=self.url, timeout=30)
@@ -109,9 +108,18 @@ class Service:
 
         return until(look, timeout_s, 0.1)
 
+    def close(self) -> None:
+        """Let go of it, however it ended."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.http.close()
+        self._reader.join(30)
+        if self.process.stderr:
+            self.process.stderr.close()
+
     def stop(self, number: int = signal.SIGTERM) -> int:
         """End it, and wait for it."""
-        self.http.close()
         if self.process.poll() is None:
             self.process.send_signal(number)
         code = self.process.wait(60)
@@ -129,13 +137,9 @@ def serving(program: Path, env: dict[str, str], cwd: Path, *options: str) -> Ite
         stderr=subprocess.PIPE,
         text=True,
     )
+    service = Service(process)
     try:
-        service = Service(process)
         yield service
         service.stop()
     finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
-        if process.stderr:
-            process.stderr.close()
+        service.close()

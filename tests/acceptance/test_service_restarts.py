@@ -19,8 +19,8 @@ import pytest
 from serving import Service, in_stage, serving, until
 
 from conftest import PROGRAM, Mine
-from cypher import rows
 from cypher.run import Database
+from service import jobs
 from service.settings import Settings
 
 REWRITE = "harry-potter--studied-at"
@@ -66,7 +66,7 @@ def test_a_service_that_ends_in_good_order_puts_its_edit_back(
         edit = post(first, mine, seed=50, samples=100)
         in_stage(db, edit, "probe pre")
         assert first.stop(signal.SIGTERM) in (0, -signal.SIGTERM)
-    job = db.read(rows.EditJobRow, id=edit)[0]
+    job = jobs.job_of(db, edit)
     assert (job.status, job.attempts) == ("queued", 0)
     with start() as second:
         second.ready()

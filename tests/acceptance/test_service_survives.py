@@ -16,7 +16,7 @@ from serving import Service, in_stage, serving, until
 from conftest import PROGRAM, Cli, Mine
 from cypher import rows
 from cypher.run import Database
-from service import recovery
+from service import jobs, recovery
 
 REWRITE = "harry-potter--studied-at"
 STAGES = ("probe pre", "edit", "probe post", "write")
@@ -85,11 +85,11 @@ def test_an_edit_that_kills_its_worker_every_time_fails_with_the_reason(
 ) -> None:
     edit = post(service, mine, seed=20)
     for attempt in range(1, recovery.MAX_ATTEMPTS + 1):
-        until(lambda n=attempt: db.read(rows.EditJobRow, id=edit)[0].attempts == n, pause_s=0.005)
-        until(lambda: db.read(rows.EditJobRow, id=edit)[0].status == "running", pause_s=0.005)
+        until(lambda n=attempt: jobs.job_of(db, edit).attempts == n, pause_s=0.005)
+        until(lambda: jobs.job_of(db, edit).status == "running", pause_s=0.005)
         for worker in until(service.workers):
             worker.kill()
-        until(lambda: db.read(rows.EditJobRow, id=edit)[0].status != "running", pause_s=0.005)
+        until(lambda: jobs.job_of(db, edit).status != "running", pause_s=0.005)
     told = service.ended(edit)
     assert told["status"] == "failed"
     assert "killed" in told["error"]
