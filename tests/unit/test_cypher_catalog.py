@@ -129,7 +129,7 @@ def test_header_and_return_have_the_same_columns(q: Query) -> None:
     assert q.returns
 
 
-# Those of explore/ are for people in Neo4j Browser: they return what it draws, and no code reads it.
+# Those of explore/ are for people in Neo4j Browser: they return what it draws; no code reads them.
 READ_BY_CODE = [q for q in RETURNING if not q.name.startswith("explore/")]
 
 
