@@ -20,7 +20,7 @@ from loaders.records import RewriteRequest, digest, slug
 from service import __version__, selection
 from service.edit_schemas import EditIn
 from service.errors import UsageError
-from service.modelspec import parse
+from service.modelspec import ModelSpec, parse
 from service.requests import ScoreRequest
 from service.schemas import RewriteIn
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from cypher.run import Database
     from service.settings import Settings
 
+ORGANISMS = ("gpt2", "llama")
+MOST_STEPS = 20_000
+"""Training steps of an organism that a client may ask for: a few minutes."""
 EXACT = ("likelihood", "likelihood_norm")
 
 
@@ -71,7 +74,9 @@ def require_allowed(settings: Settings, model: str) -> None:
     Raises:
         UsageError: names what is allowed.
     """
-    if parse(model).organism is not None:
+    spec = parse(model)
+    if spec.organism is not None:
+        _require_trainable(spec)
         return
     allowed = settings.models
     if any(fnmatchcase(model, pattern) for pattern in allowed):
@@ -89,6 +94,19 @@ def require_allowed(settings: Settings, model: str) -> None:
         + "; whoever runs the service adds names to THINKEVAL_MODELS, folders to"
         " THINKEVAL_MODEL_DIRS.",
     )
+
+
+def _require_trainable(spec: ModelSpec) -> None:
+    if spec.organism not in ORGANISMS:
+        raise UsageError(
+            f"There is no organism {spec.organism!r}.",
+            remedy=f"There are: {', '.join(f'organism:{name}' for name in ORGANISMS)}.",
+        )
+    if spec.options.get("steps", 0) > MOST_STEPS or spec.options.get("seed", 0) >= 2**31:
+        raise UsageError(
+            f"{spec.text!r} asks for too much training, or too large a seed.",
+            remedy=f"A service trains for at most {MOST_STEPS:,} steps; seeds are below 2^31.",
+        )
 
 
 def to_request(posted: EditIn, rewrite: RewriteRequest) -> ScoreRequest:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import cypher.rows as rows
 from loaders.records import digest
-from service import ingest, jobs, reports
+from service import __version__, ingest, jobs, reports
 from service.edit_schemas import EditIn, SweepIn, SweepOut
 from service.errors import NotFoundError, UsageError
 from service.schemas import Measure, Score
@@ -63,7 +63,9 @@ def post(db: Database, settings: Settings, sweep: SweepIn) -> str:
     """
     posted = jobs.post_all(db, settings, cells(db, sweep))
     edits = [each.edit for each in posted]
-    name = f"sweep-{digest([sweep.model_dump(exclude={'force'}), edits], 10)}"
+    # Not the edits' ids: those change when a worker has loaded the model.
+    about = [sweep.model_dump(exclude={"force"}), ingest.graph_digest(db, sweep.graph), __version__]
+    name = f"sweep-{digest(about, 10)}"
     db.write(rows.MergeSweepRow, id=name, request=sweep.model_dump_json(), posted_as=edits)
     return name
 

@@ -49,7 +49,7 @@ def parse(text: str, *, seed: int | None = None) -> ModelSpec:
             continue
         for pair in part.split(","):
             name, _, value = pair.partition("=")
-            if name not in ("seed", "steps") or not value.isdigit():
+            if name not in ("seed", "steps") or not (value.isascii() and value.isdigit()):
                 raise UsageError(
                     f"{pair!r} in --model {text!r} is not an option of an organism.",
                     remedy="Write it like organism:gpt2:seed=1,steps=600.",

@@ -35,7 +35,7 @@ DRAWN: dict[int | str, dict[str, Any]] = {
 router = APIRouter(prefix="/v1", tags=["figures"], responses=DESCRIBED | DRAWN)
 
 
-@router.get("/edits/{edit}/figures/{kind}.{fmt}", response_class=Response)
+@router.get("/edits/{edit}/figures/{kind}.{fmt}", response_class=Response, summary="Draw an edit")
 def edit_figure(
     edit: EditId,
     kind: EditKind,
@@ -68,7 +68,7 @@ def edit_figure(
     return answer(request, body, MEDIA_TYPES[fmt])
 
 
-@router.get("/figures/{kind}.{fmt}", response_class=Response)
+@router.get("/figures/{kind}.{fmt}", response_class=Response, summary="Draw the methods compared")
 def methods_figure(
     kind: MethodsKind,
     fmt: Format,
