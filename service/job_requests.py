@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from editing import hparams as hparams_files
 from editing import methods
+from editing.organism.config import ARCHITECTURES
 from editing.probe_records import ProbeSettings
 from loaders.records import RewriteRequest, digest, slug
 from service import __version__, selection
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from cypher.run import Database
     from service.settings import Settings
 
-ORGANISMS = ("gpt2", "llama")
 MOST_STEPS = 20_000
 """Training steps of an organism that a client may ask for: a few minutes."""
 EXACT = ("likelihood", "likelihood_norm")
@@ -97,10 +97,10 @@ def require_allowed(settings: Settings, model: str) -> None:
 
 
 def _require_trainable(spec: ModelSpec) -> None:
-    if spec.organism not in ORGANISMS:
+    if spec.organism not in ARCHITECTURES:
         raise UsageError(
             f"There is no organism {spec.organism!r}.",
-            remedy=f"There are: {', '.join(f'organism:{name}' for name in ORGANISMS)}.",
+            remedy=f"There are: {', '.join(f'organism:{name}' for name in ARCHITECTURES)}.",
         )
     if spec.options.get("steps", 0) > MOST_STEPS or spec.options.get("seed", 0) >= 2**31:
         raise UsageError(

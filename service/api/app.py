@@ -73,6 +73,8 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         # Their pages load scripts from elsewhere; the document itself is at /openapi.json.
         docs_url=None,
         redoc_url=None,
+        # `/v1/edits/` is another path, and a problem like any other; not a redirect without words.
+        redirect_slashes=False,
         generate_unique_id_function=openapi.readable_id,
     )
     app.state.thinkeval = State(settings, connection, supervisor, extras={"registry": registry})

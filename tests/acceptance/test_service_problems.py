@@ -77,6 +77,8 @@ def test_what_is_not_there_is_a_404(client: TestClient) -> None:
             asked += 1
     assert asked > 15
     problem(client.get("/v1/nowhere"), 404)
+    problem(client.get("/v1/edits/"), 404)
+    problem(client.get("/v1/edits/nowhere/"), 404)
     problem(client.get("/v1/leaderboard", params={"graph": "nowhere"}), 404)
     problem(client.get("/v1/rewrites", params={"graph": "nowhere"}), 404)
 

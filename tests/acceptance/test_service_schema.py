@@ -96,7 +96,7 @@ def test_what_is_answered_is_what_is_described(
     removes = operation.method.upper() == "DELETE"
 
     @settings(
-        max_examples=8,
+        max_examples=6,
         derandomize=True,
         deadline=None,
         database=None,
