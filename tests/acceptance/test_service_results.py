@@ -219,7 +219,7 @@ def test_a_file_uploaded_twice_is_stored_once(client: TestClient, mine: Mine) ->
     problem(client.get(f"/v1/graphs/{name}"), 404)
 
 
-def test_a_full_queue_says_when_to_come_back(client: TestClient, mine: Mine) -> None:
+def test_a_full_queue_says_when_to_come_back(client: TestClient, mine: Mine, score: Score) -> None:
     """Unless others' edits wait as well, the third post is one too many."""
     body = {"graph": mine.graph, "rewrite": FACT, "model": mine.model, "samples": 0}
     accepted: list[str] = []
@@ -237,7 +237,9 @@ def test_a_full_queue_says_when_to_come_back(client: TestClient, mine: Mine) -> 
         for edit in accepted:
             client.post(f"/v1/edits/{edit}/cancel")
             assert client.delete(f"/v1/edits/{edit}").status_code == 204
-    assert get(client, "/v1/edits", graph=mine.graph)["total"] == 1  # the scored one
+    assert (
+        get(client, "/v1/edits", graph=mine.graph)["total"] == 1
+    )  # the scored one: nothing is left
 
 
 def test_requests_are_counted_by_route(client: TestClient, score: Score) -> None:
