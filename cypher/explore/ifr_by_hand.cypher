@@ -29,7 +29,7 @@ WHERE size(f) <= $max_steps
 WITH p, f, b, reduce(x = 1.0, link IN f | x * link[$measure + '_pre']) AS R,
   reduce(x = 1.0, link IN f | x * link[$measure + '_post']) AS R_post
 // Of parallel facts between two entities the likeliest counts.
-ORDER BY R DESC, [link IN f | link.id]
+ORDER BY [link IN f | -link[$measure + '_pre']], [link IN f | link.id]
 WITH b, head(collect({p: p, links: f, n: size(f), R: R, R_post: R_post})) AS chain
 WITH chain.n AS n, chain.R_post / chain.R AS ratio, chain.R AS R
 WHERE R > 0

@@ -31,7 +31,7 @@ WHERE size(f) <= $max_steps
 WITH p, f, b, reduce(x = 1.0, link IN f | x * link[$measure + '_pre']) AS R,
   reduce(x = 1.0, link IN f | x * link[$measure + '_post']) AS R_post
 // Of parallel facts between two entities the likeliest counts.
-ORDER BY R DESC, [link IN f | link.id]
+ORDER BY [link IN f | -link[$measure + '_pre']], [link IN f | link.id]
 WITH b, head(collect({p: p, links: f, n: size(f), R: R, R_post: R_post})) AS chain
 WHERE chain.R_post > $threshold * chain.R AND chain.R_post > 0
 WITH collect({

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
-from service import diffs, jobs
+from service import diffs
 from service.api.problems import DESCRIBED
 from service.api.state import Db, Here, answer
 from service.diff_schemas import Diff
@@ -38,7 +38,7 @@ def get_diff(
     The diff of an edit with itself says `empty: true`; swapping the edits negates every delta and
     exchanges opened and closed. 422 if the edits are of different data sets.
     """
-    one, other = jobs.job_of(db, a), jobs.job_of(db, b)
+    one, other = here.looks.at(db, a), here.looks.at(db, b)
     ended = (one.id, one.finished_at, other.id, other.finished_at)
 
     def body() -> bytes:

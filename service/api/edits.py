@@ -61,6 +61,7 @@ def post_edit(
     Posting the same again finds the same edit. What failed or was cancelled is queued anew.
     """
     accepted = jobs.post(db, here.settings, posted, key=idempotency_key)
+    here.looks.clear()
     if accepted.outcome != "known":
         here.supervisor.wake()
     edit = jobs.edit_out(db, accepted.edit)
@@ -98,7 +99,7 @@ def list_edits(
 @router.get("/{edit}", response_model=EditOut, summary="See how an edit stands")
 def get_edit(edit: EditId, db: Db, here: Here, request: Request) -> Any:
     """Status, stage and progress; the score once it has one. Carries an ETag once it has ended."""
-    job = jobs.job_of(db, edit)
+    job = here.looks.at(db, edit)
     if job.status not in ENDED:
         return jobs.edit_out(db, job.id)
     body = here.answers.get(
@@ -109,12 +110,13 @@ def get_edit(edit: EditId, db: Db, here: Here, request: Request) -> Any:
 
 
 @router.post("/{edit}/cancel", status_code=202, response_model=Stands, summary="Cancel an edit")
-def cancel_edit(edit: EditId, db: Db) -> Stands:
+def cancel_edit(edit: EditId, db: Db, here: Here) -> Stands:
     """One that waits stops at once, one that runs within a second or so.
 
     What has ended stays as it is.
     """
     found, status = jobs.cancel(db, edit)
+    here.looks.clear()
     return Stands(id=found, status=status)
 
 
@@ -125,7 +127,7 @@ def cancel_edit(edit: EditId, db: Db) -> Stands:
     response_model=None,
     responses={202: {"description": "It waited or ran, and is being cancelled.", "model": Stands}},
 )
-def delete_edit(edit: EditId, db: Db) -> Response:
+def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
     """One that has ended is removed with its graph and score.
 
     One that waits or runs is cancelled instead (202).
@@ -133,7 +135,9 @@ def delete_edit(edit: EditId, db: Db) -> Response:
     job = jobs.job_of(db, edit)
     if job.status in ENDED:
         jobs.remove(db, job.id)
+        here.looks.clear()
         return Response(status_code=204)
     found, status = jobs.cancel(db, job.id)
+    here.looks.clear()
     stands = Stands(id=found, status=status)
     return Response(stands.model_dump_json(), 202, media_type=JSON)

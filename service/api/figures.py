@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from service import editrecords, figures, jobs
+from service import editrecords, figures
 from service.api.edits import EditId
 from service.api.problems import DESCRIBED
 from service.api.results import MeasureQuery
@@ -58,7 +58,7 @@ def edit_figure(
     ] = figures.SHOWN,
 ) -> Response:
     """An edit's leakage graph, or one of its chains with the retention of each link."""
-    job = jobs.job_of(db, edit)
+    job = here.looks.at(db, edit)
     score = editrecords.get_score(db, job.id)
     taken = measure_of(score, measure)
     body = here.answers.get(

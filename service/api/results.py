@@ -12,7 +12,7 @@ from starlette.responses import Response
 import cypher
 from cypher.browser import filled
 from cypher.run import Database
-from service import editrecords, jobs, measuring
+from service import editrecords, measuring
 from service.api.edits import EditId
 from service.api.problems import DESCRIBED
 from service.api.state import Db, Here, State, answer
@@ -76,7 +76,7 @@ def of_scored(
     Raises:
         NotFoundError, NothingStoredError: no such edit, or it has no score.
     """
-    job = jobs.job_of(db, edit)
+    job = here.looks.at(db, edit)
     key = ("of", job.id, job.finished_at, request.url.path, str(request.url.query))
 
     def body() -> bytes:

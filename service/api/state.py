@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, cast
@@ -12,7 +13,9 @@ from cachetools import LRUCache
 from fastapi import Depends, Request
 from starlette.responses import Response
 
+from cypher import rows
 from cypher.run import Database
+from service import jobs
 from service.connection import Connection
 from service.settings import Settings
 from service.supervisor import Supervisor
@@ -54,6 +57,47 @@ class Answers:
         return found
 
 
+class Looks:
+    """How edits stand, asked of the database at most four times a second for each.
+
+    Many clients look at one edit at the same time. While one of them asks the database anew, the
+    others are told what was known a moment ago. What this service changes itself shows at once.
+    """
+
+    def __init__(self, fresh_s: float = 0.25, stale_s: float = 2.0) -> None:
+        self._fresh_s, self._stale_s = fresh_s, stale_s
+        self._kept: LRUCache[str, tuple[float, rows.EditJobRow]] = LRUCache(1000)
+        self._asking: set[str] = set()
+        self._lock = threading.Lock()
+
+    def at(self, db: Database, edit: str) -> rows.EditJobRow:
+        """How an edit stands.
+
+        Raises:
+            NotFoundError: there is none; that is looked up anew each time.
+        """
+        now = time.monotonic()
+        with self._lock:
+            kept = self._kept.get(edit)
+            allowed = self._stale_s if edit in self._asking else self._fresh_s
+            if kept is not None and now - kept[0] < allowed:
+                return kept[1]
+            self._asking.add(edit)
+        try:
+            found = jobs.job_of(db, edit)
+            with self._lock:
+                self._kept[edit] = (now, found)
+        finally:
+            with self._lock:
+                self._asking.discard(edit)
+        return found
+
+    def clear(self) -> None:
+        """Something was changed here."""
+        with self._lock:
+            self._kept.clear()
+
+
 def answer(request: Request, body: bytes, media_type: str = JSON) -> Response:
     """A response with an ETag; 304 where the client has it already."""
     tag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
@@ -76,6 +120,7 @@ class State:
     connection: Connection
     supervisor: Supervisor
     answers: Answers = field(default_factory=Answers)
+    looks: Looks = field(default_factory=Looks)
     extras: dict[str, Any] = field(default_factory=dict)
     """Room for what a router keeps while the service runs, by the router's name."""
 
@@ -85,7 +130,12 @@ def state(request: Request) -> State:
     return cast(State, request.app.state.thinkeval)
 
 
-def database(request: Request) -> Database:
+# Coroutines, although they wait for nothing: a plain function would be sent to another thread.
+async def _here(request: Request) -> State:
+    return state(request)
+
+
+async def database(request: Request) -> Database:
     """The database.
 
     Raises:
@@ -94,11 +144,11 @@ def database(request: Request) -> Database:
     return state(request).connection.get()
 
 
-def settings(request: Request) -> Settings:
+async def settings(request: Request) -> Settings:
     """The settings in force."""
     return state(request).settings
 
 
 Db = Annotated[Database, Depends(database)]
-Here = Annotated[State, Depends(state)]
+Here = Annotated[State, Depends(_here)]
 InForce = Annotated[Settings, Depends(settings)]

@@ -31,6 +31,7 @@ def post_sweep(sweep: SweepIn, db: Db, here: Here, response: Response) -> SweepO
     What is scored already is not scored again. The same sweep again is the same sweep.
     """
     name = job_sweeps.post(db, here.settings, sweep)
+    here.looks.clear()
     here.supervisor.wake()
     response.headers["Location"] = f"/v1/sweeps/{name}"
     return job_sweeps.get(db, name, table=False)
@@ -51,9 +52,11 @@ def get_sweep(
 
 
 @router.post("/{sweep}/cancel", status_code=202, response_model=SweepOut, summary="Cancel a sweep")
-def cancel_sweep(sweep: SweepId, db: Db) -> SweepOut:
+def cancel_sweep(sweep: SweepId, db: Db, here: Here) -> SweepOut:
     """What waits is cancelled at once, what runs within a second or so; scores stay."""
-    return job_sweeps.cancel(db, sweep)
+    cancelled = job_sweeps.cancel(db, sweep)
+    here.looks.clear()
+    return cancelled
 
 
 @router.delete("/{sweep}", status_code=204, summary="Forget a sweep")

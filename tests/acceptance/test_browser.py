@@ -6,6 +6,7 @@ import re
 import shutil
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -98,6 +99,17 @@ class Window:
             self.page.keyboard.insert_text(text)
         self.page.keyboard.press("Control+Enter")
 
+    def knows(self, params: tuple[str, ...]) -> None:
+        """Wait until Browser has these parameters: it has the server work out one after another."""
+        deadline = time.monotonic() + WAIT_MS / 1000
+        while True:
+            self.run(":params")
+            self.page.wait_for_timeout(500)
+            told = self.newest.text_content() or ""
+            if all(f'"{name}"' in told for name in params):
+                return
+            assert time.monotonic() < deadline, told
+
     def play(self, url: str) -> sync_api.Locator:
         """The frame of a guide, found by its address however its slides turn."""
         self.run(f":play {url}")
@@ -136,6 +148,7 @@ def test_the_guide_leads_to_the_surviving_chains(window: Window, service: str, e
     sync_api.expect(guide).to_contain_text("Choose an edit")
     guide.locator("pre.runnable i").click()
     sync_api.expect(window.newest).to_contain_text(f':param edit => "{edit.edit}"', timeout=WAIT_MS)
+    window.knows(("edit", "measure", "threshold", "max_steps", "bare"))
     for title in ("1. Which graphs", "2. Which edits", "3. Which chains survive"):
         guide.get_by_test_id("nextSlide").click()
         sync_api.expect(guide).to_contain_text(title)
@@ -154,6 +167,9 @@ def test_a_link_draws_exactly_its_chain_in_our_style(
     assert strongest.entities == ("Harry", "Gryffindor", "Hogwarts")
     window.page.goto(browser_links.chain_link(address, edit, strongest))
     sync_api.expect(window.editor).to_contain_text("MATCH", timeout=WAIT_MS)
+    # Opened by its address Browser connects again by itself; before, there is nothing to run it on.
+    connected = window.page.get_by_text("You are connected as user")
+    sync_api.expect(connected.first).to_be_visible(timeout=WAIT_MS)
     window.run()
     frame = window.newest
     sync_api.expect(frame.locator("svg g.node")).to_have_count(3, timeout=WAIT_MS)
