@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import cypher.rows as rows
+from cypher import rows
 from loaders.records import digest
-from service import __version__, ingest, jobs, reports
+from service import __version__, ingest, jobs, posting, reports
 from service.edit_schemas import EditIn, SweepIn, SweepOut
 from service.errors import NotFoundError, UsageError
 from service.schemas import Measure, Score
@@ -59,9 +59,9 @@ def post(db: Database, settings: Settings, sweep: SweepIn) -> str:
     """Post every cell; the sweep's id. The same sweep again finds the same one.
 
     Raises:
-        as `jobs.post`; then nothing was posted.
+        as `posting.post`; then nothing was posted.
     """
-    posted = jobs.post_all(db, settings, cells(db, sweep))
+    posted = posting.post_all(db, settings, cells(db, sweep))
     edits = [each.edit for each in posted]
     # Not the edits' ids: those change when a worker has loaded the model.
     about = [sweep.model_dump(exclude={"force"}), ingest.graph_digest(db, sweep.graph), __version__]

@@ -57,6 +57,8 @@ CALL (now, row, found, r, outcome) {
     e.error = null, e.remedy = null, e.finished_at = null, e.cancel = null, e.owner = null,
     e.events = coalesce(e.events, []) + $event
   MERGE (e)-[:REWRITES]->(r)
+  MERGE (p:Post {id: row.id})  // as in jobs/post_edit
+  MERGE (p)-[:ASKS_FOR]->(e)
   RETURN collect(e)[0] AS queued
 }
 WITH row, outcome, waiting, coalesce(queued, found) AS e

@@ -1,6 +1,6 @@
 """The service: `create_app` puts routes, errors, guards, database and workers together.
 
-Read `service/jobs.py` for what a post becomes, `service/worker.py` for who scores it.
+Read `service/posting.py` for what a post becomes, `service/worker.py` for who scores it.
 """
 
 from __future__ import annotations

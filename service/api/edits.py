@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from service import jobs
+from service import jobs, posting
 from service.api.problems import DESCRIBED
 from service.api.state import JSON, Db, Here, answer
 from service.edit_schemas import ENDED, EditIn, EditOut, Name, Status
@@ -60,7 +60,7 @@ def post_edit(
 
     Posting the same again finds the same edit. What failed or was cancelled is queued anew.
     """
-    accepted = jobs.post(db, here.settings, posted, key=idempotency_key)
+    accepted = posting.post(db, here.settings, posted, key=idempotency_key)
     here.looks.clear()
     if accepted.outcome != "known":
         here.supervisor.wake()

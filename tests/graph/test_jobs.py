@@ -12,7 +12,7 @@ import pytest
 from cypher import rows
 from cypher.run import Database
 from own_graphs import hogwarts_as, own_graphs
-from service import editrecords, jobs, recovery
+from service import editrecords, jobs, posting, recovery
 from service.edit_schemas import EditIn
 from service.editrecords import event
 from service.errors import ConflictError, NotFoundError, QueueFullError, UsageError
@@ -49,7 +49,7 @@ def claim(db: Database, owner: str = "a/1/1.0", **more: object) -> rows.ClaimEdi
 
 
 def test_a_post_is_stored_as_a_queued_edit(db: Database, graph: str) -> None:
-    done = jobs.post(db, SETTINGS, posted(graph))
+    done = posting.post(db, SETTINGS, posted(graph))
     shown = jobs.edit_out(db, done.edit)
     assert (done.outcome, shown.status, shown.subject) == ("created", "queued", "Harry Potter")
     assert shown.model == "organism-gpt2-seed0"
@@ -58,9 +58,9 @@ def test_a_post_is_stored_as_a_queued_edit(db: Database, graph: str) -> None:
 
 
 def test_posting_the_same_again_finds_the_same_edit(db: Database, graph: str) -> None:
-    first = jobs.post(db, SETTINGS, posted(graph))
-    again = jobs.post(db, SETTINGS, posted(graph, rewrite=REWRITE[:-3]))  # the same rewrite
-    other = jobs.post(db, SETTINGS, posted(graph, seed=1))
+    first = posting.post(db, SETTINGS, posted(graph))
+    again = posting.post(db, SETTINGS, posted(graph, rewrite=REWRITE[:-3]))  # the same rewrite
+    other = posting.post(db, SETTINGS, posted(graph, seed=1))
     assert (again.edit, again.outcome) == (first.edit, "known")
     assert other.edit != first.edit
     assert jobs.page(db, dataset=graph)[2] == 2
@@ -68,33 +68,33 @@ def test_posting_the_same_again_finds_the_same_edit(db: Database, graph: str) ->
 
 def test_clients_that_post_the_same_at_once_make_one_edit(db: Database, graph: str) -> None:
     with ThreadPoolExecutor(8) as pool:
-        done = list(pool.map(lambda _: jobs.post(db, SETTINGS, posted(graph)), range(16)))
+        done = list(pool.map(lambda _: posting.post(db, SETTINGS, posted(graph)), range(16)))
     assert len({each.edit for each in done}) == 1
     assert [each.outcome for each in done].count("created") == 1
 
 
 def test_a_key_belongs_to_one_body_for_ever(db: Database, graph: str) -> None:
     key = f"key-{graph}"
-    first = jobs.post(db, SETTINGS, posted(graph), key=key)
-    assert jobs.post(db, SETTINGS, posted(graph), key=key).edit == first.edit
+    first = posting.post(db, SETTINGS, posted(graph), key=key)
+    assert posting.post(db, SETTINGS, posted(graph), key=key).edit == first.edit
     with pytest.raises(ConflictError, match="idempotency key"):
-        jobs.post(db, SETTINGS, posted(graph, seed=1), key=key)
+        posting.post(db, SETTINGS, posted(graph, seed=1), key=key)
     jobs.cancel(db, first.edit)
     # Without the key the edit would wait again; a repeated request gets what the first one made.
-    assert jobs.post(db, SETTINGS, posted(graph), key=key).outcome == "known"
-    assert jobs.post(db, SETTINGS, posted(graph)).outcome == "queued"
+    assert posting.post(db, SETTINGS, posted(graph), key=key).outcome == "known"
+    assert posting.post(db, SETTINGS, posted(graph)).outcome == "queued"
 
 
 def test_a_full_queue_takes_nothing(db: Database, graph: str) -> None:
     small = SETTINGS.model_copy(update={"queue_limit": 2})
     for seed in range(2):
-        jobs.post(db, small, posted(graph, seed=seed))
+        posting.post(db, small, posted(graph, seed=seed))
     with pytest.raises(QueueFullError, match="the limit is 2"):
-        jobs.post(db, small, posted(graph, seed=2))
+        posting.post(db, small, posted(graph, seed=2))
     with pytest.raises(QueueFullError):
-        jobs.post_all(db, small, [posted(graph, seed=seed) for seed in range(5)])
+        posting.post_all(db, small, [posted(graph, seed=seed) for seed in range(5)])
     assert jobs.page(db, dataset=graph)[2] == 2
-    assert jobs.post(db, small, posted(graph, seed=0)).outcome == "known"  # it has its place
+    assert posting.post(db, small, posted(graph, seed=0)).outcome == "known"  # it has its place
 
 
 @pytest.mark.parametrize(
@@ -110,12 +110,12 @@ def test_what_cannot_be_scored_is_refused_at_once(
     db: Database, graph: str, wrong: dict[str, object], error: type[Exception], says: str
 ) -> None:
     with pytest.raises(error, match=says):
-        jobs.post(db, SETTINGS, posted(graph, **wrong))
+        posting.post(db, SETTINGS, posted(graph, **wrong))
     assert jobs.page(db, dataset=graph)[2] == 0
 
 
 def test_each_of_many_workers_gets_another_edit(db: Database, graph: str) -> None:
-    wanted = {jobs.post(db, SETTINGS, posted(graph, seed=seed)).edit for seed in range(12)}
+    wanted = {posting.post(db, SETTINGS, posted(graph, seed=seed)).edit for seed in range(12)}
     with ThreadPoolExecutor(6) as pool:
         taken = list(pool.map(lambda n: claim(db, f"host/{n}/1.0"), range(15)))
     assert sorted(edit.id for edit in taken if edit) == sorted(wanted)
@@ -125,15 +125,15 @@ def test_each_of_many_workers_gets_another_edit(db: Database, graph: str) -> Non
 def test_edits_of_the_loaded_model_go_first_but_nobody_waits_for_ever(
     db: Database, graph: str
 ) -> None:
-    other = jobs.post(db, SETTINGS, posted(graph, model="organism:llama")).edit
-    mine = jobs.post(db, SETTINGS, posted(graph, seed=1)).edit
+    other = posting.post(db, SETTINGS, posted(graph, model="organism:llama")).edit
+    mine = posting.post(db, SETTINGS, posted(graph, seed=1)).edit
     found = db.read(rows.GetEditRow, id=mine)
     assert found
     first = claim(db)
     assert first is not None
     assert first.id == other  # the oldest, as nothing is loaded
-    jobs.post(db, SETTINGS, posted(graph, seed=2, model="organism:llama"))
-    last = jobs.post(db, SETTINGS, posted(graph, seed=3, model="organism:llama")).edit
+    posting.post(db, SETTINGS, posted(graph, seed=2, model="organism:llama"))
+    last = posting.post(db, SETTINGS, posted(graph, seed=3, model="organism:llama")).edit
     second = claim(db, affinity=first.affinity)
     assert second is not None
     assert second.id != mine
@@ -146,7 +146,7 @@ def test_edits_of_the_loaded_model_go_first_but_nobody_waits_for_ever(
 
 
 def test_an_edit_is_found_by_every_id_it_had(db: Database, graph: str) -> None:
-    first = jobs.post(db, SETTINGS, posted(graph)).edit
+    first = posting.post(db, SETTINGS, posted(graph)).edit
     final = f"{first}-final"
     assert claim(db) is not None
     settled = db.write(rows.SettleIdRow, id=first, final=final, model="m")[0]
@@ -154,20 +154,20 @@ def test_an_edit_is_found_by_every_id_it_had(db: Database, graph: str) -> None:
     assert jobs.edit_out(db, first).id == final
     assert jobs.edit_out(db, first).posted_as == [first]
     assert jobs.edit_out(db, final).model == "m"
-    assert jobs.post(db, SETTINGS, posted(graph)).edit == final
+    assert posting.post(db, SETTINGS, posted(graph)).edit == final
     # Once more under its own id, as after a restart: nothing changes.
     assert db.write(rows.SettleIdRow, id=final, final=final, model="m")[0].score_it
     assert jobs.page(db, dataset=graph)[2] == 1
 
 
 def test_two_posts_that_mean_the_same_become_one_edit(db: Database, graph: str) -> None:
-    first = jobs.post(db, SETTINGS, posted(graph), key=f"k-{graph}").edit
+    first = posting.post(db, SETTINGS, posted(graph), key=f"k-{graph}").edit
     final = f"{first}-final"
     claim(db)
     db.write(rows.SettleIdRow, id=first, final=final, model="m")
     db.write(rows.UpdateEditRow, id=final, status="succeeded", score="{}", progress=1.0)
     # A model written otherwise: another post, but the same edit once it is loaded.
-    second = jobs.post(db, SETTINGS, posted(graph, model="organism:gpt2"), key=f"l-{graph}").edit
+    second = posting.post(db, SETTINGS, posted(graph, model="organism:gpt2"), key=f"l-{graph}").edit
     assert second not in (first, final)
     claim(db)
     settled = db.write(rows.SettleIdRow, id=second, final=final, model="m")[0]
@@ -177,15 +177,15 @@ def test_two_posts_that_mean_the_same_become_one_edit(db: Database, graph: str) 
     assert set(jobs.job_of(db, final).posted_as) == {first, second}
     assert jobs.page(db, dataset=graph)[2] == 1
     # The keys of both lead to it.
-    again = jobs.post(db, SETTINGS, posted(graph, model="organism:gpt2"), key=f"l-{graph}")
+    again = posting.post(db, SETTINGS, posted(graph, model="organism:gpt2"), key=f"l-{graph}")
     assert (again.edit, again.outcome) == (final, "known")
 
 
 def test_forced_the_posted_edit_takes_the_place_of_the_stored_one(db: Database, graph: str) -> None:
-    final = jobs.post(db, SETTINGS, posted(graph)).edit
+    final = posting.post(db, SETTINGS, posted(graph)).edit
     claim(db)
     db.write(rows.UpdateEditRow, id=final, status="succeeded", score='{"old": 1}')
-    second = jobs.post(db, SETTINGS, posted(graph, model="organism:gpt2", force=True)).edit
+    second = posting.post(db, SETTINGS, posted(graph, model="organism:gpt2", force=True)).edit
     claim(db, owner="b/2/2.0")
     settled = db.write(rows.SettleIdRow, id=second, final=final, model="m", force=True)[0]
     assert settled.score_it
@@ -197,11 +197,11 @@ def test_forced_the_posted_edit_takes_the_place_of_the_stored_one(db: Database, 
 def test_a_waiting_edit_is_cancelled_at_once_and_a_running_one_told(
     db: Database, graph: str
 ) -> None:
-    waiting = jobs.post(db, SETTINGS, posted(graph)).edit
+    waiting = posting.post(db, SETTINGS, posted(graph)).edit
     assert jobs.cancel(db, waiting) == (waiting, "cancelled")
     assert claim(db) is None
     assert jobs.cancel(db, waiting) == (waiting, "cancelled")  # again: nothing changes
-    running = jobs.post(db, SETTINGS, posted(graph, seed=1)).edit
+    running = posting.post(db, SETTINGS, posted(graph, seed=1)).edit
     claim(db, owner=this_process())
     assert jobs.cancel(db, running) == (running, "running")
     heard = db.write(
@@ -215,7 +215,7 @@ def test_a_waiting_edit_is_cancelled_at_once_and_a_running_one_told(
 
 
 def test_a_beat_tells_of_the_edit_that_is_its_own_only(db: Database, graph: str) -> None:
-    edit = jobs.post(db, SETTINGS, posted(graph)).edit
+    edit = posting.post(db, SETTINGS, posted(graph)).edit
     claim(db, owner=this_process())
     for owner, progress in ((this_process(), 0.25), ("else/1/1.0", 0.75)):
         db.write(
@@ -242,7 +242,7 @@ def dead_process() -> str:
 def test_an_edit_whose_worker_died_waits_again_and_fails_in_the_end(
     db: Database, graph: str
 ) -> None:
-    edit = jobs.post(db, SETTINGS, posted(graph)).edit
+    edit = posting.post(db, SETTINGS, posted(graph)).edit
     owner = dead_process()
     for attempt in range(1, recovery.MAX_ATTEMPTS + 1):
         taken = claim(db, owner=owner)
@@ -256,12 +256,12 @@ def test_an_edit_whose_worker_died_waits_again_and_fails_in_the_end(
     assert shown.remedy
     assert recovery.recover(db) == {}
     # Posted again it starts anew.
-    assert jobs.post(db, SETTINGS, posted(graph)).outcome == "queued"
+    assert posting.post(db, SETTINGS, posted(graph)).outcome == "queued"
     assert jobs.job_of(db, edit).attempts == 0
 
 
 def test_a_living_owner_keeps_its_edit(db: Database, graph: str) -> None:
-    edit = jobs.post(db, SETTINGS, posted(graph)).edit
+    edit = posting.post(db, SETTINGS, posted(graph)).edit
     claim(db, owner=this_process())
     assert recovery.recover(db) == {}
     assert recovery.release(db, edit, "else/1/1.0") is None
@@ -272,7 +272,7 @@ def test_a_living_owner_keeps_its_edit(db: Database, graph: str) -> None:
 def test_a_worker_elsewhere_is_lost_when_it_was_silent_for_long(
     db: Database, graph: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    edit = jobs.post(db, SETTINGS, posted(graph)).edit
+    edit = posting.post(db, SETTINGS, posted(graph)).edit
     owner = "another-machine/7/123.45"
     claim(db, owner=owner)
     db.write(rows.BeatRow, owner=owner, device="cuda:0", busy=True)
@@ -284,7 +284,7 @@ def test_a_worker_elsewhere_is_lost_when_it_was_silent_for_long(
 
 def test_a_command_that_was_killed_leaves_a_failed_edit(db: Database, graph: str) -> None:
     name = f"{graph}-by-hand"
-    rewrite = jobs.prepare(db, SETTINGS, posted(graph))
+    rewrite = posting.prepare(db, SETTINGS, posted(graph))
     db.write(
         rows.MergeEditRow, id=name, model="m", method="rome", dataset=graph, rewrite=rewrite.id
     )
@@ -294,7 +294,7 @@ def test_a_command_that_was_killed_leaves_a_failed_edit(db: Database, graph: str
 
 
 def test_removing_needs_an_end_and_forgets_every_name(db: Database, graph: str) -> None:
-    edit = jobs.post(db, SETTINGS, posted(graph), key=f"key-{graph}").edit
+    edit = posting.post(db, SETTINGS, posted(graph), key=f"key-{graph}").edit
     with pytest.raises(ConflictError, match="queued"):
         jobs.remove(db, edit)
     claim(db)
@@ -303,11 +303,11 @@ def test_removing_needs_an_end_and_forgets_every_name(db: Database, graph: str) 
     assert jobs.remove(db, edit) == f"{edit}-final"
     with pytest.raises(NotFoundError):
         jobs.job_of(db, edit)
-    assert jobs.post(db, SETTINGS, posted(graph), key=f"key-{graph}").outcome == "created"
+    assert posting.post(db, SETTINGS, posted(graph), key=f"key-{graph}").outcome == "created"
 
 
 def test_pages_hold_every_edit_once(db: Database, graph: str) -> None:
-    made = [jobs.post(db, SETTINGS, posted(graph, seed=seed)).edit for seed in range(7)]
+    made = [posting.post(db, SETTINGS, posted(graph, seed=seed)).edit for seed in range(7)]
     seen: list[str] = []
     cursor = None
     while True:
