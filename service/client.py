@@ -335,11 +335,12 @@ class Client:
             whole = sum(sweep.counts.values())
             _tell(progress, f"{ended} of {whole} edits", ended / whole if whole else 1.0)
             if ended == whole or not wait:
-                return sweep
+                # Posts and looks in between come without the table, which reads every score.
+                return SweepOut.model_validate(self._http.json(f"/v1/sweeps/{_part(sweep.id)}"))
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(f"{ended} of {whole} edits of {sweep.id} ended; it goes on.")
             time.sleep(POLL_S)
-            found = self._http.json(f"/v1/sweeps/{_part(sweep.id)}")
+            found = self._http.json(f"/v1/sweeps/{_part(sweep.id)}", table="false")
             sweep = SweepOut.model_validate(found)
 
     def methods(self) -> pd.DataFrame:

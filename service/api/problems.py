@@ -115,7 +115,7 @@ def _known(request: Request, error: Exception) -> Response:
         headers["Retry-After"] = "2"
     if isinstance(error, QueueFullError):
         headers["Retry-After"] = str(error.retry_after_s)
-    if problem.status >= 500:
+    if problem.status >= 500 and not isinstance(error, ServerUnavailableError):  # that is told once
         log.warning("%s %r: %s", request.method, request.url.path, problem.detail)
     return respond(request, problem, headers=headers)
 

@@ -254,13 +254,18 @@ def test_a_sweep_is_waited_for(scripted: Any) -> None:
         return ok({"id": "sweep-1", "request": {}, "created_at": "", "counts": counts, "edits": []})
 
     te, script = scripted(
-        sweep(queued=2), sweep(running=1, succeeded=1), sweep(failed=1, succeeded=1)
+        sweep(queued=2),
+        sweep(running=1, succeeded=1),
+        sweep(failed=1, succeeded=1),
+        sweep(failed=1, succeeded=1),
     )
     said: list[tuple[str, float]] = []
     done = te.sweep(["rome", "memit"], graph="d", progress=lambda *told: said.append(told))
     assert done.counts == {"failed": 1, "succeeded": 1}
     assert said == [("0 of 2 edits", 0.0), ("1 of 2 edits", 0.5), ("2 of 2 edits", 1.0)]
     assert json.loads(script.asked[0].content) == {"methods": ["rome", "memit"], "graph": "d"}
+    # Looks in between are spared the table; the last answer has it.
+    assert [dict(asked.url.params) for asked in script.asked[1:]] == [{"table": "false"}] * 2 + [{}]
 
 
 def test_event_streams_are_read_as_the_standard_says() -> None:

@@ -1,0 +1,80 @@
+"""The page of the KnowGIC rewrite with most chains (206): how soon it can be used.
+
+`thinkeval serve` and headless Chromium as a user has them, a database in a temporary folder. Each
+round opens the page in a window of its own, with nothing cached in it. Usable: the controls answer
+(their script has run). Drawn: the leakage graph stands on the canvas. The median of the rounds.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import bench
+import service_reads
+from playwright.sync_api import Browser, sync_playwright
+
+
+def main() -> None:
+    """Measure, print."""
+    parser = bench.parser(__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        raise SystemExit("No Chromium on this machine: apt-get install chromium.")
+    with tempfile.TemporaryDirectory(prefix="thinkeval-bench-") as folder:
+        home = Path(folder)
+        try:
+            with service_reads.service(home) as (client, _), sync_playwright() as playwright:
+                edit, _ = service_reads.scored(client)
+                browser = playwright.chromium.launch(
+                    executable_path=chromium, args=["--no-sandbox"]
+                )
+                url = f"{client.base_url}/edits/{edit}"
+                opened(browser, url)  # the server's plans and Cytoscape.js are there then
+                rounds = [opened(browser, url) for _ in range(options.rounds)]
+                browser.close()
+        finally:
+            env = service_reads.own_database(home)
+            program = str(service_reads.PROGRAM)
+            subprocess.run([program, "db", "stop"], env=env, capture_output=True, check=False)
+    goal = bench.Goal("ours", "<=", 2.0)
+    lines = [
+        bench.Line("usable", "s", statistics.median(r[0] for r in rounds), goal=goal),
+        bench.Line("drawn", "s", statistics.median(r[1] for r in rounds), goal=goal),
+        bench.Line("a filter applied", "s", statistics.median(r[2] for r in rounds)),
+    ]
+    notes = [
+        f"{options.rounds} rounds; the slowest was drawn after {max(r[1] for r in rounds):.2f} s."
+    ]
+    sys.exit(bench.show("page_interactive", lines, notes, as_json=options.json))
+
+
+def opened(browser: Browser, url: str) -> tuple[float, float, float]:
+    """Seconds until it is usable, until it is drawn, and that one filter takes."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    began = time.perf_counter()
+    page.goto(url, wait_until="domcontentloaded")
+    page.locator("#reset").wait_for(state="visible")
+    usable = time.perf_counter() - began
+    page.locator("#canvas canvas").first.wait_for(state="visible")
+    drawn = time.perf_counter() - began
+    before = page.locator("#tally").text_content()
+    began = time.perf_counter()
+    page.locator("input[name=steps][value='5']").click()
+    page.wait_for_function(
+        "before => document.querySelector('#tally')?.textContent !== before", arg=before
+    )
+    filtered = time.perf_counter() - began
+    page.close()
+    return usable, drawn, filtered
+
+
+if __name__ == "__main__":
+    main()
