@@ -11,8 +11,6 @@ import os
 import socket
 from functools import cache
 
-import psutil
-
 
 @cache
 def this_process() -> str:
@@ -22,11 +20,15 @@ def this_process() -> str:
 
 def name_of(pid: int) -> str:
     """The name of a process of this machine that is alive."""
+    import psutil
+
     return f"{socket.gethostname()}/{pid}/{psutil.Process(pid).create_time():.2f}"
 
 
 def is_gone(owner: str) -> bool | None:
     """Whether that process has ended; None where it is of another machine."""
+    import psutil
+
     host, _, rest = owner.partition("/")
     if host != socket.gethostname():
         return None

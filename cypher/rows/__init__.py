@@ -3,62 +3,68 @@
 All metrics share MetricRow. Lists come as tuples; maps as records of their own.
 """
 
-from cypher.rows.base import Reader, Row, WrittenRow
-from cypher.rows.chains import ChainRow, CountChainsRow, LeakageRow, Link, ScoredChainRow
-from cypher.rows.diffs import DiffFactRow
-from cypher.rows.edits import (
-    DeleteEditRow,
-    EditRow,
-    GenerationsRow,
-    GetEditRow,
-    MergeEditRow,
-    UpdateEditRow,
-    WriteGenerationsRow,
-)
-from cypher.rows.graph import (
-    ClearGraphRow,
-    CompleteGraphRow,
-    DeleteGraphRow,
-    DeleteRewritesRow,
-    EntityRow,
-    FactInScopeRow,
-    FactRow,
-    GetGraphRow,
-    GetRewriteRow,
-    GraphRow,
-    MergeEntitiesRow,
-    MergeFactsRow,
-    MergeGraphRow,
-    MergeRewritesRow,
-    MissingRow,
-    NeighborRow,
-    RewriteRow,
-    ServerRow,
-    WriteColumnsRow,
-    WriteProbabilitiesRow,
-)
-from cypher.rows.jobs import (
-    BeatRow,
-    CancelEditsRow,
-    ClaimEditRow,
-    CountEditsRow,
-    DeleteSweepRow,
-    EditJobRow,
-    ForgetWorkerRow,
-    MergeSweepRow,
-    PageEditRow,
-    PostEditRow,
-    PostEditsRow,
-    QueueStateRow,
-    ReleaseEditRow,
-    RequestCancelRow,
-    RunningRow,
-    SettleIdRow,
-    SweepRow,
-    WorkerRow,
-)
-from cypher.rows.metrics import MetricRow
-from cypher.rows.users import CreateUserRow, GrantReaderRow
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cypher.rows.base import Reader, Row, WrittenRow
+    from cypher.rows.chains import ChainRow, CountChainsRow, LeakageRow, Link, ScoredChainRow
+    from cypher.rows.diffs import DiffFactRow
+    from cypher.rows.edits import (
+        DeleteEditRow,
+        EditRow,
+        GenerationsRow,
+        GetEditRow,
+        MergeEditRow,
+        UpdateEditRow,
+        WriteGenerationsRow,
+    )
+    from cypher.rows.graph import (
+        ClearGraphRow,
+        CompleteGraphRow,
+        DeleteGraphRow,
+        DeleteRewritesRow,
+        EntityRow,
+        FactInScopeRow,
+        FactRow,
+        GetGraphRow,
+        GetRewriteRow,
+        GraphRow,
+        MergeEntitiesRow,
+        MergeFactsRow,
+        MergeGraphRow,
+        MergeRewritesRow,
+        MissingRow,
+        NeighborRow,
+        RewriteRow,
+        ServerRow,
+        WriteColumnsRow,
+        WriteProbabilitiesRow,
+    )
+    from cypher.rows.jobs import (
+        BeatRow,
+        CancelEditsRow,
+        ClaimEditRow,
+        CountEditsRow,
+        DeleteSweepRow,
+        EditJobRow,
+        ForgetWorkerRow,
+        MergeSweepRow,
+        PageEditRow,
+        PostEditRow,
+        PostEditsRow,
+        QueueStateRow,
+        ReleaseEditRow,
+        RequestCancelRow,
+        RunningRow,
+        SettleIdRow,
+        SweepRow,
+        WorkerRow,
+    )
+    from cypher.rows.metrics import MetricRow
+    from cypher.rows.users import CreateUserRow, GrantReaderRow
 
 __all__ = [
     "BeatRow",
@@ -119,3 +125,15 @@ __all__ = [
     "WriteProbabilitiesRow",
     "WrittenRow",
 ]
+
+_MODULES = ("base", "chains", "diffs", "edits", "graph", "jobs", "metrics", "users")
+
+
+def __getattr__(name: str) -> Any:
+    """Load the row types when the first is asked for: making them takes `--help` too long."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    for module in _MODULES:
+        found = vars(import_module(f"{__name__}.{module}"))
+        globals().update({key: found[key] for key in __all__ if key in found})
+    return globals()[name]
