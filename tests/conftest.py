@@ -53,6 +53,7 @@ def server(test_settings: Settings) -> Iterator[dict[str, str]]:
         "THINKEVAL_NEO4J_URI": info.bolt,
         "THINKEVAL_NEO4J_USER": info.user,
         "THINKEVAL_NEO4J_PASSWORD": info.password,
+        "THINKEVAL_BROWSER_URL": info.browser,
     }
     embedded.stop()
 

@@ -78,6 +78,7 @@ def own_home(test_settings: Settings, tmp_path_factory: pytest.TempPathFactory) 
     """An installation with an embedded Neo4j of its own, which may be killed."""
     return {
         "THINKEVAL_NEO4J_URI": "",
+        "THINKEVAL_BROWSER_URL": "",
         "THINKEVAL_HOME": str(tmp_path_factory.mktemp("own-home")),
         "THINKEVAL_CACHE": str(test_settings.cache),
         "OMP_NUM_THREADS": "1",
