@@ -100,8 +100,7 @@ class Worker:
     def _look(self, number: int, frame: FrameType | None) -> None:
         """Runs in the main thread between two steps; raises only while an edit is scored."""
         task = self.task
-        if task is not None and not task.interrupted and (task.cancelled or self.stopping):
-            task.interrupted = True
+        if task is not None and (task.cancelled or self.stopping) and task.may_be_interrupted():
             raise JobInterrupt(cancelled=task.cancelled)
 
     def _turn(self) -> bool:

@@ -6,6 +6,7 @@ Twice a second while an edit is scored, every five seconds otherwise.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 BUSY_S = 0.5
 QUIET_S = 5.0
+AGAIN_S = 5.0
+"""After which an edit that shall stop, and did not, is interrupted once more."""
 
 _NEXT = {0.0: 0.1, 0.1: 0.4, 0.4: 0.6, 0.6: 0.9, 0.9: 1.0}
 """How far an edit is when the stage that begins there ends."""
@@ -30,8 +33,19 @@ class Task:
     def __init__(self, edit: str) -> None:
         self.edit = edit
         self.cancelled = False
-        self.interrupted = False
+        self._interrupted_at: float | None = None
         self.told: tuple[str, float] | None = None
+
+    def may_be_interrupted(self) -> bool:
+        """Whether to raise now: not while the exception raised a moment ago makes its way up.
+
+        Python drops one that comes while an object is being deleted, so it is raised again.
+        """
+        now = time.monotonic()
+        if self._interrupted_at is not None and now - self._interrupted_at < AGAIN_S:
+            return False
+        self._interrupted_at = now
+        return True
 
     def progress(self, done: int, total: int, stage: str, reached: float) -> None:
         """Note how far a stage is: words and a number from 0 to 1."""
@@ -101,6 +115,6 @@ class Beat:
                 )
             except GraphError:
                 return  # the main thread notices by itself
-        if task is not None and heard[0].cancel and not task.interrupted:
-            task.cancelled = True
+        if task is not None and (heard[0].cancel or worker.stopping):
+            task.cancelled = heard[0].cancel
             worker.interrupt()

@@ -187,7 +187,7 @@ def test_an_edit_is_cancelled_and_removed(service: Service, body: dict[str, Any]
     assert service.http.post(f"/v1/edits/{edit}/cancel").json()["status"] == "cancelled"
     # One that waits or runs is cancelled first; one that has ended goes.
     again = post(service, body | {"seed": 77, "samples": 100})
-    assert (again.status_code, again.json()["id"]) == (202, edit)
+    assert (again.status_code, again.json()["id"]) == (202, told["id"])
     assert service.http.delete(f"/v1/edits/{edit}").status_code == 202
     service.ended(edit, 60)
     assert service.http.delete(f"/v1/edits/{edit}").status_code == 204
