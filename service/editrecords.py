@@ -84,11 +84,14 @@ def recorded(
     request: ScoreRequest,
     model: str,
     watch: Callable[[float], None] = lambda reached: None,
+    interrupted: Callable[[], bool] = lambda: False,
 ) -> Iterator[Record]:
     """Record an edit as running; however the block ends, the record says so.
 
     Args:
         watch: called with how far the edit is, from 0 to 1.
+        interrupted: whether the edit was told to stop. An exception raised in the middle of a
+            library may come out as another one; the edit is then left to who told it.
     """
     with db.transaction() as tx:
         # A rewrite of the user's own is stored beside the data set's (see ingest.OWN).
@@ -117,7 +120,8 @@ def recorded(
     except BaseException as error:
         # The reason for the failure matters more than a second failure while recording it.
         with suppress(*KNOWN_ERRORS):
-            _end(db, edit, error)
+            if isinstance(error, KeyboardInterrupt) or not interrupted():
+                _end(db, edit, error)
         raise
 
 

@@ -61,7 +61,9 @@ def score_edit(
     if not request.force and (stored := editrecords.stored_score(bench.db, edit_id)) is not None:
         return stored.model_copy(update={"reused": True})
 
-    with editrecords.recorded(bench.db, edit_id, request, model.name, bench.reach) as record:
+    with editrecords.recorded(
+        bench.db, edit_id, request, model.name, bench.reach, bench.interrupted
+    ) as record:
         with watch.stage("scope"):
             scope = facts_in_scope(bench.db, request)
         with watch.stage("probe pre"):

@@ -100,6 +100,8 @@ class Workbench:
         """Target vectors that several methods share; see `service.shared_targets`."""
         self.last_effect: tuple[str, EditEffect] | None = None
         """The edit made last, which may be asked for again at another strength."""
+        self.interrupted: Callable[[], bool] = lambda: False
+        """Whether what is under way was told to stop; then its errors say nothing about it."""
         self.reached = 0.0
         """How far the edit under way is, from 0 to 1."""
 

@@ -56,6 +56,7 @@ class Worker:
         self._affinity: str | None = None
         self._failures = 0
         self.bench = Workbench(settings, self._progress)
+        self.bench.interrupted = self._was_interrupted
         self.beat = Beat(self)
 
     def run(self) -> None:
@@ -103,6 +104,9 @@ class Worker:
         if task is not None and (task.cancelled or self.stopping) and task.may_be_interrupted():
             raise JobInterrupt(cancelled=task.cancelled)
 
+    def _was_interrupted(self) -> bool:
+        return self.task is not None and self.task.was_interrupted
+
     def _turn(self) -> bool:
         """Score the next edit; False where there is none."""
         db = self.bench.db
@@ -139,18 +143,15 @@ class Worker:
         except JobInterrupt as told:
             self.task = None
             self._interrupted(edit.id, told)
-        except ServerUnavailableError:
-            self.task = None
-            raise
-        except KNOWN_ERRORS as error:
-            self.task = None
-            log.warning("edit %s: failed: %s", edit.id, describe(error).detail)
-            self._failed(edit.id, error)
         except Exception as error:
-            self.task = None
-            log.exception("edit %s: failed", edit.id)
-            self._failed(edit.id, error)
-            self._forget_models()  # nobody knows in what state it left the model
+            task, self.task = self.task, None
+            if task is not None and task.was_interrupted:
+                # Raised within the database's driver, say, it comes out as an error of the driver.
+                self._interrupted(edit.id, JobInterrupt(cancelled=task.cancelled))
+            elif isinstance(error, ServerUnavailableError):
+                raise
+            else:
+                self._failed(edit.id, error)
         else:
             log.info("edit %s: done in %.1f s", edit.id, time.monotonic() - started)
 
@@ -160,7 +161,12 @@ class Worker:
         score_edit(self.bench, request, posted=posted)  # type: ignore[arg-type]
 
     def _failed(self, posted: str, error: Exception) -> None:
-        """Record a failure that came before the edit was recorded as running by the scoring."""
+        """Record a failure, which may have come before the scoring recorded the edit."""
+        if isinstance(error, KNOWN_ERRORS):
+            log.warning("edit %s: failed: %s", posted, describe(error).detail)
+        else:
+            log.error("edit %s: failed", posted, exc_info=error)
+            self._forget_models()  # nobody knows in what state it left the model
         db = self.bench.db
         for job in db.read(rows.EditJobRow, id=posted):
             if job.status == "running":

@@ -36,6 +36,11 @@ class Task:
         self._interrupted_at: float | None = None
         self.told: tuple[str, float] | None = None
 
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether it was told to stop; what is raised afterwards may be a library's own error."""
+        return self._interrupted_at is not None
+
     def may_be_interrupted(self) -> bool:
         """Whether to raise now: not while the exception raised a moment ago makes its way up.
 

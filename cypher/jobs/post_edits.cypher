@@ -6,7 +6,7 @@
 // mode: write
 // params:
 //   $dataset    STRING            data set of the rewrite requests
-//   $rows       LIST<MAP>         the edits, each id once: id (it is posted under), place (0, 1 ...),
+//   $rows       LIST<MAP>         the edits, each id once: id (posted under), place (0, 1 ...),
 //         model, method, rewrite, request (JSON), affinity
 //   $limit      INTEGER           edits that may wait or run at a time
 //   $force      BOOLEAN = false   score again what is stored
