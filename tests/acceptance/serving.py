@@ -123,7 +123,7 @@ class Service:
         if self.process.poll() is None:
             self.process.send_signal(number)
         code = self.process.wait(60)
-        # Python tells of an interrupt that came while an object was being deleted; it is raised anew.
+        # Python tells of an interrupt that came while an object was deleted; it is raised anew.
         told = re.sub(r"Exception ignored in.*?JobInterrupt[^\n]*", "", self.text, flags=re.DOTALL)
         assert "Traceback" not in told, self.text
         return code
