@@ -36,6 +36,15 @@ class SchemaError(LoaderError):
         self.path, self.where, self.problem = path, where, problem
 
 
+class RuleError(LoaderError):
+    """An If-Then rule that cannot be one."""
+
+    remedy = (
+        "Write it as two premises over three variables that share one of them, and a conclusion"
+        " that relates the other two."
+    )
+
+
 class UnknownFormatError(LoaderError):
     """No loader recognises the file."""
 

@@ -17,16 +17,27 @@ CREATE CONSTRAINT post_id IF NOT EXISTS FOR (p:Post) REQUIRE p.id IS UNIQUE;
 CREATE CONSTRAINT queue_id IF NOT EXISTS FOR (q:Queue) REQUIRE q.id IS UNIQUE;
 CREATE CONSTRAINT worker_id IF NOT EXISTS FOR (w:Worker) REQUIRE w.id IS UNIQUE;
 CREATE CONSTRAINT sweep_id IF NOT EXISTS FOR (s:Sweep) REQUIRE s.id IS UNIQUE;
+CREATE CONSTRAINT rule_id IF NOT EXISTS FOR (r:Rule) REQUIRE r.id IS UNIQUE;
+CREATE CONSTRAINT annotator_id IF NOT EXISTS FOR (a:Annotator) REQUIRE a.id IS UNIQUE;
+CREATE CONSTRAINT implied_id IF NOT EXISTS FOR ()-[i:IMPLIED]-() REQUIRE i.id IS UNIQUE;
+CREATE CONSTRAINT grounding_id IF NOT EXISTS FOR (g:Grounding) REQUIRE g.id IS UNIQUE;
+CREATE CONSTRAINT knowledge_set_id IF NOT EXISTS FOR (k:KnowledgeSet) REQUIRE k.id IS UNIQUE;
+CREATE CONSTRAINT question_id IF NOT EXISTS FOR (q:Question) REQUIRE q.id IS UNIQUE;
+CREATE CONSTRAINT protocol_run_id IF NOT EXISTS FOR (r:ProtocolRun) REQUIRE r.id IS UNIQUE;
+CREATE INDEX rule_dataset IF NOT EXISTS FOR (r:Rule) ON (r.dataset);
+CREATE INDEX fact_relation IF NOT EXISTS FOR ()-[f:FACT]-() ON (f.graph, f.relation);
 CREATE INDEX entity_name IF NOT EXISTS FOR (e:Entity) ON (e.name);
 CREATE INDEX rewrite_dataset IF NOT EXISTS FOR (r:RewriteRequest) ON (r.dataset);
 CREATE INDEX edit_dataset IF NOT EXISTS FOR (e:Edit) ON (e.dataset);
 CREATE INDEX edit_status IF NOT EXISTS FOR (e:Edit) ON (e.status);
 
 UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 'Sweep',
+  'Rule', 'Annotator', 'Grounding', 'KnowledgeSet', 'Question', 'ProtocolRun',
   'Subject', 'TargetTrue', 'TargetNew'] AS label
 CALL db.createLabel(label);
 
-UNWIND ['FACT', 'REWRITES', 'PRODUCED', 'ASKS_FOR'] AS type
+UNWIND ['FACT', 'REWRITES', 'PRODUCED', 'ASKS_FOR', 'IMPLIED', 'LABELLED', 'HAS_QUESTION',
+  'USES', 'ANSWERED', 'RAN'] AS type
 CALL db.createRelationshipType(type);
 
 UNWIND [
@@ -48,7 +59,13 @@ UNWIND [
   'rewrite', 'subject', 'target_true', 'target_new', 'n_records',
   'method', 'status', 'progress', 'stage', 'error', 'remedy', 'provenance', 'score',
   'request', 'affinity', 'owner', 'attempts', 'queued_at', 'cancel', 'events', 'body', 'posted_as',
-  'device', 'started_at', 'beat_at'
+  'device', 'started_at', 'beat_at',
+  'relation1', 'inverse1', 'relation2', 'inverse2', 'relation3', 'kind_x', 'kind_y', 'kind_z',
+  'word_x', 'word_y', 'word_z', 'templates1', 'templates2', 'templates3', 'text', 'shape',
+  'support', 'body_count', 'confidence', 'source', 'label', 'labelled_at',
+  'rule', 'round', 'premise1', 'premise2', 'conclusion', 'strength_pre', 'strength_post', 'leaves',
+  'closure', 'setting', 'seed', 'phase', 'copy', 'expected', 'established', 'updated', 'answer',
+  'strategy', 'editor', 'hparams'
 ] AS property
 CALL db.createProperty(property);
 

@@ -1,0 +1,179 @@
+"""If-Then rules: two premises and a conclusion over typed variables (DepEdit, section 3.1).
+
+    if   person  -born in->    city       premise of person and city
+    and  city    -located in-> country    premise of city and country
+    then person  -citizen of-> country    conclusion
+
+Every rule is kept in one form: its conclusion goes from `x` to `z`; `y` is the variable that the
+premises share; the first premise is about x and y, the second about y and z. Either may point
+either way, which gives the four shapes that a triangle of facts can have around its conclusion:
+x→y→z, x←y→z (shared subject), x→y←z (shared object) and x←y←z.
+
+Frozen records in plain Python; they import nothing of ours but the other records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from loaders.errors import RuleError
+from loaders.records import digest
+
+VARIABLES = ("x", "y", "z")
+SHAPES = ("x→y→z", "x→y←z", "x←y→z", "x←y←z")
+"""By whether the first and the second premise point backwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """`subject relation object` over two variables.
+
+    Attributes:
+        subject: name of the variable that is the subject.
+        relation: name of the relation, as `Fact.relation`.
+        object: name of the variable that is the object.
+        templates: sentences that say it, `[Person A] is from [City A]`, with each variable's word
+            in brackets (`Rule.words`). The first is the uniform wording, all of them together the
+            diverse one. () where nobody wrote any.
+    """
+
+    subject: str
+    relation: str
+    object: str
+    templates: tuple[str, ...] = ()
+
+    def renamed(self, names: Mapping[str, str]) -> Atom:
+        """The atom with its variables renamed."""
+        return Atom(names[self.subject], self.relation, names[self.object], self.templates)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """If both premises then the conclusion, in the form above. Make one with `rule`.
+
+    Attributes:
+        first: the premise about x and y.
+        second: the premise about y and z.
+        conclusion: from x to z.
+        kinds: {variable: the kind its entities must have}; a variable without one takes any.
+        words: {variable: what stands for it in the templates, without brackets}.
+        support: groundings whose conclusion is known, where it was counted.
+        body: groundings of the premises, likewise.
+        source: `given` by hand, `mined`, or the loader's key.
+    """
+
+    first: Atom
+    second: Atom
+    conclusion: Atom
+    kinds: tuple[tuple[str, str], ...] = ()
+    words: tuple[tuple[str, str], ...] = ()
+    support: int | None = None
+    body: int | None = None
+    source: str = field(default="given")
+
+    @property
+    def id(self) -> str:
+        """Stable: depends on relations, shape and kinds, not on wording or counts."""
+        return digest([self.relations, self.inverse, sorted(self.kinds)])
+
+    @property
+    def relations(self) -> tuple[str, str, str]:
+        """Relations of the first premise, the second, and the conclusion."""
+        return (self.first.relation, self.second.relation, self.conclusion.relation)
+
+    @property
+    def inverse(self) -> tuple[bool, bool]:
+        """Whether the first premise goes from y to x, and the second from z to y."""
+        return (self.first.subject == "y", self.second.subject == "z")
+
+    @property
+    def shape(self) -> str:
+        """One of SHAPES."""
+        first, second = self.inverse
+        return SHAPES[2 * first + second]
+
+    @property
+    def confidence(self) -> float | None:
+        """Support / body; None where it was not counted, or the premises hold nowhere."""
+        if self.support is None or not self.body:
+            return None
+        return self.support / self.body
+
+    def kind(self, variable: str) -> str | None:
+        """The kind that a variable's entities must have; None for any."""
+        return dict(self.kinds).get(variable)
+
+    def text(self) -> str:
+        """The rule in words: uniform templates where they are written, else variables."""
+
+        def said(atom: Atom) -> str:
+            if atom.templates:
+                return atom.templates[0].rstrip(".")
+            return f"[{atom.subject}] {atom.relation} [{atom.object}]"
+
+        return f"If {said(self.first)}, and {said(self.second)}, then {said(self.conclusion)}."
+
+
+def rule(
+    premises: tuple[Atom, ...] | list[Atom],
+    conclusion: Atom,
+    *,
+    kinds: Mapping[str, str | None] | None = None,
+    words: Mapping[str, str] | None = None,
+    support: int | None = None,
+    body: int | None = None,
+    source: str = "given",
+) -> Rule:
+    """A rule in the one form, from atoms over any variable names.
+
+    Args:
+        premises: two atoms, in either order.
+        kinds, words: by the variables' own names.
+
+    Raises:
+        RuleError: not two premises, a variable of the conclusion that no premise binds, an atom
+            about one variable only, or premises that do not share exactly one; says which.
+    """
+    if len(premises) != 2:
+        raise RuleError(f"a rule has two premises, this one {len(premises)}")
+    for atom in (*premises, conclusion):
+        if atom.subject == atom.object:
+            raise RuleError(f"'{atom.relation}' relates {atom.subject!r} to itself")
+    bound = {name for atom in premises for name in (atom.subject, atom.object)}
+    for name in (conclusion.subject, conclusion.object):
+        if name not in bound:
+            raise RuleError(
+                f"the conclusion uses {name!r}, which no premise binds (they bind"
+                f" {', '.join(sorted(map(repr, bound)))})"
+            )
+    shared = {premises[0].subject, premises[0].object} & {premises[1].subject, premises[1].object}
+    outer = {conclusion.subject, conclusion.object}
+    if len(shared) != 1 or shared & outer:
+        raise RuleError(
+            "the premises must share exactly one variable, and the conclusion relate the two others"
+        )
+    names = {conclusion.subject: "x", shared.pop(): "y", conclusion.object: "z"}
+    first, second = (atom.renamed(names) for atom in premises)
+    if "x" not in (first.subject, first.object):
+        first, second = second, first
+    unknown = sorted({*(kinds or {}), *(words or {})} - set(names))
+    if unknown:
+        raise RuleError(f"{unknown[0]!r} is not a variable of the rule ({', '.join(names)})")
+    return Rule(
+        first,
+        second,
+        conclusion.renamed(names),
+        kinds=_by_variable(names, kinds),
+        words=_by_variable(names, words),
+        support=support,
+        body=body,
+        source=source,
+    )
+
+
+def _by_variable(
+    names: Mapping[str, str], values: Mapping[str, str | None] | None
+) -> tuple[tuple[str, str], ...]:
+    told = {names[name]: value for name, value in (values or {}).items() if value}
+    return tuple(sorted(told.items()))
