@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.schemas import BareFact, Measure, RewriteIn, Score, ScoringOptions
+from service.schemas import Measure, RewriteIn, Score, ScoringOptions
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
@@ -19,10 +19,8 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 Scalar = bool | int | float | str | None
 
 
-class _Probed(BaseModel):
+class _Probed(ScoringOptions):
     """How facts are asked and chains counted: the options that edits and sweeps share."""
-
-    model_config = ConfigDict(extra="forbid")
 
     samples: int = Field(
         default=5, ge=0, le=200, description="Generations a prompt; 0: likelihoods only."
@@ -31,18 +29,12 @@ class _Probed(BaseModel):
     paraphrases: bool = Field(default=False, description="Average each fact over its paraphrases.")
     chat: Literal["auto", "always", "never"] = "auto"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
-    max_steps: int = Field(default=5, ge=1, le=5, description="Longest chain.")
-    bare: BareFact = "listed"
-    threshold: float | None = Field(default=None, ge=0, lt=1)
-    unit: Literal["rewrite", "record"] = "rewrite"
     force: bool = Field(default=False, description="Score again what is stored.")
 
     @property
     def options(self) -> ScoringOptions:
         """How chains are counted."""
-        return ScoringOptions(
-            max_steps=self.max_steps, bare=self.bare, threshold=self.threshold, unit=self.unit
-        )
+        return ScoringOptions(**{name: getattr(self, name) for name in ScoringOptions.model_fields})
 
 
 class EditIn(_Probed):

@@ -25,7 +25,7 @@ from service.errors import (
 from service.graphwriter import GraphHeader, rewrite_row, write_graph
 from service.model_graphs import entities_of, fact_row, measured
 from service.owners import this_process
-from service.schemas import Score
+from service.schemas import Measure, Score
 
 if TYPE_CHECKING:
     from cypher.run import Database
@@ -52,8 +52,12 @@ class Record:
         )
 
     def succeed(self, score: Score) -> None:
-        """Store the score; from now on it is what a reader finds."""
-        self.db.write(
+        """Store the score; from now on it is what a reader finds.
+
+        Raises:
+            JobInterrupt: it was told to stop before that.
+        """
+        found = self.db.write(
             rows.UpdateEditRow,
             id=self.edit,
             status="succeeded",
@@ -62,18 +66,21 @@ class Record:
             graph=self.edit,
             score=score.model_dump_json(),
             provenance=json.dumps(score.provenance, default=str),
-            finished_at=_now(),
+            finished_at=now(),
             event=event("succeeded", "done", 1.0),
         )
+        if found and not found[0].updated:
+            raise JobInterrupt(cancelled=True)
 
 
-def _now() -> str:
+def now() -> str:
+    """This moment, as records tell it: ISO 8601 with zone."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def event(status: str, stage: str, progress: float = 0.0) -> str:
     """What an onlooker is told, as JSON; kept with the edit, in order."""
-    told = {"status": status, "stage": stage, "progress": progress, "at": _now()}
+    told = {"status": status, "stage": stage, "progress": progress, "at": now()}
     return json.dumps(told)
 
 
@@ -142,7 +149,7 @@ def fail(db: Database, edit: str, error: BaseException) -> None:
         status=status,
         error=problem.detail if problem else "interrupted",
         remedy=problem.remedy if problem else "Score it again; nothing was stored.",
-        finished_at=_now(),
+        finished_at=now(),
         event=event(status, status),
     )
 
@@ -200,7 +207,7 @@ def get_score(db: Database, edit: str) -> Score:
 def unknown(db: Database, edit: str) -> NotFoundError:
     """The error that says there is no such edit, and which are close."""
     known = [row.id for row in db.read(rows.PageEditRow, limit=1000)]
-    return NotFoundError("edit", edit, known, listing="thinkeval edits list")
+    return NotFoundError("edit", edit, known, listing="thinkeval edits")
 
 
 def list_edits(db: Database, graph: str | None = None) -> list[rows.EditRow]:
@@ -236,6 +243,22 @@ def scores(
             newest[key] = score
     places = dict.fromkeys((row.model, row.method, row.rewrite) for row in found)
     return [newest[key] for key in places if key in newest]
+
+
+def scores_by(
+    db: Database, measure: Measure, *, graph: str | None = None, model: str | None = None
+) -> list[Score]:
+    """The newest scores that methods are compared by, those that hold the measure.
+
+    Raises:
+        NothingStoredError: none does; or as `scores`.
+    """
+    held = [s for s in scores(db, [], graph=graph, model=model) if measure in s.measures]
+    if not held:
+        raise NothingStoredError(
+            f"No scored edit has {measure!r}.", remedy="Score some edits first: POST /v1/sweeps."
+        )
+    return held
 
 
 def _whole(row: rows.EditRow) -> Score | None:

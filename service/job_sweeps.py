@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cypher import rows
 from loaders.records import digest
@@ -85,7 +85,7 @@ def get(
     """
     row = _row(db, sweep)
     out = _out(db, row).model_copy(update={"measure": measure})
-    found = _edits(db, row.posted_as)
+    found = _edits(db, row.posted_as, scores=table)
     out.edits = [each.id for each in found]
     out.failed = [
         {"edit": each.id, "method": each.method, "rewrite": each.rewrite, "status": each.status,
@@ -99,14 +99,8 @@ def get(
     held = [s for s in scored if measure in s.measures]
     if held:
         out.caption = reports.caption(held, measure)
-        out.table = table_rows(held, measure)
+        out.table = reports.records(reports.method_table(held, measure))
     return out
-
-
-def table_rows(scores: list[Score], measure: Measure) -> list[dict[str, Any]]:
-    """The rows of the methods' table, JSON-able: undefined is null."""
-    table = reports.method_table(scores, measure).astype(object)
-    return table.where(table.notna(), None).to_dict("records")  # type: ignore[return-value]
 
 
 def cancel(db: Database, sweep: str) -> SweepOut:
@@ -138,12 +132,12 @@ def _row(db: Database, sweep: str) -> rows.SweepRow:
     return found[0]
 
 
-def _edits(db: Database, posted_as: Sequence[str]) -> list[rows.PageEditRow]:
+def _edits(db: Database, posted_as: Sequence[str], *, scores: bool) -> list[rows.PageEditRow]:
     """The edits of a sweep, posts that turned out to mean the same are one."""
     found = {
         each.id: each
         for part in _parts(posted_as)
-        for each in db.read(rows.PageEditRow, posted_as=part, limit=PART)
+        for each in db.read(rows.PageEditRow, posted_as=part, limit=PART, scores=scores)
     }
     return list(found.values())
 

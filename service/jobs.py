@@ -89,27 +89,21 @@ def cancel(db: Database, edit: str) -> tuple[str, Status]:
     Raises:
         NotFoundError: there is none.
     """
-    found = db.write(
-        rows.RequestCancelRow,
-        id=edit,
-        error=CANCELLED,
-        remedy=POST_AGAIN,
-        event=event("cancelled", "cancelled"),
-    )
+    found = cancel_all(db, [edit])
     if not found:
         raise editrecords.unknown(db, edit)
     return found[0].id, found[0].status  # type: ignore[return-value]
 
 
-def cancel_all(db: Database, edits: Sequence[str]) -> int:
-    """Ask for all of these edits to be stopped; how many were not at their end."""
+def cancel_all(db: Database, edits: Sequence[str]) -> list[rows.CancelEditsRow]:
+    """Ask for all of these edits to be stopped; how each stands now."""
     return db.write(
         rows.CancelEditsRow,
         posted_as=list(edits),
         error=CANCELLED,
         remedy=POST_AGAIN,
         event=event("cancelled", "cancelled"),
-    )[0].edits
+    )
 
 
 def remove(db: Database, edit: str) -> str:
@@ -136,14 +130,39 @@ def page(
     Raises:
         UsageError: the cursor is not one of ours.
     """
+    found, more, total = page_rows(db, limit=limit, cursor=cursor, scores=False, **filters)
+    return [listed(row) for row in found], more, total
+
+
+def page_rows(
+    db: Database,
+    *,
+    limit: int,
+    cursor: str | None = None,
+    scores: bool,
+    **filters: str | None,
+) -> tuple[list[rows.PageEditRow], str | None, int]:
+    """A page as `page` gives it, as it is recorded.
+
+    Args:
+        scores: read the scores too; each is some kilobytes.
+
+    Raises:
+        UsageError: the cursor is not one of ours.
+    """
     before, before_id = _cursor(cursor)
     found = db.read(
-        rows.PageEditRow, before=before, before_id=before_id, limit=limit + 1, **filters
+        rows.PageEditRow,
+        before=before,
+        before_id=before_id,
+        limit=limit + 1,
+        scores=scores,
+        **filters,
     )
     total = db.read(rows.CountEditsRow, **filters)[0].edits
     shown = found[:limit]
     more = f"{shown[-1].created_at}~{shown[-1].id}" if len(found) > limit else None
-    return [listed(row) for row in shown], more, total
+    return shown, more, total
 
 
 def _cursor(cursor: str | None) -> tuple[str | None, str]:

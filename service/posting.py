@@ -18,7 +18,7 @@ from service.graphwriter import rewrite_row
 from service.modelspec import parse
 
 if TYPE_CHECKING:
-    from cypher.run import Database, Tx
+    from cypher.run import Database
     from loaders.records import RewriteRequest
     from service.settings import Settings
 
@@ -43,8 +43,10 @@ def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = 
         NotFoundError, UsageError, EditingError: what is asked for cannot be scored.
     """
     rewrite = prepare(db, settings, posted)
-    with db.transaction() as tx:
-        return _post(tx, db, settings, posted, rewrite, key)
+    cell = _cell(posted, rewrite, ingest.graph_digest(db, posted.graph))
+    body = job_requests.body_digest(posted, rewrite)
+    told = _store(db, settings, posted, [cell], [rewrite], key=key, body=body)
+    return told[str(cell["id"])]
 
 
 def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list[Posted]:
@@ -71,22 +73,12 @@ def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list
         said = repr(each.rewrite)
         if said not in found:
             found[said] = job_requests.rewrite_of(db, each)
-        cell = _cell(each, found[said], content) | {"place": len(cells)}
+        cell = _cell(each, found[said], content)
         cells.setdefault(str(cell["id"]), cell)
         ids.append(str(cell["id"]))
-    distinct = {rewrite.id: rewrite_row(rewrite) for rewrite in found.values()}
-    with db.transaction() as tx:
-        tx.run(rows.MergeRewritesRow, dataset=graph, rows=list(distinct.values()))
-        told = tx.run(
-            rows.PostEditsRow,
-            dataset=graph,
-            rows=list(cells.values()),
-            limit=settings.queue_limit,
-            force=posted[0].force,
-            event=event("queued", "waiting"),
-        )
-        became = {row.posted: _accepted(row, settings, graph) for row in told}
-    return [became[each] for each in ids]
+    distinct = {rewrite.id: rewrite for rewrite in found.values()}
+    told = _store(db, settings, posted[0], list(cells.values()), list(distinct.values()))
+    return [told[each] for each in ids]
 
 
 def prepare(db: Database, settings: Settings, posted: EditIn) -> RewriteRequest:
@@ -95,34 +87,37 @@ def prepare(db: Database, settings: Settings, posted: EditIn) -> RewriteRequest:
     return job_requests.rewrite_of(db, posted)
 
 
-def _post(
-    tx: Tx,
+def _store(
     db: Database,
     settings: Settings,
-    posted: EditIn,
-    rewrite: RewriteRequest,
-    key: str | None,
-) -> Posted:
-    # A rewrite of the user's own is stored beside the data set's (see ingest.OWN).
-    tx.run(rows.MergeRewritesRow, dataset=posted.graph, rows=[rewrite_row(rewrite)])
-    cell = _cell(posted, rewrite, ingest.graph_digest(db, posted.graph))
-    row = tx.run(
-        rows.PostEditRow,
-        **cell,
-        key=key,
-        body=job_requests.body_digest(posted, rewrite),
-        dataset=posted.graph,
-        limit=settings.queue_limit,
-        force=posted.force,
-        event=event("queued", "waiting"),
-    )[0]
-    if row.outcome == "conflict":
-        raise ConflictError(
-            f"The idempotency key {key!r} was used for another edit.",
-            remedy="Use a new key for each different request.",
-            status=422,
+    like: EditIn,
+    cells: Sequence[dict[str, object]],
+    rewrites: Sequence[RewriteRequest],
+    *,
+    key: str | None = None,
+    body: str | None = None,
+) -> dict[str, Posted]:
+    """Store all cells as queued, or none; what became of each, by the id it is posted under.
+
+    Args:
+        like: any of the posts: their data set, and whether they are forced.
+        body: digest of a single post, for its idempotency key.
+    """
+    with db.transaction() as tx:
+        # A rewrite of the user's own is stored beside the data set's (see ingest.OWN).
+        stored = [rewrite_row(rewrite) for rewrite in rewrites]
+        tx.run(rows.MergeRewritesRow, dataset=like.graph, rows=stored)
+        told = tx.run(
+            rows.PostEditsRow,
+            dataset=like.graph,
+            rows=[cell | {"place": place} for place, cell in enumerate(cells)],
+            key=key,
+            body=body,
+            limit=settings.queue_limit,
+            force=like.force,
+            event=event("queued", "waiting"),
         )
-    return _accepted(row, settings, posted.graph)
+        return {row.posted: _accepted(row, settings, like.graph, key) for row in told}
 
 
 def _cell(posted: EditIn, rewrite: RewriteRequest, content: str) -> dict[str, object]:
@@ -137,7 +132,13 @@ def _cell(posted: EditIn, rewrite: RewriteRequest, content: str) -> dict[str, ob
     }
 
 
-def _accepted(row: rows.PostEditRow | rows.PostEditsRow, settings: Settings, graph: str) -> Posted:
+def _accepted(row: rows.PostEditsRow, settings: Settings, graph: str, key: str | None) -> Posted:
+    if row.outcome == "conflict":
+        raise ConflictError(
+            f"The idempotency key {key!r} was used for another edit.",
+            remedy="Use a new key for each different request.",
+            status=422,
+        )
     if row.outcome == "full":
         raise QueueFullError(
             f"{row.waiting} edits wait or run already; the limit is {settings.queue_limit}."

@@ -8,11 +8,11 @@ and releases them. Releasing is a compare-and-set in one query, so two who do it
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from cypher import rows
 from cypher.errors import GraphError
+from service.editrecords import event, now
 from service.owners import is_gone
 
 if TYPE_CHECKING:
@@ -30,11 +30,15 @@ REMEDY = (
 )
 
 
-def recover(db: Database) -> dict[str, str]:
-    """Release every edit whose owner is gone: {edit: its status now}."""
+def recover(db: Database, *, idle: str | None = None) -> dict[str, str]:
+    """Release every edit whose owner is gone: {edit: its status now}.
+
+    Args:
+        idle: an owner that is alive, and at nothing.
+    """
     released: dict[str, str] = {}
     for row in db.read(rows.RunningRow):
-        if _lost(row):
+        if _lost(row) or row.owner == idle:
             status = release(db, row.id, row.owner)
             if status is not None:
                 released[row.id] = status
@@ -68,7 +72,8 @@ def release(db: Database, edit: str, owner: str | None, *, counted: bool = True)
         counted=counted,
         error="The process that scored it ended without a word: it was killed, or crashed.",
         remedy=REMEDY,
-        at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        at=now(),
+        events={status: event(status, "released") for status in ("queued", "failed", "cancelled")},
     )
     if not found:
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from service.errors import NothingStoredError
 from service.generating import MEASURE as TEXT
@@ -51,6 +51,12 @@ def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
                 row[f"{name}.low"], row[f"{name}.high"] = value.low, value.high
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table, JSON-able: undefined is None."""
+    values = table.astype(object)
+    return values.where(values.notna(), None).to_dict("records")  # type: ignore[return-value]
 
 
 def _ifr_by_steps(scores: Iterable[Score], measure: str) -> dict[int, tuple[float, int]]:

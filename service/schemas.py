@@ -44,7 +44,7 @@ class ScoringOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    max_steps: int = Field(default=5, ge=1, le=5)
+    max_steps: int = Field(default=5, ge=1, le=5, description="Longest chain.")
     bare: BareFact = "listed"
     threshold: float | None = Field(default=None, ge=0, lt=1)
     unit: Literal["rewrite", "record"] = "rewrite"

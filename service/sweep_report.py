@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from service import comparison
-from service.reports import caption, method_table
+from service.reports import caption, method_table, records
 from service.schemas import Score
 from service.sweeps import Outcome
 
@@ -47,11 +47,10 @@ class SweepReport:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-able; undefined is null."""
-        table = self.table().astype(object)
         return {
             "measure": self.measure,
             "caption": self.caption,
-            "table": table.where(table.notna(), None).to_dict("records"),
+            "table": records(self.table()),
             "edits": [s.edit for s in self.scores],
             "matched": [
                 {"model": model, "seed": seed, **asdict(row)}

@@ -119,6 +119,10 @@ class Workbench:
     def forget(self) -> None:
         """Let go of the database and of everything loaded; both come back when asked for."""
         self.forget_database()
+        self.forget_models()
+
+    def forget_models(self) -> None:
+        """Let go of the models, and of all that was remembered of them."""
         self._models.clear()
         self._remembered.clear()
         self.targets.clear()

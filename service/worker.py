@@ -20,7 +20,7 @@ from types import FrameType
 
 from cypher import rows
 from cypher.errors import GraphError, ServerUnavailableError
-from service import editrecords, job_requests, recovery
+from service import editrecords, job_requests, logs, recovery
 from service.edit_schemas import EditIn
 from service.editrecords import event
 from service.errors import KNOWN_ERRORS, JobInterrupt, describe
@@ -110,8 +110,8 @@ class Worker:
     def _turn(self) -> bool:
         """Score the next edit; False where there is none."""
         db = self.bench.db
-        recovery.recover(db)
-        self._release_own()
+        # What is recorded as ours while we are at nothing is lost too: the database was away.
+        recovery.recover(db, idle=self.owner)
         claimed = db.write(
             rows.ClaimEditRow,
             owner=self.owner,
@@ -122,7 +122,7 @@ class Worker:
             return False
         edit = claimed[0]
         if self._affinity not in (None, edit.affinity):
-            self._forget_models()
+            self.bench.forget_models()
         self._affinity = edit.affinity
         self.bench.trim()
         self._work(edit)
@@ -166,7 +166,7 @@ class Worker:
             log.warning("edit %s: failed: %s", posted, describe(error).detail)
         else:
             log.error("edit %s: failed", posted, exc_info=error)
-            self._forget_models()  # nobody knows in what state it left the model
+            self.bench.forget_models()  # nobody knows in what state it left the model
         db = self.bench.db
         for job in db.read(rows.EditJobRow, id=posted):
             if job.status == "running":
@@ -181,17 +181,10 @@ class Worker:
             self.bench.forget()
         db = self.bench.db
         for job in db.read(rows.EditJobRow, id=posted):
-            recovery.release(db, job.id, self.owner, counted=False)
-
-    def _release_own(self) -> None:
-        """What is still recorded as ours although we are at nothing: the database was away."""
-        for row in self.bench.db.read(rows.RunningRow):
-            if row.owner == self.owner:
-                recovery.release(self.bench.db, row.id, self.owner)
-
-    def _forget_models(self) -> None:
-        with self.beat.paused():
-            self.bench.forget()
+            if job.status == "running":
+                recovery.release(db, job.id, self.owner, counted=False)
+            elif job.status != "succeeded":
+                recovery.drop_unfinished(db, job.id)
 
     def _pause(self, error: GraphError) -> None:
         """The database is away: connect anew, which starts an embedded one, after a while."""
@@ -204,8 +197,14 @@ class Worker:
         self.wake.clear()
 
     def _progress(self, done: int, total: int, stage: str) -> None:
-        if self.task is not None:
-            self.task.progress(done, total, stage, self.bench.reached)
+        """Called between two batches: what the signal could not stop, stops here."""
+        task = self.task
+        if task is None:
+            return
+        task.progress(done, total, stage, self.bench.reached)
+        if task.cancelled or self.stopping:
+            task.interrupt()
+            raise JobInterrupt(cancelled=task.cancelled)
 
 
 def serve_parent(worker: Worker) -> None:
@@ -224,8 +223,7 @@ def serve_parent(worker: Worker) -> None:
 
 def main(settings: Settings | None = None, *, child: bool = False) -> None:
     """Run a worker in this process until it is told to stop."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
-    logging.getLogger("neo4j").setLevel(logging.CRITICAL)  # we tell of its errors ourselves
+    logs.set_up()
     os.nice(NICENESS)
     worker = Worker(settings or Settings())
     if child:

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from cypher import rows
@@ -49,8 +48,12 @@ class Task:
         now = time.monotonic()
         if self._interrupted_at is not None and now - self._interrupted_at < AGAIN_S:
             return False
-        self._interrupted_at = now
+        self.interrupt()
         return True
+
+    def interrupt(self) -> None:
+        """Note that it was told to stop just now."""
+        self._interrupted_at = time.monotonic()
 
     def progress(self, done: int, total: int, stage: str, reached: float) -> None:
         """Note how far a stage is: words and a number from 0 to 1."""
@@ -72,12 +75,7 @@ class Beat:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._end.set()
         self._thread.join()
         with suppress(GraphError):
@@ -90,16 +88,14 @@ class Beat:
             yield
 
     def _run(self) -> None:
-        quiet, last = QUIET_S, None
+        quiet, was_busy = QUIET_S, False
         while not self._end.wait(BUSY_S):
             task = self._worker.task
-            about = (task.edit, task.told) if task else None
             quiet += BUSY_S
             # While an edit is scored we ask each time, as the answer may be "stop".
-            if about == last and task is None and quiet < QUIET_S:
-                continue
-            quiet, last = 0.0, about
-            self._beat(task)
+            if task is not None or was_busy or quiet >= QUIET_S:
+                quiet, was_busy = 0.0, task is not None
+                self._beat(task)
 
     def _beat(self, task: Task | None) -> None:
         worker = self._worker

@@ -2,7 +2,8 @@
 //
 // With `$from` nothing changes unless the edit has one of those statuses at that moment: the node
 // is locked before it is looked at, so of two clients that claim a queued edit one gets it. Going
-// back to queued or running clears error, remedy and the time it finished.
+// back to queued or running clears error, remedy and the time it finished. An edit that was told to
+// stop does not succeed any more, however near its end it is.
 //
 // mode: write
 // params:
@@ -25,7 +26,8 @@
 
 MATCH (e:Edit {id: $id})
 SET e.id = e.id
-WITH e, $from IS NULL OR e.status IN $from AS updated
+WITH e, ($from IS NULL OR e.status IN $from)
+  AND NOT (coalesce($status = 'succeeded', false) AND coalesce(e.cancel, false)) AS updated
 CALL (e, updated) {
   WITH e, coalesce($status IN ['queued', 'running'], false) AS again
   WHERE updated

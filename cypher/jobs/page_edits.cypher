@@ -13,6 +13,7 @@
 //         smaller id; the last page's last created_at
 //   $before_id   STRING = ""          and its id
 //   $limit       INTEGER(1..1000) = 50   rows at most
+//   $scores      BOOLEAN = false      the scores too; each is some kilobytes
 // returns: one row an edit, newest first
 //   id           STRING            its id, and that of the graph it produces
 //   model        STRING            the model that is edited
@@ -27,7 +28,7 @@
 //   attempts     INTEGER           how often a worker took it up
 //   created_at   STRING            ISO 8601
 //   finished_at  STRING|NULL       ISO 8601
-//   score        STRING|NULL       JSON: the metrics
+//   score        STRING|NULL       JSON: the metrics, if asked for
 //   prompt       STRING            of the rewrite request, like the four below
 //   subject      STRING            subject of the fact
 //   relation     STRING            its relation
@@ -62,7 +63,8 @@ MATCH (e)-[:REWRITES]->(r:RewriteRequest)
 RETURN e.id AS id, e.model AS model, e.method AS method, e.dataset AS dataset,
   e.rewrite AS rewrite, e.status AS status, coalesce(e.progress, 0.0) AS progress,
   e.stage AS stage, e.error AS error, e.remedy AS remedy, coalesce(e.attempts, 0) AS attempts,
-  e.created_at AS created_at, e.finished_at AS finished_at, e.score AS score,
+  e.created_at AS created_at, e.finished_at AS finished_at,
+  CASE WHEN $scores THEN e.score END AS score,
   r.prompt AS prompt, r.subject AS subject, r.relation AS relation,
   r.target_true AS target_true, r.target_new AS target_new
 ORDER BY datetime(created_at) DESC, id DESC

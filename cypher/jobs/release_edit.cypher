@@ -12,6 +12,10 @@
 //   $error         STRING               what is recorded if it fails
 //   $remedy        STRING               and what to do next
 //   $at            STRING               ISO 8601 with zone
+//   $events        MAP                  JSON by status: what an onlooker is told
+//   $events.queued     STRING           if it waits again
+//   $events.failed     STRING           if it ends so
+//   $events.cancelled  STRING           if it was to be stopped
 // returns: one row, none when it does not run under that owner
 //   status         STRING               queued, failed or cancelled
 
@@ -30,6 +34,5 @@ SET e.status = status, e.owner = null, e.progress = 0.0, e.cancel = null,
   e.error = CASE status WHEN 'failed' THEN $error WHEN 'cancelled' THEN 'cancelled' END,
   e.remedy = CASE status WHEN 'queued' THEN null ELSE $remedy END,
   e.finished_at = CASE status WHEN 'queued' THEN null ELSE $at END,
-  e.events = coalesce(e.events, []) +
-    ('{"status": "' + status + '", "stage": "released", "progress": 0.0, "at": "' + $at + '"}')
+  e.events = coalesce(e.events, []) + $events[status]
 RETURN status

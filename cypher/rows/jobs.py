@@ -9,18 +9,8 @@ from cypher.rows.base import Row
 
 
 @dataclass(frozen=True)
-class PostEditRow(Row):
-    """What became of a posted edit: created, queued, known, full, conflict or unknown."""
-
-    QUERY: ClassVar[str] = "jobs/post_edit"
-    outcome: str
-    id: str | None
-    waiting: int
-
-
-@dataclass(frozen=True)
 class PostEditsRow(Row):
-    """What became of one of many posted edits: created, queued, known, full or unknown."""
+    """What became of a posted edit: created, queued, known, full, conflict or unknown."""
 
     QUERY: ClassVar[str] = "jobs/post_edits"
     posted: str
@@ -52,20 +42,12 @@ class SettleIdRow(Row):
 
 
 @dataclass(frozen=True)
-class RequestCancelRow(Row):
+class CancelEditsRow(Row):
     """An edit that shall stop, and its status now."""
 
-    QUERY: ClassVar[str] = "jobs/request_cancel"
+    QUERY: ClassVar[str] = "jobs/cancel_edits"
     id: str
     status: str
-
-
-@dataclass(frozen=True)
-class CancelEditsRow(Row):
-    """How many edits were cancelled or told to stop."""
-
-    QUERY: ClassVar[str] = "jobs/cancel_edits"
-    edits: int
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from pydantic import BaseModel
 import cypher
 from editing import hparams as hparams_files
 from editing import methods as registry
-from service import editrecords, job_sweeps, reports
+from service import editrecords, reports
 from service.api.problems import DESCRIBED
 from service.api.state import Db, InForce
 from service.edit_schemas import Name
-from service.errors import NotFoundError, NothingStoredError
+from service.errors import NotFoundError
 from service.schemas import Measure
 
 router = APIRouter(prefix="/v1", tags=["catalogue"], responses=DESCRIBED)
@@ -170,15 +170,10 @@ def leaderboard(
 
     Without edits of that measure there is nothing to compare (404).
     """
-    scores = editrecords.scores(db, [], graph=graph, model=model)
-    held = [score for score in scores if measure in score.measures]
-    if not held:
-        raise NothingStoredError(
-            f"No scored edit has {measure!r}.", remedy="Score some edits first: POST /v1/sweeps."
-        )
+    held = editrecords.scores_by(db, measure, graph=graph, model=model)
     return Leaderboard(
         measure=measure,
         caption=reports.caption(held, measure),
         edits=len(held),
-        rows=job_sweeps.table_rows(held, measure),
+        rows=reports.records(reports.method_table(held, measure)),
     )

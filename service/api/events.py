@@ -18,11 +18,11 @@ from starlette.responses import Response
 
 from cypher import rows
 from cypher.errors import GraphError
-from cypher.run import Database
 from service import jobs
 from service.api.edits import EditId
 from service.api.problems import DESCRIBED
-from service.api.state import Db
+from service.api.state import Db, Here
+from service.connection import Connection
 from service.edit_schemas import ENDED
 
 router = APIRouter(prefix="/v1/edits/{edit}", tags=["edits"], responses=DESCRIBED)
@@ -68,6 +68,7 @@ EVENT = {
 async def follow_edit(
     edit: EditId,
     db: Db,
+    here: Here,
     request: Request,
     last_event_id: Annotated[
         str | None,
@@ -83,17 +84,18 @@ async def follow_edit(
     seen = int(said) + 1 if said.isascii() and said.isdigit() else 0
     if job.status in ENDED and seen > max(len(job.events) - 1, 0):
         return Response(status_code=204)
-    return EventSourceResponse(_follow(db, request, job.id, seen), ping=15)
+    return EventSourceResponse(_follow(here.connection, request, job.id, seen), ping=15)
 
 
 async def _follow(
-    db: Database, request: Request, edit: str, seen: int
+    connection: Connection, request: Request, edit: str, seen: int
 ) -> AsyncIterator[ServerSentEvent]:
     moment: dict[str, Any] = {}
     in_vain = 0
     while not await request.is_disconnected():
         try:
-            found = await run_in_threadpool(db.read, rows.EditJobRow, id=edit)
+            # Asked for each time: a database that went away comes back as another connection.
+            found = await run_in_threadpool(connection.get().read, rows.EditJobRow, id=edit)
             in_vain = 0
         except GraphError:
             in_vain += 1

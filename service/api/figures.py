@@ -17,7 +17,6 @@ from service.api.results import MeasureQuery
 from service.api.state import Db, Here, answer
 from service.edit_schemas import Name
 from service.edit_views import measure_of
-from service.errors import NothingStoredError
 from service.figures import MEDIA_TYPES, EditKind, Format, MethodsKind
 from service.schemas import Measure
 
@@ -83,12 +82,7 @@ def methods_figure(
 
     Of the edits that the leaderboard of the same graph, model and measure shows.
     """
-    scores = editrecords.scores(db, [], graph=graph, model=model)
-    held = [score for score in scores if measure in score.measures]
-    if not held:
-        raise NothingStoredError(
-            f"No scored edit has {measure!r}.", remedy="Score some edits first: POST /v1/sweeps."
-        )
+    held = editrecords.scores_by(db, measure, graph=graph, model=model)
     # An edit that is scored again keeps its id and gets new values.
     edits = tuple(sorted((score.edit, hash(score.model_dump_json())) for score in held))
     body = here.answers.get(

@@ -13,10 +13,10 @@ from pydantic import BeforeValidator, Field
 from cypher import rows
 from service import editrecords
 from service.api import page_files
-from service.api.state import Db, Here, State
+from service.api.state import Db, Here
 from service.edit_schemas import ENDED
 from service.edit_views import ChainFilter
-from service.errors import NotFoundError, Problem
+from service.errors import Problem
 from service.reports import STEPS
 from service.schemas import MEASURE_NAMES, Measure
 from service.web import board, comparing, home, result
@@ -69,11 +69,6 @@ def login_form(request: Request, *, next: str, error: str | None) -> Response:
     return page("login.html", status, here=request.url.path, next=next, error=error)
 
 
-def _browser(here: State) -> str:
-    """The address of Neo4j Browser; empty where it is not known."""
-    return here.connection.browser
-
-
 def _shown(
     steps: Annotated[list[Length] | None, Query(max_length=5)] = None,
     min_ratio: Annotated[float, Query(ge=0, le=1)] = 0.0,
@@ -98,8 +93,7 @@ def front(
     rewrite: Word = "",
     model: Word = "",
     set_method: Word = "",
-    before: Word = "",
-    before_id: Word = "",
+    cursor: Word = "",
 ) -> Response:
     """Data sets, edits, and the form to score one."""
     chosen = {"graph": graph, "method": method, "status": status}
@@ -109,8 +103,8 @@ def front(
         "home.html",
         here="/",
         sets=sets,
-        page=home.edits(db, chosen, before, before_id),
-        paged=bool(before),
+        page=home.edits(db, chosen, cursor or None),
+        paged=bool(cursor),
         chosen=chosen,
         narrowed=urlencode({key: value for key, value in chosen.items() if value}),
         statuses=home.STATUSES,
@@ -131,8 +125,7 @@ def one_edit(
     """An edit: its progress while it is under way, then its result. Any id it ever had finds it."""
     found = db.read(rows.GetEditRow, id=edit)
     if not found:
-        known = [row.id for row in db.read(rows.PageEditRow, limit=1000)]
-        raise NotFoundError("edit", edit, known, listing="thinkeval edits")
+        raise editrecords.unknown(db, edit)
     row = found[0]
     if row.status != "succeeded" or not row.score:
         live = row.status not in ENDED
@@ -141,7 +134,7 @@ def one_edit(
         return RedirectResponse(str(request.url.replace(path=f"/edits/{row.id}")), 307)
     score = editrecords.get_score(db, row.id)
     base = str(request.base_url).rstrip("/")
-    told = result.values(db, score, measure, shown, browser=_browser(here), base=base)
+    told = result.values(db, score, measure, shown, browser=here.connection.browser, base=base)
     return page("edit.html", here="", **told)
 
 
@@ -151,7 +144,7 @@ def chain_list(
 ) -> Response:
     """The filtered chains of an edit alone, which the page puts in place of those it shows."""
     score = editrecords.get_score(db, edit)
-    told = result.chain_values(db, score, measure, shown, _browser(here))
+    told = result.chain_values(db, score, measure, shown, here.connection.browser)
     return page("_chains.html", **told)
 
 

@@ -37,7 +37,7 @@ class ProblemOut(BaseModel):
     title: str = Field(examples=["There is nothing of that name; close names are suggested"])
     status: int = Field(examples=[404])
     detail: str = Field(examples=["There is no edit 'rome-harry'. Did you mean 'rome-harry-1'?"])
-    remedy: str = Field(examples=["`thinkeval edits list` lists them."])
+    remedy: str = Field(examples=["`thinkeval edits` lists them."])
     instance: str | None = Field(default=None, description="The path that was asked for.")
     errors: list[dict[str, Any]] = Field(
         default=[], description="Of a body that does not fit: each place and what is wrong there."

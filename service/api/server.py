@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import socket
 import sys
 from contextlib import closing
 
 import uvicorn
 
+from service import logs
 from service.api.app import create_app
 from service.api.security import require_token_elsewhere
 from service.errors import UsageError
@@ -27,8 +27,7 @@ def run(settings: Settings) -> None:
     require_token_elsewhere(settings, settings.host)
     with closing(_listen(settings)) as listener:
         port = listener.getsockname()[1]
-        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
-        logging.getLogger("neo4j").setLevel(logging.CRITICAL)  # we tell of its errors ourselves
+        logs.set_up()
         app = create_app(settings)
         config = uvicorn.Config(
             app,

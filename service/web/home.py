@@ -6,10 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
-from cypher import rows
 from editing import methods as registry
 from loaders import formats, graphs
-from service import ingest
+from service import ingest, jobs
 from service.edit_schemas import ENDED, Status
 from service.errors import UsageError
 
@@ -47,21 +46,21 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class EditPage:
-    """A page of edits, newest first; `older` is the query of the next page, or None."""
+    """A page of edits, newest first; `older` is the cursor of the next page, or None."""
 
     items: list[Listed]
     total: int
-    older: dict[str, str] | None
+    older: str | None
 
 
-def edits(db: Database, chosen: dict[str, str], before: str = "", before_id: str = "") -> EditPage:
+def edits(db: Database, chosen: dict[str, str], cursor: str | None = None) -> EditPage:
     """One page of the edits that fit.
 
     Args:
         chosen: any of graph, method, model, status, rewrite; empty values do not narrow.
 
     Raises:
-        UsageError: there is no such status.
+        UsageError: there is no such status, or the cursor is not one of ours.
     """
     names = {"graph": "dataset"}
     where = {names.get(key, key): value for key, value in chosen.items() if value}
@@ -69,15 +68,8 @@ def edits(db: Database, chosen: dict[str, str], before: str = "", before_id: str
         raise UsageError(
             f"{where['status']!r} is not a status.", remedy=f"Use one of {', '.join(STATUSES)}."
         )
-    found = db.read(
-        rows.PageEditRow, **where, before=before or None, before_id=before_id, limit=PAGE + 1
-    )
-    total = db.read(rows.CountEditsRow, **where)[0].edits
-    older = None
-    if len(found) > PAGE:
-        last = found[PAGE - 1]
-        older = {"before": last.created_at, "before_id": last.id}
-    return EditPage([_listed(row) for row in found[:PAGE]], total, older)
+    found, older, total = jobs.page_rows(db, limit=PAGE, cursor=cursor, scores=True, **where)
+    return EditPage([_listed(row) for row in found], total, older)
 
 
 def _listed(row: PageEditRow) -> Listed:

@@ -1,0 +1,11 @@
+"""How the service and its workers tell what they do: lines on standard error, with the time."""
+
+from __future__ import annotations
+
+import logging
+
+
+def set_up() -> None:
+    """Begin to log."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
+    logging.getLogger("neo4j").setLevel(logging.CRITICAL)  # we tell of its errors ourselves
