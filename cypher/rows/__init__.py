@@ -62,6 +62,13 @@ if TYPE_CHECKING:
         WorkerRow,
     )
     from cypher.rows.metrics import MetricRow
+    from cypher.rows.rules import (
+        DeleteRulesRow,
+        LabelRuleRow,
+        MergeRulesRow,
+        RuleRow,
+        VocabularyRow,
+    )
     from cypher.rows.users import CreateUserRow, GrantReaderRow
 
 __all__ = [
@@ -77,6 +84,7 @@ __all__ = [
     "DeleteEditRow",
     "DeleteGraphRow",
     "DeleteRewritesRow",
+    "DeleteRulesRow",
     "DeleteSweepRow",
     "DiffFactRow",
     "EditJobRow",
@@ -91,6 +99,7 @@ __all__ = [
     "GetRewriteRow",
     "GrantReaderRow",
     "GraphRow",
+    "LabelRuleRow",
     "LeakageRow",
     "Link",
     "MergeEditRow",
@@ -98,6 +107,7 @@ __all__ = [
     "MergeFactsRow",
     "MergeGraphRow",
     "MergeRewritesRow",
+    "MergeRulesRow",
     "MergeSweepRow",
     "MetricRow",
     "MissingRow",
@@ -109,12 +119,14 @@ __all__ = [
     "ReleaseEditRow",
     "RewriteRow",
     "Row",
+    "RuleRow",
     "RunningRow",
     "ScoredChainRow",
     "ServerRow",
     "SettleIdRow",
     "SweepRow",
     "UpdateEditRow",
+    "VocabularyRow",
     "WorkerRow",
     "WriteColumnsRow",
     "WriteGenerationsRow",
@@ -122,7 +134,7 @@ __all__ = [
     "WrittenRow",
 ]
 
-_MODULES = ("base", "chains", "diffs", "edits", "graph", "jobs", "metrics", "users")
+_MODULES = ("base", "chains", "diffs", "edits", "graph", "jobs", "metrics", "rules", "users")
 
 
 def __getattr__(name: str) -> Any:

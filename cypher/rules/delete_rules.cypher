@@ -1,0 +1,21 @@
+// Forget rules of a data set with their labels; annotators who labelled nothing else go too.
+//
+// mode: write
+// params:
+//   $dataset   STRING                     the data set they belong to
+//   $ids       LIST<STRING>|NULL = null   ids within the data set; all of its rules when null
+// returns: one row
+//   deleted    INTEGER                    rules that went
+
+CALL () {
+  MATCH (r:Rule {dataset: $dataset})
+  WHERE $ids IS NULL OR r.rule IN $ids
+  DETACH DELETE r
+  RETURN count(r) AS deleted
+}
+CALL (deleted) {
+  MATCH (a:Annotator)
+  WHERE deleted > 0 AND NOT EXISTS { (a)-[:LABELLED]->() }
+  DELETE a
+}
+RETURN deleted

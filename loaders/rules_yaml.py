@@ -1,0 +1,126 @@
+"""Rules written by hand: YAML with two premises and a conclusion each.
+
+    rules:
+      - if:                                 # subject, relation, object: the first word and the
+          - person born in city             # last are variables, what is between is the relation
+          - city located in country
+        then: person citizen of country
+        kinds: {person: person}             # optional: what sort of entity a variable takes
+        words: {person: Person A}           # optional: what stands for it in the templates
+        templates:                          # optional: sentences that say a line above; the first
+          person born in city:              # is the uniform wording, all of them the diverse one
+            - "[person] was born in [city]."
+            - "[city] is where [person] was born."
+
+A variable is one word of your own (`person`, `city_a`); relations are named as in the graph. The
+two premises share one variable, and the conclusion relates the two others. `words` default to the
+variable itself with a capital: `city_a` is said `[City a]`.
+
+Every scalar is text, whatever it looks like, and a key that stands twice is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from loaders.errors import RuleError, SchemaError
+from loaders.graph_yaml import known, meant
+from loaders.records import unique
+from loaders.rule_records import Atom, Rule, rule
+from loaders.sources import Place, read_yaml
+
+RULE_KEYS = ("if", "then", "kinds", "words", "templates")
+_VARIABLE = re.compile(r"[^\W\d]\w*")
+_SLOT = re.compile(r"\[([^\[\]]*)\]")
+
+
+def load_rules(path: Path | str) -> tuple[Rule, ...]:
+    """Read hand-written rules, in the file's order.
+
+    Raises:
+        UnreadableFileError: the file is missing or not YAML.
+        SchemaError: a field is missing, unknown or wrong, or something is no rule; names file,
+            place and problem.
+    """
+    path = Path(path)
+    top = Place(path, "")
+    content = known(top, read_yaml(path), ("rules",))
+    listed = top.at("rules").sequence(top.field(content, "rules"))
+    if not listed:
+        raise top.at("rules").error("there are no rules")
+    found: dict[str, int] = {}
+    rules: list[Rule] = []
+    for i, item in enumerate(listed):
+        place = Place(path, f"rules[{i}]")
+        read = _rule(place, item)
+        if read.id in found:
+            raise place.error(f"is the same rule as rules[{found[read.id]}]")
+        found[read.id] = i
+        rules.append(read)
+    return tuple(rules)
+
+
+def _rule(place: Place, item: object) -> Rule:
+    fields = known(place, item, RULE_KEYS)
+    premises = [
+        (place.at(f"if[{i}]"), text)
+        for i, text in enumerate(place.at("if").sequence(place.field(fields, "if")))
+    ]
+    lines = [*premises, (place.at("then"), place.field(fields, "then"))]
+    atoms = {there.text(text): _atom(there, text) for there, text in lines}
+    if len(atoms) < len(lines):
+        raise place.error("says the same line twice")
+    variables = unique(name for a in atoms.values() for name in (a.subject, a.object))
+    kinds = _by_variable(place.at("kinds"), fields.get("kinds", {}), variables)
+    words = _by_variable(place.at("words"), fields.get("words", {}), variables)
+    templates = place.at("templates").mapping(fields.get("templates", {}))
+    if templates or words:
+        words = {name: words.get(name, _word(name)) for name in variables}
+    for line, listed in templates.items():
+        there = place.at(f"templates, '{line}'")
+        if line.strip() not in atoms:
+            raise there.error(f"is no line of this rule{meant(line, atoms)}")
+        atoms[line.strip()] = _worded(there, atoms[line.strip()], listed, words)
+    *given, conclusion = atoms.values()
+    try:
+        return rule(given, conclusion, kinds=kinds, words=words)
+    except RuleError as error:
+        raise SchemaError(place.path, place.where, error.detail) from error
+
+
+def _atom(place: Place, value: object) -> Atom:
+    parts = place.text(value).split()
+    if len(parts) < 3:
+        raise place.error(f"'{value}' is not variable, relation, variable (`person born in city`)")
+    for name in (parts[0], parts[-1]):
+        if not _VARIABLE.fullmatch(name):
+            raise place.error(f"'{name}' is no name of a variable: one word of letters, digits, _")
+    return Atom(parts[0], " ".join(parts[1:-1]), parts[-1])
+
+
+def _by_variable(place: Place, item: object, variables: tuple[str, ...]) -> dict[str, str]:
+    fields = known(place, item, variables)
+    return {name: place.at(name).text(value) for name, value in fields.items()}
+
+
+def _word(variable: str) -> str:
+    text = variable.replace("_", " ")
+    return text[:1].upper() + text[1:]
+
+
+def _worded(place: Place, atom: Atom, listed: object, words: dict[str, str]) -> Atom:
+    """The atom with its templates, in which variables are written as words."""
+    texts = [listed] if isinstance(listed, str) else place.sequence(listed)
+    said: list[str] = []
+    for i, value in enumerate(texts):
+        there = place.at(i)
+        text = there.text(value)
+        slots = _SLOT.findall(text)
+        if sorted(slots) != sorted((atom.subject, atom.object)):
+            raise there.error(
+                f"needs [{atom.subject}] and [{atom.object}] once each, found"
+                f" {', '.join(f'[{s}]' for s in slots) or 'none'}: '{text}'"
+            )
+        said.append(_SLOT.sub(lambda slot: f"[{words[slot[1]]}]", text))
+    return Atom(atom.subject, atom.relation, atom.object, unique(said))

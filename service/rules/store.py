@@ -1,0 +1,227 @@
+"""Rules of a data set in the graph: save, read, check against what the graph holds, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from cypher import rows
+from loaders.rule_records import Atom, Rule
+from service.errors import NotFoundError, UsageError
+from service.ingest import require_graph
+
+if TYPE_CHECKING:
+    from cypher.run import Database
+
+Status = Literal["candidate", "kept", "rejected"]
+STATUSES: tuple[Status, ...] = ("candidate", "kept", "rejected")
+KEPT: tuple[Status, ...] = ("kept",)
+"""The rules that are used where nobody says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRule:
+    """A rule as it is stored.
+
+    Attributes:
+        id: within its data set, `rule.id`.
+        dataset: the data set it belongs to.
+        status: candidate (nobody judged it yet), kept or rejected.
+        labels: (annotator, label a to e), by annotator.
+    """
+
+    id: str
+    dataset: str
+    rule: Rule
+    status: str
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What saving did: how many rules were sent, and how many of them are new."""
+
+    asked: int
+    created: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What a graph's facts and entities are made of.
+
+    Attributes:
+        relations: {relation: how many facts}.
+        kinds: {kind: how many entities}.
+        untyped: entities without a kind.
+    """
+
+    relations: dict[str, int]
+    kinds: dict[str, int]
+    untyped: int
+
+
+def rule_row(rule: Rule) -> dict[str, object]:
+    """A rule as rules/merge_rules takes it."""
+    words, kinds = dict(rule.words), dict(rule.kinds)
+    first, second, conclusion = rule.relations
+    inverse1, inverse2 = rule.inverse
+    return {
+        "rule": rule.id,
+        "relation1": first, "inverse1": inverse1,
+        "relation2": second, "inverse2": inverse2,
+        "relation3": conclusion,
+        **{f"kind_{v}": kinds.get(v) for v in "xyz"},
+        **{f"word_{v}": words.get(v) for v in "xyz"},
+        "templates1": list(rule.first.templates),
+        "templates2": list(rule.second.templates),
+        "templates3": list(rule.conclusion.templates),
+        "text": rule.text(),
+        "shape": rule.shape,
+        "support": rule.support,
+        "body_count": rule.body,
+        "confidence": rule.confidence,
+        "source": rule.source,
+    }  # fmt: skip
+
+
+def save(db: Database, dataset: str, rules: Sequence[Rule], *, status: Status) -> Saved:
+    """Store rules under a data set; those of the same id get the counts and words given here.
+
+    Args:
+        status: of new ones. `candidate` leaves the status and source of a stored rule alone.
+
+    Raises:
+        NotFoundError: there is no such data set.
+    """
+    require_graph(db, dataset)
+    once = list({rule.id: rule for rule in rules}.values())
+    if not once:
+        return Saved(0, 0)
+    written = db.write(
+        rows.MergeRulesRow, dataset=dataset, status=status, rows=[rule_row(r) for r in once]
+    )[0]
+    return Saved(written.asked, written.created)
+
+
+def rules_of(
+    db: Database,
+    dataset: str,
+    *,
+    status: Sequence[str] | None = KEPT,
+    ids: Sequence[str] | None = None,
+) -> list[StoredRule]:
+    """The rules of a data set, best supported first.
+
+    Args:
+        status: only those in one of these; None for any.
+        ids: only these, whatever their status; the start of an id does where it is the only one.
+
+    Raises:
+        NotFoundError: there is no such data set, or no rule of one of the ids.
+        UsageError: the start of an id fits several rules.
+    """
+    require_graph(db, dataset)
+    if ids is not None:
+        stored = [_stored(row) for row in db.read(rows.RuleRow, dataset=dataset)]
+        return list(
+            {found.id: found for found in (_named(stored, dataset, i) for i in ids)}.values()
+        )
+    statuses = None if status is None else list(status)
+    return [_stored(row) for row in db.read(rows.RuleRow, dataset=dataset, statuses=statuses)]
+
+
+def rule_of(db: Database, dataset: str, rule: str) -> StoredRule:
+    """One rule by its id, or by the start of it; raises as `rules_of`."""
+    return rules_of(db, dataset, ids=[rule])[0]
+
+
+def delete(db: Database, dataset: str, ids: Sequence[str] | None = None) -> int:
+    """Delete rules by id, or all of a data set; how many went. Raises as `rules_of`."""
+    if ids is None:
+        require_graph(db, dataset)
+        return db.write(rows.DeleteRulesRow, dataset=dataset)[0].deleted
+    found = [stored.id for stored in rules_of(db, dataset, ids=ids)]
+    return db.write(rows.DeleteRulesRow, dataset=dataset, ids=found)[0].deleted
+
+
+def vocabulary(db: Database, graph: str) -> Vocabulary:
+    """The relations and kinds of a graph."""
+    found = db.read(rows.VocabularyRow, graph=graph)
+    kinds = {row.name: row.n for row in found if row.sort == "kind"}
+    untyped = kinds.pop(None, 0)
+    relations = {row.name: row.n for row in found if row.sort == "relation" and row.name}
+    return Vocabulary(relations, {name: n for name, n in kinds.items() if name}, untyped)
+
+
+def check(db: Database, dataset: str, *rules: Rule, new_relations: bool = False) -> None:
+    """Make sure that rules speak of what the data set has.
+
+    Args:
+        new_relations: let conclusions have relations that no fact has yet; other rules given
+            with them may then have those as premises.
+
+    Raises:
+        NotFoundError: no fact has the relation; near ones are suggested.
+        UsageError: no entity has the kind; says which kinds there are.
+    """
+    require_graph(db, dataset)
+    known = vocabulary(db, dataset)
+    relations = set(known.relations)
+    if new_relations:
+        relations |= {rule.conclusion.relation for rule in rules}
+    for rule in rules:
+        for name in rule.relations:
+            if name not in relations:
+                listing = f"thinkeval rules relations {dataset}"
+                raise NotFoundError(f"relation in {dataset!r}", name, relations, listing=listing)
+        for variable, kind in rule.kinds:
+            if kind not in known.kinds:
+                raise UsageError(
+                    f"No entity of {dataset!r} is of the kind {kind!r}, which the rule wants of"
+                    f" {variable} ({rule.text()})",
+                    remedy=_kinds_there_are(known),
+                )
+
+
+def _kinds_there_are(known: Vocabulary) -> str:
+    if not known.kinds:
+        return "Its entities have no kinds at all: leave `kinds` out, then a variable takes any."
+    listed = ", ".join(f"{kind} ({n})" for kind, n in sorted(known.kinds.items()))
+    return f"The kinds there are: {listed}. Or leave it out, then the variable takes any entity."
+
+
+def _named(stored: Sequence[StoredRule], dataset: str, name: str) -> StoredRule:
+    found = [each for each in stored if each.id == name] or [
+        each for each in stored if name and each.id.startswith(name)
+    ]
+    if len(found) > 1:
+        raise UsageError(
+            f"{name!r} is the start of {len(found)} rules: {', '.join(r.id for r in found[:3])} …",
+            remedy="Give more of the id.",
+        )
+    if not found:
+        known = [each.id for each in stored]
+        raise NotFoundError(
+            f"rule of {dataset!r}", name, known, listing=f"thinkeval rules list {dataset} --all"
+        )
+    return found[0]
+
+
+def _stored(row: rows.RuleRow) -> StoredRule:
+    first = ("y", "x") if row.inverse1 else ("x", "y")
+    second = ("z", "y") if row.inverse2 else ("y", "z")
+    kinds = (("x", row.kind_x), ("y", row.kind_y), ("z", row.kind_z))
+    words = (("x", row.word_x), ("y", row.word_y), ("z", row.word_z))
+    rule = Rule(
+        Atom(first[0], row.relation1, first[1], row.templates1),
+        Atom(second[0], row.relation2, second[1], row.templates2),
+        Atom("x", row.relation3, "z", row.templates3),
+        kinds=tuple((v, kind) for v, kind in kinds if kind),
+        words=tuple((v, word) for v, word in words if word),
+        support=row.support,
+        body=row.body_count,
+        source=row.source,
+    )
+    labels = tuple(zip(row.annotators, row.labels, strict=True))
+    return StoredRule(row.rule, row.dataset, rule, row.status, labels)
