@@ -142,7 +142,7 @@ class _Batch:
         numbers = [_stream(texts[t].rendered.seed_text, k, sampling) for t, k in rows]
         self._numbers = torch.tensor(numbers, dtype=torch.float64)
         self._tokens: list[list[int]] = [[] for _ in rows]
-        self._stop = _end_tokens(loaded)
+        self._stop = end_tokens(loaded)
         self._may_end = _MayEnd(loaded.tokenizer)
         self._suspect = [False] * len(rows)
 
@@ -227,7 +227,7 @@ def _stream(text: str, sample: int, sampling: Sampling) -> list[float]:
     return [source.random() for _ in range(sampling.max_new_tokens)]
 
 
-def _end_tokens(loaded: LoadedModel) -> frozenset[int]:
+def end_tokens(loaded: LoadedModel) -> frozenset[int]:
     """The tokens that end an answer; instruct models name several (end of turn, end of text)."""
     config = getattr(loaded.model, "generation_config", None)
     named = getattr(config, "eos_token_id", None)
