@@ -11,6 +11,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cypher.rows.base import Reader, Row, WrittenRow
     from cypher.rows.chains import ChainRow, CountChainsRow, LeakageRow, Link, ScoredChainRow
+    from cypher.rows.derive import DeriveRow
+    from cypher.rows.closure import (
+        AtomRow,
+        BackwardRow,
+        ClearClosureRow,
+        ClosureStateRow,
+        CompleteClosureRow,
+        ContradictionRow,
+        DeriveRow,
+        GroundingRow,
+        ImplicationRow,
+        OmegaRow,
+        PruneRow,
+        SettleRow,
+    )
     from cypher.rows.diffs import DiffFactRow
     from cypher.rows.edits import (
         DeleteEditRow,
@@ -72,12 +87,18 @@ if TYPE_CHECKING:
     from cypher.rows.users import CreateUserRow, GrantReaderRow
 
 __all__ = [
+    "AtomRow",
+    "BackwardRow",
     "BeatRow",
     "CancelEditsRow",
     "ChainRow",
     "ClaimEditRow",
+    "ClearClosureRow",
     "ClearGraphRow",
+    "ClosureStateRow",
+    "CompleteClosureRow",
     "CompleteGraphRow",
+    "ContradictionRow",
     "CountChainsRow",
     "CountEditsRow",
     "CreateUserRow",
@@ -86,6 +107,7 @@ __all__ = [
     "DeleteRewritesRow",
     "DeleteRulesRow",
     "DeleteSweepRow",
+    "DeriveRow",
     "DiffFactRow",
     "EditJobRow",
     "EditRow",
@@ -99,6 +121,8 @@ __all__ = [
     "GetRewriteRow",
     "GrantReaderRow",
     "GraphRow",
+    "GroundingRow",
+    "ImplicationRow",
     "LabelRuleRow",
     "LeakageRow",
     "Link",
@@ -112,8 +136,10 @@ __all__ = [
     "MetricRow",
     "MissingRow",
     "NeighborRow",
+    "OmegaRow",
     "PageEditRow",
     "PostEditsRow",
+    "PruneRow",
     "QueueStateRow",
     "Reader",
     "ReleaseEditRow",
@@ -124,6 +150,7 @@ __all__ = [
     "ScoredChainRow",
     "ServerRow",
     "SettleIdRow",
+    "SettleRow",
     "SweepRow",
     "UpdateEditRow",
     "VocabularyRow",
@@ -134,7 +161,18 @@ __all__ = [
     "WrittenRow",
 ]
 
-_MODULES = ("base", "chains", "diffs", "edits", "graph", "jobs", "metrics", "rules", "users")
+_MODULES = (
+    "base",
+    "chains",
+    "derive",
+    "diffs",
+    "edits",
+    "graph",
+    "jobs",
+    "metrics",
+    "rules",
+    "users",
+)
 
 
 def __getattr__(name: str) -> Any:

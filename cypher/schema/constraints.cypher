@@ -26,6 +26,7 @@ CREATE CONSTRAINT question_id IF NOT EXISTS FOR (q:Question) REQUIRE q.id IS UNI
 CREATE CONSTRAINT protocol_run_id IF NOT EXISTS FOR (r:ProtocolRun) REQUIRE r.id IS UNIQUE;
 CREATE INDEX rule_dataset IF NOT EXISTS FOR (r:Rule) ON (r.dataset);
 CREATE INDEX fact_relation IF NOT EXISTS FOR ()-[f:FACT]-() ON (f.graph, f.relation);
+CREATE INDEX implied_relation IF NOT EXISTS FOR ()-[i:IMPLIED]-() ON (i.graph, i.relation);
 CREATE INDEX entity_name IF NOT EXISTS FOR (e:Entity) ON (e.name);
 CREATE INDEX rewrite_dataset IF NOT EXISTS FOR (r:RewriteRequest) ON (r.dataset);
 CREATE INDEX edit_dataset IF NOT EXISTS FOR (e:Edit) ON (e.dataset);
@@ -64,6 +65,7 @@ UNWIND [
   'word_x', 'word_y', 'word_z', 'templates1', 'templates2', 'templates3', 'text', 'shape',
   'support', 'body_count', 'confidence', 'source', 'label', 'labelled_at',
   'rule', 'round', 'premise1', 'premise2', 'conclusion', 'strength_pre', 'strength_post', 'leaves',
+  'other_pre', 'other_post',
   'closure', 'setting', 'seed', 'phase', 'copy', 'expected', 'established', 'updated', 'answer',
   'strategy', 'editor', 'hparams'
 ] AS property

@@ -1,0 +1,30 @@
+// The facts and conclusions of a graph: what a rule's premises and conclusions are.
+//
+// mode: read
+// params:
+//   $graph         GRAPH_ID      id of the graph
+//   $pre           STRING        property that holds a fact's probability before the edit
+//   $post          STRING        and after
+// returns: one row a fact and one a conclusion
+//   id             STRING        id in the database
+//   implied        BOOLEAN       whether it is a conclusion
+//   subject        STRING        name of its subject
+//   relation       STRING        its relation
+//   object         STRING        name of its object
+//   role           STRING        of a fact its role; implied
+//   round          INTEGER       premises above each other in its lowest proof; 0 for a fact
+//   leaves         INTEGER       facts of its smallest proof; 1 for a fact
+//   strength_pre   FLOAT|NULL    probability, or strength of the best proof, before the edit
+//   strength_post  FLOAT|NULL    and after; null where it is not known
+
+MATCH (s:Entity)-[f:FACT]->(o:Entity)
+WHERE f.id STARTS WITH $graph + '|'
+RETURN f.id AS id, false AS implied, s.name AS subject, f.relation AS relation, o.name AS object,
+  coalesce(f.role, 'fact') AS role, 0 AS round, 1 AS leaves, f[$pre] AS strength_pre,
+  f[$post] AS strength_post
+UNION ALL
+MATCH (s:Entity)-[i:IMPLIED]->(o:Entity)
+WHERE i.id STARTS WITH $graph + '|'
+RETURN i.id AS id, true AS implied, s.name AS subject, i.relation AS relation, o.name AS object,
+  'implied' AS role, i.round AS round, coalesce(i.leaves, 0) AS leaves,
+  i.strength_pre AS strength_pre, i.strength_post AS strength_post

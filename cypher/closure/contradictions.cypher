@@ -1,0 +1,37 @@
+// Conclusions that cannot be true beside another fact or conclusion, as their relation has one
+// object only.
+//
+// A relation is functional in a graph if two subjects at least have it and each has one object by
+// the facts; the edited fact in its new form, and what was asked for the sake of implications, are
+// not looked at.
+//
+// mode: read
+// params:
+//   $graph      GRAPH_ID   id of the graph
+// returns: one row a pair, by subject, relation and objects
+//   subject     STRING     name of the subject
+//   relation    STRING     the functional relation
+//   object      STRING     the conclusion's object
+//   conclusion  STRING     id of the conclusion
+//   other       STRING     the other object
+//   against     STRING     id of the fact or conclusion it has that by
+//   implied     BOOLEAN    whether that is a conclusion too
+
+CALL () {
+  MATCH (s:Entity)-[f:FACT]->(o:Entity)
+  WHERE f.id STARTS WITH $graph + '|'
+    AND NOT coalesce(f.role, 'fact') IN ['target_new', 'implication']
+  WITH f.relation AS relation, s, count(DISTINCT o) AS objects
+  WITH relation, max(objects) AS most, count(s) AS subjects
+  WHERE most = 1 AND subjects > 1
+  RETURN collect(relation) AS functional
+}
+MATCH (s:Entity)-[i:IMPLIED]->(o:Entity)
+WHERE i.id STARTS WITH $graph + '|' AND i.relation IN functional
+MATCH (s)-[j:FACT|IMPLIED]->(p:Entity)
+WHERE j.relation = i.relation AND p <> o
+  AND NOT coalesce(j.role, 'fact') IN ['target_new', 'implication']
+  AND (type(j) = 'FACT' OR o.name < p.name)
+RETURN s.name AS subject, i.relation AS relation, o.name AS object, i.id AS conclusion,
+  p.name AS other, j.id AS against, type(j) = 'IMPLIED' AS implied
+ORDER BY subject, relation, object, other, implied

@@ -1,0 +1,76 @@
+// One round of the forward closure: what follows when one premise at least is new.
+//
+// Round 1 takes two facts; a later one takes a conclusion of the round before, and a fact or an
+// earlier conclusion. x, y and z are three entities; an entity without a kind of its own has that
+// of the data set's entity of its name. Writes the conclusions as IMPLIED and every grounding.
+//
+// mode: write
+// params:
+//   $graph              GRAPH_ID         id of the graph
+//   $dataset            GRAPH_ID         id of its data set, which knows the entities' kinds
+//   $round              INTEGER(1..1000) which round this is
+//   $rules              LIST<MAP>        the rules, as service.closure.rules gives them
+//   $rules.id           STRING           id within the data set
+//   $rules.relation1    STRING           relation of the first premise, about x and y
+//   $rules.inverse1     BOOLEAN          whether it goes from y to x
+//   $rules.relation2    STRING           relation of the second premise, about y and z
+//   $rules.inverse2     BOOLEAN          whether it goes from z to y
+//   $rules.relation3    STRING           relation of the conclusion, from x to z
+//   $rules.kind_x       STRING|NULL      kind of the entities x takes; null for any
+//   $rules.kind_y       STRING|NULL
+//   $rules.kind_z       STRING|NULL
+// returns: one row
+//   groundings          INTEGER          groundings of this round
+//   conclusions         INTEGER          conclusions that are new
+
+UNWIND $rules AS rule
+CALL (rule) {
+  WITH rule
+  WHERE $round = 1
+  MATCH (a:Entity)-[p1:FACT]->(b:Entity)
+  WHERE p1.graph = $graph AND p1.relation = rule.relation1
+  WITH rule, p1, CASE WHEN rule.inverse1 THEN b ELSE a END AS x,
+    CASE WHEN rule.inverse1 THEN a ELSE b END AS y
+  MATCH (y)-[p2:FACT]-(z:Entity)
+  WHERE p2.relation = rule.relation2 AND (startNode(p2) = y) <> rule.inverse2
+  RETURN p1, p2, x, y, z
+  UNION ALL
+  WITH rule
+  WHERE $round > 1
+  MATCH (a:Entity)-[p1:IMPLIED]->(b:Entity)
+  WHERE p1.graph = $graph AND p1.relation = rule.relation1 AND p1.round = $round - 1
+  WITH rule, p1, CASE WHEN rule.inverse1 THEN b ELSE a END AS x,
+    CASE WHEN rule.inverse1 THEN a ELSE b END AS y
+  MATCH (y)-[p2:FACT|IMPLIED]-(z:Entity)
+  WHERE p2.relation = rule.relation2 AND (startNode(p2) = y) <> rule.inverse2
+    AND coalesce(p2.round, 0) < $round
+  RETURN p1, p2, x, y, z
+  UNION ALL
+  WITH rule
+  WHERE $round > 1
+  MATCH (a:Entity)-[p2:IMPLIED]->(b:Entity)
+  WHERE p2.graph = $graph AND p2.relation = rule.relation2 AND p2.round = $round - 1
+  WITH rule, p2, CASE WHEN rule.inverse2 THEN a ELSE b END AS z,
+    CASE WHEN rule.inverse2 THEN b ELSE a END AS y
+  MATCH (x:Entity)-[p1:FACT|IMPLIED]-(y)
+  WHERE p1.relation = rule.relation1 AND (startNode(p1) = y) = rule.inverse1
+    AND coalesce(p1.round, 0) < $round - 1
+  RETURN p1, p2, x, y, z
+}
+WITH rule, p1, p2, x, y, z
+WHERE x <> y AND y <> z AND x <> z
+  AND (rule.kind_x IS NULL OR x.kind = rule.kind_x
+    OR EXISTS { (:Entity {key: $dataset + '|' + x.name, kind: rule.kind_x}) })
+  AND (rule.kind_y IS NULL OR y.kind = rule.kind_y
+    OR EXISTS { (:Entity {key: $dataset + '|' + y.name, kind: rule.kind_y}) })
+  AND (rule.kind_z IS NULL OR z.kind = rule.kind_z
+    OR EXISTS { (:Entity {key: $dataset + '|' + z.name, kind: rule.kind_z}) })
+MERGE (x)-[i:IMPLIED {id: $graph + '|' + x.name + ' | ' + rule.relation3 + ' | ' + z.name}]->(z)
+ON CREATE SET i.graph = $graph, i.relation = rule.relation3, i.round = $round,
+  i.caption = rule.relation3
+MERGE (g:Grounding {id: $graph + '|' + rule.id + '|' + substring(p1.id, size($graph) + 1) + '|'
+  + substring(p2.id, size($graph) + 1)})
+ON CREATE SET g.graph = $graph, g.rule = rule.id, g.premise1 = p1.id, g.premise2 = p2.id,
+  g.conclusion = i.id, g.round = $round
+RETURN count(DISTINCT g) AS groundings,
+  count(DISTINCT CASE WHEN i.round = $round THEN i.id END) AS conclusions

@@ -1,0 +1,18 @@
+// The groundings of a graph's closure: by which rule what follows from which two premises.
+//
+// mode: read
+// params:
+//   $graph      GRAPH_ID      id of the graph
+// returns: one row a grounding, by id
+//   id          STRING        id in the database
+//   rule        STRING        id of the rule within the data set
+//   premise1    STRING        id of a fact or conclusion
+//   premise2    STRING        id of a fact or conclusion
+//   conclusion  STRING        id of a conclusion
+//   round       INTEGER       in which round it was found
+
+MATCH (g:Grounding)
+WHERE g.id STARTS WITH $graph + '|'
+RETURN g.id AS id, g.rule AS rule, g.premise1 AS premise1, g.premise2 AS premise2,
+  g.conclusion AS conclusion, g.round AS round
+ORDER BY id

@@ -1,0 +1,107 @@
+// What an edit should change by the rules: conclusions that have the edited fact as a premise.
+//
+// The other premise is a fact of the data set. With the old object the conclusion loses a premise,
+// with the new one it is due. Probabilities are those of the edit's graph, null where nobody
+// asked. The new object has the kind of the old one where the data set does not know it.
+//
+// mode: read
+// params:
+//   $dataset            GRAPH_ID         id of the data set
+//   $edit               GRAPH_ID|NULL    id of the edit; null to look only at what follows
+//   $subject            STRING           name of the edited fact's subject
+//   $relation           STRING           its relation
+//   $old                STRING           its object before the edit
+//   $new                STRING           and after
+//   $pre                STRING           property that holds the probability before the edit
+//   $post               STRING           and after
+//   $rules              LIST<MAP>        the rules, as service.closure.rules gives them
+//   $rules.id           STRING           id within the data set
+//   $rules.relation1    STRING           relation of the first premise, about x and y
+//   $rules.inverse1     BOOLEAN          whether it goes from y to x
+//   $rules.relation2    STRING           relation of the second premise, about y and z
+//   $rules.inverse2     BOOLEAN          whether it goes from z to y
+//   $rules.relation3    STRING           relation of the conclusion, from x to z
+//   $rules.kind_x       STRING|NULL      kind of the entities x takes; null for any
+//   $rules.kind_y       STRING|NULL
+//   $rules.kind_z       STRING|NULL
+// returns: one row a grounding, by side, rule and entities
+//   side                STRING           old or new: with which object
+//   rule                STRING           id of the rule
+//   place               INTEGER          which premise the edited fact is, 1 or 2
+//   object              STRING           the edited fact's object, by side
+//   other               STRING           id of the other premise in the data set
+//   other_subject       STRING           its subject
+//   other_relation      STRING           its relation
+//   other_object        STRING           its object
+//   subject             STRING           subject of the conclusion
+//   relation            STRING           its relation
+//   conclusion          STRING           its object
+//   known               BOOLEAN          whether the data set has the conclusion as a fact
+//   support             INTEGER          other groundings of it, without the edited fact
+//   edited_pre          FLOAT|NULL       the edited fact, by side, before the edit
+//   edited_post         FLOAT|NULL       and after
+//   other_pre           FLOAT|NULL       the other premise
+//   other_post          FLOAT|NULL
+//   conclusion_pre      FLOAT|NULL       the conclusion
+//   conclusion_post     FLOAT|NULL
+
+OPTIONAL MATCH (was:Entity {key: $dataset + '|' + $old})
+UNWIND [{side: 'old', object: $old}, {side: 'new', object: $new}] AS form
+UNWIND $rules AS rule
+UNWIND [1, 2] AS place
+WITH was, form, rule, place,
+  CASE place WHEN 1 THEN rule.inverse1 ELSE rule.inverse2 END AS inverse
+WHERE $relation = CASE place WHEN 1 THEN rule.relation1 ELSE rule.relation2 END
+// The edited fact is about `bound` and y; of x and z it binds x as first premise, else z.
+WITH was, form, rule, place,
+  CASE WHEN inverse = (place = 1) THEN form.object ELSE $subject END AS bound,
+  CASE WHEN inverse = (place = 1) THEN $subject ELSE form.object END AS shared
+OPTIONAL MATCH (known:Entity {key: $dataset + '|' + bound})
+WITH form, rule, place, bound, shared, coalesce(known.kind,
+  CASE WHEN bound = $new THEN was.kind END) AS bound_kind
+MATCH (y:Entity {key: $dataset + '|' + shared})-[other:FACT]-(far:Entity)
+WHERE other.relation = CASE place WHEN 1 THEN rule.relation2 ELSE rule.relation1 END
+  AND (startNode(other) = y) = CASE place WHEN 1 THEN NOT rule.inverse2 ELSE rule.inverse1 END
+  AND far <> y AND far.name <> bound AND bound <> shared
+  AND NOT (other.relation = $relation AND startNode(other).name = $subject
+    AND endNode(other).name = $old)
+  AND (rule.kind_y IS NULL OR y.kind = rule.kind_y)
+  AND (rule.kind_x IS NULL OR rule.kind_x = CASE place WHEN 1 THEN bound_kind ELSE far.kind END)
+  AND (rule.kind_z IS NULL OR rule.kind_z = CASE place WHEN 1 THEN far.kind ELSE bound_kind END)
+WITH form, rule, place, other, CASE place WHEN 1 THEN bound ELSE far.name END AS x,
+  CASE place WHEN 1 THEN far.name ELSE bound END AS z
+CALL (rule, x, z) {
+  OPTIONAL MATCH (a:Entity {key: $dataset + '|' + x})-[f:FACT]->
+    (b:Entity {key: $dataset + '|' + z})
+  WHERE f.relation = rule.relation3
+  RETURN count(f) > 0 AS known
+}
+CALL (rule, x, z) {
+  UNWIND $rules AS r
+  WITH r, rule, x, z
+  WHERE r.relation3 = rule.relation3
+  MATCH (a:Entity {key: $dataset + '|' + x})-[p1:FACT]-(m:Entity)
+  WHERE p1.relation = r.relation1 AND (startNode(p1) = a) <> r.inverse1
+    AND NOT (p1.relation = $relation AND startNode(p1).name = $subject AND endNode(p1).name = $old)
+  MATCH (m)-[p2:FACT]-(b:Entity {key: $dataset + '|' + z})
+  WHERE p2.relation = r.relation2 AND (startNode(p2) = m) <> r.inverse2
+    AND NOT (p2.relation = $relation AND startNode(p2).name = $subject AND endNode(p2).name = $old)
+    AND a <> m AND m <> b AND a <> b
+    AND (r.kind_x IS NULL OR a.kind = r.kind_x) AND (r.kind_y IS NULL OR m.kind = r.kind_y)
+    AND (r.kind_z IS NULL OR b.kind = r.kind_z)
+  RETURN count(*) AS support
+}
+OPTIONAL MATCH (:Entity {key: $edit + '|' + $subject})-[e:FACT]->
+  (:Entity {key: $edit + '|' + form.object})
+WHERE e.relation = $relation
+OPTIONAL MATCH (:Entity {key: $edit + '|' + startNode(other).name})-[q:FACT]->
+  (:Entity {key: $edit + '|' + endNode(other).name})
+WHERE q.relation = other.relation
+OPTIONAL MATCH (:Entity {key: $edit + '|' + x})-[c:FACT]->(:Entity {key: $edit + '|' + z})
+WHERE c.relation = rule.relation3
+RETURN form.side AS side, rule.id AS rule, place, form.object AS object, other.id AS other,
+  startNode(other).name AS other_subject, other.relation AS other_relation,
+  endNode(other).name AS other_object, x AS subject, rule.relation3 AS relation, z AS conclusion,
+  known, support, e[$pre] AS edited_pre, e[$post] AS edited_post, q[$pre] AS other_pre,
+  q[$post] AS other_post, c[$pre] AS conclusion_pre, c[$post] AS conclusion_post
+ORDER BY side DESC, rule, subject, conclusion, place, other

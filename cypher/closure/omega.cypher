@@ -1,0 +1,136 @@
+// Omega(G): does the old object come back, by paths of facts, by rules, or by both.
+//
+// paths: the chains, as metrics/deep_edited counts them. rules: proofs of the edited fact in its
+// old form by facts other than itself, by number of facts. both: chains with an implied link at
+// least, whose steps are counted in facts; once an entity sequence, which survives if one of its
+// forms does. An implied link counts by its best proofs without the edited fact (closure/settle).
+// Something survives if R' > $threshold * R and R' > 0.
+//
+// mode: read
+// params:
+//   $graph      GRAPH_ID                                 id of the edit, whose closure is stored
+//   $subject    STRING                                   name of the subject s0
+//   $object     STRING                                   name of the object o0 before the edit
+//   $rewrite    STRING|NULL = null                       null: all facts of the graph
+//   $relation   STRING|NULL = null                       the edited relation
+//   $max_steps  INTEGER(1..5) = 5                        facts at most
+//   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a 1-step chain:
+//                                                        if the data set lists it, always, never
+//   $pre        STRING                                   property that holds the probability before
+//                                                        the edit; the closure was made with it
+//   $post       STRING                                   and after
+//   $threshold  FLOAT                                    something survives if R' > $threshold * R
+// returns: one row a kind and number of facts, kinds in the order above
+//   kind        STRING                                   paths, rules or both
+//   step        INTEGER                                  n: of at most so many facts
+//   chains      INTEGER                                  chains or sizes of proofs there are
+//   surviving   INTEGER                                  of them, those that survive
+//   value       FLOAT|NULL                               deep-edited up to n: 1 if none survives,
+//                                                        else 0; null: a probability is missing
+
+WITH {rewrite: $rewrite, relation: $relation} AS c
+OPTIONAL MATCH (s:Entity {key: $graph + '|' + $subject})
+OPTIONAL MATCH (o:Entity {key: $graph + '|' + $object})
+CALL (c, s, o) {
+  // All paths of 1..$max_steps facts from s to o that pass neither on the way; a bound of a path
+  // cannot be a parameter, so there is one branch a length. k groups: the k lengths there can be.
+  CALL (c, s, o) {
+    WITH c, s, o
+    WHERE $max_steps = 5
+    MATCH SHORTEST 5 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,5} (o)
+    RETURN r, b
+    UNION ALL
+    WITH c, s, o
+    WHERE $max_steps = 4
+    MATCH SHORTEST 4 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,4} (o)
+    RETURN r, b
+    UNION ALL
+    WITH c, s, o
+    WHERE $max_steps = 3
+    MATCH SHORTEST 3 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,3} (o)
+    RETURN r, b
+    UNION ALL
+    WITH c, s, o
+    WHERE $max_steps <= 2
+    MATCH SHORTEST 2 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,2} (o)
+    RETURN r, b
+  }
+  // Chains: no entity twice, no edited fact in its new form, the bare edited fact as $bare says.
+  WITH r, b
+  WHERE size(r) <= $max_steps
+    AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
+    AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])
+    AND ($bare = 'include' OR size(r) > 1
+      OR NOT (coalesce(r[0].role, 'fact') = 'target_true'
+        OR coalesce(r[0].relation = c.relation, false))
+      OR ($bare = 'listed' AND coalesce(r[0].listed, true)))
+  // One chain an entity sequence: of parallel facts the likeliest, then the smallest id.
+  // A missing probability counts as the greatest, so that it is noticed.
+  WITH b, collect(r) AS parallel
+  WITH CASE size(parallel) WHEN 1 THEN parallel[0] ELSE
+    [j IN range(0, size(b) - 1) | reduce(best = null, f IN [path IN parallel | path[j]] |
+      CASE WHEN best IS NULL
+        OR coalesce(f[$pre], 2.0) > coalesce(best[$pre], 2.0)
+        OR (coalesce(f[$pre], 2.0) = coalesce(best[$pre], 2.0) AND f.id < best.id)
+      THEN f ELSE best END)] END AS links
+  WITH links, size(links) AS n, reduce(x = 1.0, f IN links | x * f[$pre]) AS R,
+    reduce(x = 1.0, f IN links | x * f[$post]) AS R_post
+  RETURN collect({n: n, known: R * R_post IS NOT NULL,
+    alive: coalesce(R_post > $threshold * R AND R_post > 0, false)}) AS paths
+}
+CALL (c, s, o) {
+  OPTIONAL MATCH (s)-[i:IMPLIED]->(o)
+  WHERE i.relation = c.relation
+  UNWIND range(2, 5) AS n
+  WITH n, i.other_pre[n - 2] AS R, i.other_post[n - 2] AS R_post
+  WHERE R >= 0 AND R_post >= 0
+  RETURN collect({n: n, known: true, alive: R_post > $threshold * R AND R_post > 0}) AS rules
+}
+CALL (c, s, o) {
+  // One implied link stands for two facts at least, so five facts make four links at most.
+  OPTIONAL MATCH SHORTEST 4 GROUPS (s) ((a)-[r:FACT|IMPLIED]->(b) WHERE a <> o AND b <> s){1,4} (o)
+  WHERE any(f IN r WHERE type(f) = 'IMPLIED')
+    AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
+    AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])
+    AND NOT (size(r) = 1 AND r[0].relation = c.relation)
+  WITH r, b
+  WHERE r IS NOT NULL
+  // By link the product of 1 to 5 facts, -1 where there is none; then by chain.
+  WITH b, none(f IN r WHERE type(f) = 'FACT' AND (f[$pre] IS NULL OR f[$post] IS NULL)) AS known,
+    [f IN r | CASE type(f) WHEN 'FACT' THEN [f[$pre], -1.0, -1.0, -1.0, -1.0]
+      ELSE [-1.0] + f.other_pre END] AS before,
+    [f IN r | CASE type(f) WHEN 'FACT' THEN [f[$post], -1.0, -1.0, -1.0, -1.0]
+      ELSE [-1.0] + f.other_post END] AS after
+  WITH b, known,
+    reduce(v = [1.0, -1.0, -1.0, -1.0, -1.0, -1.0], w IN before | [t IN range(0, 5) |
+      reduce(m = -1.0, k IN range(1, t) | CASE WHEN v[t - k] >= 0 AND w[k - 1] >= 0
+        AND v[t - k] * w[k - 1] > m THEN v[t - k] * w[k - 1] ELSE m END)]) AS R,
+    reduce(v = [1.0, -1.0, -1.0, -1.0, -1.0, -1.0], w IN after | [t IN range(0, 5) |
+      reduce(m = -1.0, k IN range(1, t) | CASE WHEN v[t - k] >= 0 AND w[k - 1] >= 0
+        AND v[t - k] * w[k - 1] > m THEN v[t - k] * w[k - 1] ELSE m END)]) AS R_post
+  UNWIND range(2, 5) AS n
+  WITH b, n, known, R[n] AS R, R_post[n] AS R_post
+  WHERE R >= 0 AND R_post >= 0 OR NOT known
+  WITH b, n, min(known) AS known, max(R_post > $threshold * R AND R_post > 0) AS alive
+  WITH b, collect({n: n, alive: alive}) AS sizes, min(known) AS known, min(n) AS least
+  RETURN collect({n: least, known: known,
+    alive: reduce(m = 99, x IN sizes | CASE WHEN x.alive AND x.n < m THEN x.n ELSE m END)}) AS both
+}
+UNWIND [
+  {kind: 'paths', place: 1, found: [x IN paths | x {.n, .known,
+    alive: CASE WHEN x.alive THEN x.n ELSE 99 END}]},
+  {kind: 'rules', place: 2, found: [x IN rules | x {.n, .known,
+    alive: CASE WHEN x.alive THEN x.n ELSE 99 END}]},
+  {kind: 'both', place: 3, found: both}
+] AS part
+UNWIND range(1, $max_steps) AS step
+WITH part, step, [x IN part.found WHERE x.n <= step] AS counted
+WITH part, step, counted, size([x IN counted WHERE x.alive <= step]) AS surviving
+RETURN part.kind AS kind, step, size(counted) AS chains, surviving,
+  CASE WHEN any(x IN counted WHERE NOT x.known) THEN null
+    WHEN surviving = 0 THEN 1.0 ELSE 0.0 END AS value
+ORDER BY part.place, step

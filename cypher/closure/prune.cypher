@@ -1,0 +1,24 @@
+// Remove conclusions that nothing but themselves supports, with the groundings that use them.
+//
+// mode: write
+// params:
+//   $graph      GRAPH_ID         id of the graph
+//   $ids        LIST<STRING>     ids of the conclusions
+// returns: one row
+//   pruned      INTEGER          conclusions that went
+//   groundings  INTEGER          groundings that went
+
+CALL () {
+  MATCH (g:Grounding)
+  WHERE g.id STARTS WITH $graph + '|'
+    AND (g.conclusion IN $ids OR g.premise1 IN $ids OR g.premise2 IN $ids)
+  DELETE g
+  RETURN count(g) AS groundings
+}
+CALL () {
+  UNWIND $ids AS id
+  MATCH ()-[i:IMPLIED {id: id}]->()
+  DELETE i
+  RETURN count(i) AS pruned
+}
+RETURN pruned, groundings

@@ -1,0 +1,21 @@
+// What a graph's closure stands on: which one is stored, and a fingerprint of the facts.
+//
+// mode: read
+// params:
+//   $graph      GRAPH_ID             id of the graph
+//   $pre        STRING               property that holds the probability before the edit
+//   $post       STRING               and after
+// returns: one row, none when there is no such graph
+//   closure     STRING|NULL          digest of the rules, options and facts of the stored closure
+//   facts       INTEGER              facts of the graph
+//   probed      INTEGER              of those, facts with $pre, and again with $post
+//   total       FLOAT                sum of all of these probabilities
+
+MATCH (g:Graph {id: $graph})
+CALL () {
+  MATCH ()-[f:FACT]->()
+  WHERE f.id STARTS WITH $graph + '|'
+  RETURN count(f) AS facts, count(f[$pre]) + count(f[$post]) AS probed,
+    sum(coalesce(f[$pre], 0.0)) + 2 * sum(coalesce(f[$post], 0.0)) AS total
+}
+RETURN g.closure AS closure, facts, probed, toFloat(total) AS total
