@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_models import ARCHITECTURES, build_tiny
 from torch import Tensor
 
 from editing import gradients
 from editing.errors import EditingError
 from loaders.records import RewriteRequest
+from tiny_models import ARCHITECTURES, build_tiny
 
 FACTS = (
     ("{} was born in", "Marie Curie", "Warsaw"),
@@ -73,7 +73,8 @@ def test_the_model_is_as_it_was(tiny_gpt2: tuple[Any, Any]) -> None:
     model.train()
     before = {name: p.clone() for name, p in model.named_parameters()}
     gradients.cosines(model, tokenizer, _rows(tokenizer), PAIRS)
-    assert model.training and all(p.requires_grad for p in model.parameters())
+    assert model.training
+    assert all(p.requires_grad for p in model.parameters())
     assert all(torch.equal(before[name], p) for name, p in model.named_parameters())
     assert all(p.grad is None for p in model.parameters())
 

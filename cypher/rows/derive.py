@@ -1,0 +1,20 @@
+"""Rows of `depedit/derive`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cypher.rows.base import Row
+
+
+@dataclass(frozen=True)
+class DeriveRow(Row):
+    """A conclusion with the subjects of its premises; `fact` is the new one among them."""
+
+    QUERY: ClassVar[str] = "depedit/derive"
+    fact: int
+    subject: str
+    object: str
+    first: str
+    second: str
