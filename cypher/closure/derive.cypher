@@ -6,9 +6,9 @@
 //
 // mode: write
 // params:
-//   $graph              GRAPH_ID         id of the graph
-//   $dataset            GRAPH_ID         id of its data set, which knows the entities' kinds
-//   $round              INTEGER(1..1000) which round this is
+//   $graph              GRAPH_ID          id of the graph
+//   $dataset            GRAPH_ID          id of its data set, which knows the entities' kinds
+//   $round              INTEGER(1..1000)  which round this is
 //   $rules              LIST<MAP>        the rules, as service.closure.rules gives them
 //   $rules.id           STRING           id within the data set
 //   $rules.relation1    STRING           relation of the first premise, about x and y

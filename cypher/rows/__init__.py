@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cypher.rows.base import Reader, Row, WrittenRow
     from cypher.rows.chains import ChainRow, CountChainsRow, LeakageRow, Link, ScoredChainRow
-    from cypher.rows.derive import DeriveRow
     from cypher.rows.closure import (
         AtomRow,
         BackwardRow,
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
         ClosureStateRow,
         CompleteClosureRow,
         ContradictionRow,
-        DeriveRow,
+        DeriveRoundRow,
         GroundingRow,
         ImplicationRow,
         OmegaRow,
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
         UpdIRow,
         UpdSRow,
     )
+    from cypher.rows.derive import DeriveRow
     from cypher.rows.diffs import DiffFactRow
     from cypher.rows.edits import (
         DeleteEditRow,
@@ -129,6 +129,7 @@ __all__ = [
     "DeleteRunRow",
     "DeleteSetRow",
     "DeleteSweepRow",
+    "DeriveRoundRow",
     "DeriveRow",
     "DiffFactRow",
     "EditJobRow",
@@ -194,6 +195,7 @@ __all__ = [
 _MODULES = (
     "base",
     "chains",
+    "closure",
     "derive",
     "diffs",
     "edits",

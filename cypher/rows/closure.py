@@ -29,7 +29,7 @@ class ClearClosureRow(Row):
 
 
 @dataclass(frozen=True)
-class DeriveRow(Row):
+class DeriveRoundRow(Row):
     """What one round of the forward closure found; `conclusions` are new ones."""
 
     QUERY: ClassVar[str] = "closure/derive"
