@@ -67,7 +67,7 @@ UNWIND [
   'rule', 'round', 'premise1', 'premise2', 'conclusion', 'strength_pre', 'strength_post', 'leaves',
   'other_pre', 'other_post',
   'closure', 'setting', 'seed', 'phase', 'copy', 'expected', 'established', 'updated', 'answer',
-  'strategy', 'editor', 'hparams'
+  'strategy', 'editor', 'hparams', 'seconds'
 ] AS property
 CALL db.createProperty(property);
 

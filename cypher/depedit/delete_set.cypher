@@ -1,0 +1,23 @@
+// Forget a knowledge set with its questions and all runs on it.
+//
+// Deleting what is not there changes nothing.
+//
+// mode: write
+// params:
+//   $id         STRING    id of the set
+// returns: one row
+//   deleted     INTEGER   sets that went: 1, or 0 when there was none
+//   runs        INTEGER   runs that went with it
+
+CALL () {
+  MATCH (r:ProtocolRun)-[:USES]->(:KnowledgeSet {id: $id})
+  DETACH DELETE r
+  RETURN count(r) AS runs
+}
+CALL () {
+  MATCH (:KnowledgeSet {id: $id})-[:HAS_QUESTION]->(q:Question)
+  DETACH DELETE q
+}
+OPTIONAL MATCH (k:KnowledgeSet {id: $id})
+DETACH DELETE k
+RETURN count(k) AS deleted, runs

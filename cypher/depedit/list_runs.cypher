@@ -1,0 +1,32 @@
+// The stored runs of the protocol.
+//
+// mode: read
+// params:
+//   $ids             LIST<STRING>|NULL = null   only these
+//   $knowledge_sets  LIST<STRING>|NULL = null   only on these sets
+//   $dataset         STRING|NULL = null         only on sets drawn from this data set
+//   $setting         STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null   only on sets in this setting
+//   $model           STRING|NULL = null         only of this model
+// returns: one row a run, oldest first
+//   id               STRING         id of the run
+//   knowledge_set    STRING         id of its set
+//   dataset          STRING         the data set that was drawn from; "" where a file gave it
+//   setting          STRING         how the questions were worded
+//   strategy         STRING         its key
+//   editor           STRING|NULL    the editing method it wraps
+//   method           STRING         what tables call both
+//   model            STRING         name of the model
+//   hparams          STRING         JSON: what else the answers depend on
+//   seconds          FLOAT|NULL     how long it took
+//   created_at       STRING         ISO 8601
+//   n_answers        INTEGER        answers stored
+
+MATCH (r:ProtocolRun)-[:USES]->(k:KnowledgeSet)
+WHERE ($ids IS NULL OR r.id IN $ids) AND ($knowledge_sets IS NULL OR k.id IN $knowledge_sets)
+  AND ($dataset IS NULL OR k.dataset = $dataset) AND ($setting IS NULL OR k.setting = $setting)
+  AND ($model IS NULL OR r.model = $model)
+RETURN r.id AS id, k.id AS knowledge_set, k.dataset AS dataset, k.setting AS setting,
+  r.strategy AS strategy, r.editor AS editor, r.method AS method, r.model AS model,
+  r.hparams AS hparams, r.seconds AS seconds, r.created_at AS created_at,
+  COUNT { (r)-[:ANSWERED]->() } AS n_answers
+ORDER BY datetime(created_at), id

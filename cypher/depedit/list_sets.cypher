@@ -1,0 +1,41 @@
+// The stored knowledge sets.
+//
+// mode: read
+// params:
+//   $ids             LIST<STRING>|NULL = null   only these
+//   $dataset         STRING|NULL = null         only those drawn from this data set
+//   $setting         STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null   only those in this setting
+//   $bodies          BOOLEAN = false            the sets themselves too; each is some kilobytes
+// returns: one row a set, by id
+//   id               STRING         id of the set
+//   dataset          STRING         the data set it was drawn from; "" where a file gave it
+//   setting          STRING         how its questions are worded
+//   seed             INTEGER        of everything that was drawn
+//   rule             STRING         id of its rule
+//   text             STRING         the rule in words
+//   content_digest   STRING         of the body
+//   created_at       STRING         ISO 8601
+//   body             STRING|NULL    JSON: the whole set, where $bodies asks for it
+//   n_specific       INTEGER        specific facts
+//   n_unrelated      INTEGER        unrelated facts
+//   n_implications   INTEGER        what follows
+//   n_copies         INTEGER        updated copies
+//   n_runs           INTEGER        runs of the protocol on it
+
+MATCH (k:KnowledgeSet)
+WHERE ($ids IS NULL OR k.id IN $ids) AND ($dataset IS NULL OR k.dataset = $dataset)
+  AND ($setting IS NULL OR k.setting = $setting)
+CALL (k) {
+  MATCH (k)-[:HAS_QUESTION]->(q:Question)
+  WITH q.phase = 'establish' AS first, q.role AS role, q.copy AS copy
+  RETURN sum(CASE WHEN first AND role = 'specific' THEN 1 ELSE 0 END) AS n_specific,
+    sum(CASE WHEN first AND role = 'unrelated' THEN 1 ELSE 0 END) AS n_unrelated,
+    sum(CASE WHEN first AND role = 'implication' THEN 1 ELSE 0 END) AS n_implications,
+    count(DISTINCT copy) AS n_copies
+}
+RETURN k.id AS id, k.dataset AS dataset, k.setting AS setting, k.seed AS seed, k.rule AS rule,
+  k.text AS text, k.content_digest AS content_digest,
+  k.created_at AS created_at, CASE WHEN $bodies THEN k.body END AS body,
+  n_specific, n_unrelated, n_implications, n_copies,
+  COUNT { (k)<-[:USES]-(:ProtocolRun) } AS n_runs
+ORDER BY id

@@ -1,0 +1,156 @@
+"""Rows of `depedit/`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cypher.rows.base import Row, WrittenRow
+
+
+@dataclass(frozen=True)
+class MergeSetRow(WrittenRow):
+    """Whether all questions of a knowledge set are stored."""
+
+    QUERY: ClassVar[str] = "depedit/merge_set"
+
+
+@dataclass(frozen=True)
+class KnowledgeSetRow(Row):
+    """A stored knowledge set; `body` is JSON, where it was asked for."""
+
+    QUERY: ClassVar[str] = "depedit/list_sets"
+    id: str
+    dataset: str
+    setting: str
+    seed: int
+    rule: str
+    text: str
+    content_digest: str
+    created_at: str
+    body: str | None
+    n_specific: int
+    n_unrelated: int
+    n_implications: int
+    n_copies: int
+    n_runs: int
+
+
+@dataclass(frozen=True)
+class DeleteSetRow(Row):
+    """How many sets and runs went."""
+
+    QUERY: ClassVar[str] = "depedit/delete_set"
+    deleted: int
+    runs: int
+
+
+@dataclass(frozen=True)
+class MergeRunRow(WrittenRow):
+    """Whether all answers of a run are stored."""
+
+    QUERY: ClassVar[str] = "depedit/merge_run"
+
+
+@dataclass(frozen=True)
+class ProtocolRunRow(Row):
+    """A stored run of the protocol; `hparams` is JSON."""
+
+    QUERY: ClassVar[str] = "depedit/list_runs"
+    id: str
+    knowledge_set: str
+    dataset: str
+    setting: str
+    strategy: str
+    editor: str | None
+    method: str
+    model: str
+    hparams: str
+    seconds: float | None
+    created_at: str
+    n_answers: int
+
+
+@dataclass(frozen=True)
+class DeleteRunRow(Row):
+    """How many runs went."""
+
+    QUERY: ClassVar[str] = "depedit/delete_run"
+    deleted: int
+
+
+@dataclass(frozen=True)
+class AnsweredRow(Row):
+    """What a model said to one question, beside what is right and what it said before."""
+
+    QUERY: ClassVar[str] = "depedit/answers"
+    question: str
+    phase: str
+    copy: int | None
+    role: str
+    subject: str
+    relation: str
+    asked: str
+    change: str
+    expected: str | None
+    answer: str
+    established: str | None
+
+
+@dataclass(frozen=True)
+class _Share(Row):
+    """One metric of one run: a share, None where nothing was asked, and what it was taken over."""
+
+    id: str
+    value: float | None
+    n: int
+    copies: int
+
+
+@dataclass(frozen=True)
+class EstSRow(_Share):
+    """Est.S of one run."""
+
+    QUERY: ClassVar[str] = "depedit/est_s"
+
+
+@dataclass(frozen=True)
+class EstIRow(_Share):
+    """Est.I of one run."""
+
+    QUERY: ClassVar[str] = "depedit/est_i"
+
+
+@dataclass(frozen=True)
+class UpdSRow(_Share):
+    """Upd.S of one run."""
+
+    QUERY: ClassVar[str] = "depedit/upd_s"
+
+
+@dataclass(frozen=True)
+class UpdIRow(_Share):
+    """Upd.I of one run."""
+
+    QUERY: ClassVar[str] = "depedit/upd_i"
+
+
+@dataclass(frozen=True)
+class ConsNSRow(_Share):
+    """Cons.NS of one run."""
+
+    QUERY: ClassVar[str] = "depedit/cons_ns"
+
+
+@dataclass(frozen=True)
+class ConsURow(_Share):
+    """Cons.U of one run."""
+
+    QUERY: ClassVar[str] = "depedit/cons_u"
+
+
+@dataclass(frozen=True)
+class ConsNIRow(_Share):
+    """Cons.NI of one run."""
+
+    QUERY: ClassVar[str] = "depedit/cons_ni"

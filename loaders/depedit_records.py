@@ -1,0 +1,218 @@
+"""A knowledge set as a record of DepEdit's JSON, and back.
+
+The published record has a part a phase, `init` (establish) and `0`, `1`, `2` (the updated copies):
+
+    {"facts": [{"q", "a", "trips": [s, r, o], "is_update"}],       what is edited
+     "rule": {"pre1", "pre2", "imp"},                              in words
+     "queries": {"original":       {"facts": [...], "inference": [...]},
+                 "semantic-equiv": {"facts": [...]}}}              what is asked
+
+Implications of a copy stand where those of `init` stand; `q` is null where one follows no more,
+new ones come last. Unrelated facts are in `init.queries.irre`, where they were sampled beforehand.
+
+Ours adds what that lacks, and nobody needs to read it: `prompt` (the cloze of a question),
+`premises` of an implication, and `thinkeval` with id, data set, setting, seed and the rule's
+relations. So a set is read back as it was written. A record without them is read too: see
+`loaders/depedit_published.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
+from loaders.rule_records import Atom, Rule
+
+OWN = "thinkeval"
+"""The key of what we add to a record."""
+
+
+def to_json(knowledge: KnowledgeSet) -> dict[str, Any]:
+    """The set as one record."""
+    record: dict[str, Any] = {"init": _phase(knowledge, None)}
+    record["init"]["queries"]["irre"] = [_item(qa, qa.asked) for qa in knowledge.unrelated]
+    for i, copy in enumerate(knowledge.copies):
+        record[str(i)] = _phase(knowledge, copy)
+    record[OWN] = {
+        "id": knowledge.id,
+        "dataset": knowledge.dataset,
+        "setting": knowledge.setting,
+        "seed": knowledge.seed,
+        "rule": rule_to_json(knowledge.rule),
+    }
+    return record
+
+
+def _phase(knowledge: KnowledgeSet, copy: Copy | None) -> dict[str, Any]:
+    facts = knowledge.specific if copy is None else knowledge.after(copy)
+    changed = set() if copy is None else {qa.key for qa in copy.updates}
+    # Before the update everything is new to the model, as in the published files.
+    flags = [copy is None or qa.key in changed for qa in facts]
+    edited = [_item(qa, qa.prompt, flag) for qa, flag in zip(facts, flags, strict=True)]
+    asked = [_item(qa, qa.asked, flag) for qa, flag in zip(facts, flags, strict=True)]
+    consistent = knowledge.setting != "ICQ_DT"
+    inference = _inference(knowledge, copy)
+    return {
+        "facts": edited,
+        "rule": dict(
+            zip(
+                ("pre1", "pre2", "imp"),
+                map(
+                    _said, (knowledge.rule.first, knowledge.rule.second, knowledge.rule.conclusion)
+                ),
+                strict=True,
+            )
+        ),
+        "queries": {
+            "original": {"facts": asked if consistent else edited, "inference": inference},
+            "semantic-equiv": {"facts": asked, "inference": inference},
+        },
+    }
+
+
+def _inference(knowledge: KnowledgeSet, copy: Copy | None) -> list[dict[str, Any]]:
+    if copy is None:
+        return [_implied(implication, True) for implication in knowledge.implications]
+    now = {implication.qa.key: implication for implication in copy.updated}
+    lost = set(copy.lost)
+    items = []
+    for implication in knowledge.implications:
+        key = implication.qa.key
+        if key in now:
+            items.append(_implied(now.pop(key), True))
+        elif key in lost:
+            trips = [*key, None]
+            items.append({"q": None, "a": None, "trips": trips, "is_update": False})
+        else:
+            items.append(_implied(implication, False))
+    return items + [_implied(implication, True) for implication in now.values()]
+
+
+def _item(qa: QA, cloze: str, is_update: bool = False) -> dict[str, Any]:
+    return {
+        "q": cloze.replace("{}", qa.subject, 1),
+        "a": qa.object,
+        "trips": [qa.subject, qa.relation, qa.object],
+        "is_update": is_update,
+        "prompt": cloze,
+    }
+
+
+def _implied(implication: Implication, is_update: bool) -> dict[str, Any]:
+    item = _item(implication.qa, implication.qa.asked, is_update)
+    return item | {
+        "edited": implication.qa.prompt,
+        "premises": [list(key) for key in implication.premises],
+    }
+
+
+def _said(atom: Atom) -> str:
+    if atom.templates:
+        return atom.templates[0]
+    return f"[{atom.subject}] {atom.relation} [{atom.object}]."
+
+
+def rule_to_json(rule: Rule) -> dict[str, Any]:
+    """A rule as JSON, with its relations and all its words."""
+
+    def line(atom: Atom) -> dict[str, Any]:
+        return {
+            "subject": atom.subject,
+            "relation": atom.relation,
+            "object": atom.object,
+            "templates": list(atom.templates),
+        }
+
+    return {
+        "first": line(rule.first),
+        "second": line(rule.second),
+        "conclusion": line(rule.conclusion),
+        "kinds": dict(rule.kinds),
+        "words": dict(rule.words),
+        "support": rule.support,
+        "body": rule.body,
+        "source": rule.source,
+    }
+
+
+def rule_from_json(item: Mapping[str, Any]) -> Rule:
+    """The rule that `rule_to_json` wrote."""
+
+    def atom(line: Mapping[str, Any]) -> Atom:
+        return Atom(line["subject"], line["relation"], line["object"], tuple(line["templates"]))
+
+    return Rule(
+        atom(item["first"]),
+        atom(item["second"]),
+        atom(item["conclusion"]),
+        kinds=tuple(sorted(item["kinds"].items())),
+        words=tuple(sorted(item["words"].items())),
+        support=item["support"],
+        body=item["body"],
+        source=item["source"],
+    )
+
+
+def from_json(record: Mapping[str, Any], id: str | None = None) -> KnowledgeSet:
+    """The set that `to_json` wrote.
+
+    Args:
+        id: what to call it, in place of its own id.
+
+    Raises:
+        KeyError, TypeError, ValueError: the record is not one that `to_json` wrote.
+    """
+    own = record[OWN]
+    init = record["init"]
+    specific = _facts(init, own["setting"])
+    implications = tuple(map(_implication, init["queries"]["original"]["inference"]))
+    copies = sorted((key for key in record if key.isdecimal()), key=int)
+    return KnowledgeSet(
+        id=own["id"] if id is None else id,
+        dataset=own["dataset"],
+        setting=own["setting"],
+        seed=own["seed"],
+        rule=rule_from_json(own["rule"]),
+        specific=specific,
+        unrelated=tuple(_qa(item, item["prompt"]) for item in init["queries"]["irre"]),
+        implications=implications,
+        copies=tuple(_copy(record[key], own["setting"], implications) for key in copies),
+    )
+
+
+def _facts(phase: Mapping[str, Any], setting: str) -> tuple[QA, ...]:
+    name = "semantic-equiv" if setting == "ICQ_DT" else "original"
+    asked = phase["queries"][name]["facts"]
+    return tuple(
+        _qa(item, item["prompt"], said["prompt"])
+        for item, said in zip(phase["facts"], asked, strict=True)
+    )
+
+
+def _qa(item: Mapping[str, Any], prompt: str, asked: str | None = None) -> QA:
+    subject, relation, object_ = item["trips"]
+    return QA(subject, relation, object_, prompt, item["prompt"] if asked is None else asked)
+
+
+def _implication(item: Mapping[str, Any]) -> Implication:
+    first, second = (tuple(key) for key in item["premises"])
+    return Implication(_qa(item, item["edited"]), (first, second))  # type: ignore[arg-type]
+
+
+def _copy(phase: Mapping[str, Any], setting: str, before: Sequence[Implication]) -> Copy:
+    flags = [item["is_update"] for item in phase["facts"]]
+    facts = _facts(phase, setting)
+    items = phase["queries"]["original"]["inference"]
+    told = [item for item in items if item["q"] is not None]
+    return Copy(
+        updates=tuple(qa for qa, flag in zip(facts, flags, strict=True) if flag),
+        updated=tuple(_implication(item) for item in told if item["is_update"]),
+        kept=tuple(_key(item) for item in told if not item["is_update"]),
+        lost=tuple(_key(item) for item in items[: len(before)] if item["q"] is None),
+    )
+
+
+def _key(item: Mapping[str, Any]) -> tuple[str, str]:
+    subject, relation, _ = item["trips"]
+    return (subject, relation)

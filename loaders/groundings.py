@@ -1,0 +1,82 @@
+"""What follows from a handful of facts by one rule, in plain Python.
+
+For sets of some dozens of facts; a stored graph is grounded by the queries of cypher/rules/.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from loaders.rule_records import Atom, Rule
+
+Triple = tuple[str, str, str]
+"""Subject, relation, object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """Two facts and what follows from them."""
+
+    first: Triple
+    second: Triple
+    conclusion: Triple
+
+
+def groundings(
+    rule: Rule,
+    facts: Iterable[Triple],
+    kinds: Mapping[str, str | None] | None = None,
+) -> list[Grounding]:
+    """Every grounding of the rule's premises, in the order of the facts.
+
+    x, y and z are three different entities.
+
+    Args:
+        kinds: {entity: kind}; with it a variable that has a kind takes only entities of that kind,
+            without it any.
+    """
+    listed = list(facts)
+    seconds: dict[str, list[tuple[str, Triple]]] = defaultdict(list)
+    for triple in listed:
+        if (bound := _bound(rule, rule.second, triple, kinds)) is not None:
+            seconds[bound["y"]].append((bound["z"], triple))
+    found = []
+    for triple in listed:
+        if (bound := _bound(rule, rule.first, triple, kinds)) is None:
+            continue
+        x, y = bound["x"], bound["y"]
+        for z, second in seconds.get(y, ()):
+            if z != x:
+                found.append(Grounding(triple, second, (x, rule.conclusion.relation, z)))
+    return found
+
+
+def conclusions(found: Iterable[Grounding]) -> dict[tuple[str, str], set[str]]:
+    """{(subject, relation): the objects that follow}."""
+    derived: dict[tuple[str, str], set[str]] = {}
+    for grounding in found:
+        subject, relation, object_ = grounding.conclusion
+        derived.setdefault((subject, relation), set()).add(object_)
+    return derived
+
+
+def premise_relations(rule: Rule) -> Collection[str]:
+    """The relations of its premises."""
+    return frozenset(rule.relations[:2])
+
+
+def _bound(
+    rule: Rule, atom: Atom, triple: Triple, kinds: Mapping[str, str | None] | None
+) -> dict[str, str] | None:
+    subject, relation, object_ = triple
+    if relation != atom.relation or subject == object_:
+        return None
+    bound = {atom.subject: subject, atom.object: object_}
+    if kinds is not None:
+        for variable, entity in bound.items():
+            wanted = rule.kind(variable)
+            if wanted is not None and kinds.get(entity) != wanted:
+                return None
+    return bound

@@ -1,0 +1,80 @@
+"""The protocol's metrics of stored runs, each by its own query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cypher import rows
+from service.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from cypher.run import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One metric of one run.
+
+    Attributes:
+        value: from 0 to 1; None where nothing was asked.
+        n: answers it was taken over.
+        copies: updated copies whose mean it is; 1 for the establish phase.
+    """
+
+    value: float | None
+    n: int
+    copies: int
+
+
+METRICS: tuple[str, ...] = ("est_s", "est_i", "upd_s", "upd_i", "cons_ns", "cons_u", "cons_ni")
+"""The names, as the queries of cypher/depedit/ have them."""
+
+TITLES: Mapping[str, str] = {
+    "est_s": "Est.S",
+    "est_i": "Est.I",
+    "upd_s": "Upd.S",
+    "upd_i": "Upd.I",
+    "cons_ns": "Cons.NS",
+    "cons_u": "Cons.U",
+    "cons_ni": "Cons.NI",
+}
+"""What the paper calls them."""
+
+
+def metrics_of(db: Database, run: str) -> dict[str, Share]:
+    """The seven metrics of a stored run, by name.
+
+    Raises:
+        NotFoundError: there is no run of that id.
+    """
+    return metrics_of_runs(db, [run])[run]
+
+
+def metrics_of_runs(db: Database, runs: Sequence[str]) -> dict[str, dict[str, Share]]:
+    """The seven metrics of several runs: {run: {metric: share}}, in the order given.
+
+    Raises:
+        NotFoundError: one of them is not stored.
+    """
+    asked = list(dict.fromkeys(runs))
+    stored = {row.id for row in db.read(rows.ProtocolRunRow, ids=asked)}
+    for run in asked:
+        if run not in stored:
+            known = [row.id for row in db.read(rows.ProtocolRunRow)]
+            raise NotFoundError("run", run, known, listing="thinkeval depedit list --runs")
+    found: dict[str, dict[str, Share]] = {run: {} for run in asked}
+    row_types = (
+        rows.EstSRow,
+        rows.EstIRow,
+        rows.UpdSRow,
+        rows.UpdIRow,
+        rows.ConsNSRow,
+        rows.ConsURow,
+        rows.ConsNIRow,
+    )
+    for name, row_type in zip(METRICS, row_types, strict=True):
+        for row in db.read(row_type, runs=asked) if asked else ():
+            found[row.id][name] = Share(row.value, row.n, row.copies)
+    return found

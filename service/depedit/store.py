@@ -1,0 +1,219 @@
+"""Knowledge sets and runs in the graph: saved whole or not at all, read back as they were."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from cypher import rows
+from loaders.depedit_records import from_json, to_json
+from loaders.knowledge_sets import KnowledgeSet
+from loaders.records import digest
+from service.depedit.metrics import Share, metrics_of, metrics_of_runs
+from service.depedit.questions import Question, questions
+from service.depedit.records import Answer, RunRecord
+from service.errors import ConflictError, NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from cypher.run import Database
+
+__all__ = [
+    "Saved",
+    "Share",
+    "answers_of",
+    "delete_run",
+    "delete_set",
+    "list_runs",
+    "list_sets",
+    "load_set",
+    "metrics_of",
+    "metrics_of_runs",
+    "save_run",
+    "save_set",
+]
+
+LISTING = "thinkeval depedit list"
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What saving a set did: `saved`, `replaced` or `unchanged`."""
+
+    id: str
+    status: Literal["saved", "replaced", "unchanged"]
+
+
+def save_set(db: Database, knowledge: KnowledgeSet, *, replace: bool = False) -> Saved:
+    """Store a set with its questions, in one transaction; the same set twice changes nothing.
+
+    Args:
+        replace: a stored set of that id that differs goes, and the runs on it with it.
+
+    Raises:
+        ConflictError: another set of that id is stored, and `replace` is not set.
+    """
+    body = to_json(knowledge)
+    content = digest(body)
+    stored = db.read(rows.KnowledgeSetRow, ids=[knowledge.id])
+    if stored and stored[0].content_digest == content:
+        return Saved(knowledge.id, "unchanged")
+    if stored and not replace:
+        raise ConflictError(
+            f"A knowledge set {knowledge.id!r} is stored already, with other content"
+            f" ({stored[0].n_runs} runs use it).",
+            remedy="Replace it with --replace, which deletes its runs too.",
+        )
+    with db.transaction() as tx:
+        tx.run(rows.DeleteSetRow, id=knowledge.id)
+        tx.run(
+            rows.MergeSetRow,
+            id=knowledge.id,
+            dataset=knowledge.dataset,
+            setting=knowledge.setting,
+            seed=knowledge.seed,
+            rule=knowledge.rule.id,
+            text=knowledge.rule.text(),
+            body=json.dumps(body, ensure_ascii=False),
+            content_digest=content,
+            questions=[_question_row(q) for q in questions(knowledge)],
+        )
+    return Saved(knowledge.id, "replaced" if stored else "saved")
+
+
+def load_set(db: Database, id: str) -> KnowledgeSet:
+    """A stored set, equal to the one that was saved.
+
+    Raises:
+        NotFoundError: there is none of that id; near ones are suggested.
+    """
+    body = _set_row(db, id, bodies=True).body
+    return from_json(json.loads(body or "{}"), id)
+
+
+def list_sets(
+    db: Database, *, dataset: str | None = None, setting: str | None = None
+) -> list[rows.KnowledgeSetRow]:
+    """The stored sets, by id, without their bodies."""
+    return db.read(rows.KnowledgeSetRow, dataset=dataset, setting=setting)
+
+
+def delete_set(db: Database, id: str) -> int:
+    """Delete a set with its questions and runs; how many runs went.
+
+    Raises:
+        NotFoundError: there is none of that id.
+    """
+    _set_row(db, id)
+    return db.write(rows.DeleteSetRow, id=id)[0].runs
+
+
+def save_run(db: Database, run: RunRecord, answers: Sequence[Answer]) -> str:
+    """Store a run and its answers, in one transaction, in place of one of the same id.
+
+    Args:
+        answers: one to each of `questions(set)`, in any order.
+
+    Returns:
+        The run's id.
+
+    Raises:
+        NotFoundError: its set is not stored.
+        UsageError: a question has no answer, two, or is none of the set's.
+    """
+    knowledge = load_set(db, run.knowledge_set)
+    _require_complete(knowledge, answers)
+    with db.transaction() as tx:
+        tx.run(
+            rows.MergeRunRow,
+            id=run.id,
+            knowledge_set=run.knowledge_set,
+            strategy=run.strategy,
+            editor=run.editor,
+            method=run.method,
+            model=run.model,
+            hparams=json.dumps(dict(run.hparams), ensure_ascii=False, sort_keys=True),
+            seconds=run.seconds,
+            answers=[{"question": a.question, "answer": a.answer.strip()} for a in answers],
+        )
+    return run.id
+
+
+def list_runs(
+    db: Database,
+    *,
+    sets: Sequence[str] | None = None,
+    dataset: str | None = None,
+    setting: str | None = None,
+    model: str | None = None,
+) -> list[rows.ProtocolRunRow]:
+    """The stored runs, oldest first."""
+    return db.read(
+        rows.ProtocolRunRow,
+        knowledge_sets=None if sets is None else list(sets),
+        dataset=dataset,
+        setting=setting,
+        model=model,
+    )
+
+
+def answers_of(db: Database, run: str) -> list[rows.AnsweredRow]:
+    """What a run's model said, beside what is right and what it had said before.
+
+    Raises:
+        NotFoundError: there is no run of that id.
+    """
+    _run_row(db, run)
+    return db.read(rows.AnsweredRow, run=run)
+
+
+def delete_run(db: Database, id: str) -> None:
+    """Delete a run with its answers; its set stays. NotFoundError where there is none."""
+    _run_row(db, id)
+    db.write(rows.DeleteRunRow, id=id)
+
+
+def _set_row(db: Database, id: str, *, bodies: bool = False) -> rows.KnowledgeSetRow:
+    found = db.read(rows.KnowledgeSetRow, ids=[id], bodies=bodies)
+    if not found:
+        known = [row.id for row in db.read(rows.KnowledgeSetRow)]
+        raise NotFoundError("knowledge set", id, known, listing=LISTING)
+    return found[0]
+
+
+def _run_row(db: Database, id: str) -> rows.ProtocolRunRow:
+    found = db.read(rows.ProtocolRunRow, ids=[id])
+    if not found:
+        known = [row.id for row in db.read(rows.ProtocolRunRow)]
+        raise NotFoundError("run", id, known, listing=f"{LISTING} --runs")
+    return found[0]
+
+
+def _require_complete(knowledge: KnowledgeSet, answers: Sequence[Answer]) -> None:
+    wanted = {q.id for q in questions(knowledge)}
+    given = [a.question for a in answers]
+    strange, missing = sorted(set(given) - wanted), sorted(wanted - set(given))
+    if strange or missing or len(given) != len(set(given)):
+        first = f"{strange[0]!r} is none of its questions" if strange else "an answer came twice"
+        told = f"{missing[0]!r} has no answer" if missing else first
+        raise UsageError(
+            f"The answers do not fit the knowledge set {knowledge.id!r}: it has {len(wanted)}"
+            f" questions, {len(given)} answers were given, and {told}.",
+            remedy="Give one answer to each of its questions.",
+        )
+
+
+def _question_row(question: Question) -> dict[str, object]:
+    return {
+        "id": question.id,
+        "phase": question.phase,
+        "copy": question.copy,
+        "role": question.role,
+        "subject": question.subject,
+        "relation": question.relation,
+        "question": question.asked,
+        "expected": None if question.expected is None else question.expected.strip(),
+        "change": question.change,
+        "established": question.established,
+    }
