@@ -196,6 +196,7 @@ _MODULES = (
     "base",
     "chains",
     "closure",
+    "depedit",
     "derive",
     "diffs",
     "edits",
