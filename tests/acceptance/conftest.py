@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from serving import Service, serving
 
 from cypher.run import Database
 from own_graphs import own_graphs
@@ -143,3 +144,14 @@ def mine(db: Database, thinkeval: Cli, organism: BenchModel) -> Iterator[Mine]:
         done = thinkeval("import", "hogwarts", "--name", graph, "--json").json
         assert (done["graph"], done["status"]) == (graph, "imported")
         yield Mine(prefix, graph, organism.source)
+
+
+@pytest.fixture(scope="module")
+def service(
+    environment: dict[str, str], mine: Mine, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """`thinkeval serve` with a worker that may load the organism."""
+    env = environment | {"THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent)}
+    with serving(PROGRAM, env, tmp_path_factory.mktemp("serve")) as running:
+        running.ready()
+        yield running

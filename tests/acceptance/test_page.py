@@ -14,25 +14,15 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from serving import Service, serving
+from serving import Service
 
-from conftest import PROGRAM, Mine
+from conftest import Mine
 
 REWRITE = "harry-potter--studied-at"
 SLOW_MS = 300_000
 """For what a worker must do first; everything else has Playwright's own patience."""
 
 Open = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def service(
-    environment: dict[str, str], mine: Mine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    env = environment | {"THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent)}
-    with serving(PROGRAM, env, tmp_path_factory.mktemp("page")) as running:
-        running.ready()
-        yield running
 
 
 @pytest.fixture(scope="module")

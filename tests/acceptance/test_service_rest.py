@@ -5,30 +5,18 @@ One running service with a worker. Every number is that of the command line with
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from serving import Service, serving, until
+from serving import Service, until
 from test_service_problems import problem
 
-from conftest import PROGRAM, Cli, Mine
+from conftest import Cli, Mine
 from service.client_http import Event, parse_events
 
 FACT = "harry-potter--studied-at"
 STAGES = ["waiting", "probe pre", "edit", "probe post", "write"]
-
-
-@pytest.fixture(scope="module")
-def service(
-    environment: dict[str, str], mine: Mine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    env = environment | {"THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent)}
-    with serving(PROGRAM, env, tmp_path_factory.mktemp("rest")) as running:
-        running.ready()
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -6,30 +6,18 @@ database how it stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from serving import Service, in_stage, serving, until
+from serving import Service, in_stage, until
 
-from conftest import PROGRAM, Cli, Mine
+from conftest import Cli, Mine
 from cypher import rows
 from cypher.run import Database
 from service import jobs, recovery
 
 REWRITE = "harry-potter--studied-at"
 STAGES = ("probe pre", "edit", "probe post", "write")
-
-
-@pytest.fixture(scope="module")
-def service(
-    environment: dict[str, str], mine: Mine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    env = environment | {"THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent)}
-    with serving(PROGRAM, env, tmp_path_factory.mktemp("serve")) as running:
-        running.ready()
-        yield running
 
 
 def post(service: Service, mine: Mine, **more: object) -> str:
