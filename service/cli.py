@@ -16,6 +16,7 @@ from service.cli_catalog import doctor, methods, metrics, queries
 from service.cli_covariance import covariance
 from service.cli_db import db
 from service.cli_demo import demo
+from service.cli_depedit import depedit
 from service.cli_diff import diff
 from service.cli_edits import edits
 from service.cli_graphs import graphs, import_, rewrites
@@ -65,6 +66,7 @@ app.command(rich_help_panel=MORE)(probe)
 app.command("train-mend", rich_help_panel=MORE)(train_mend)
 app.command(rich_help_panel=MORE)(worker)
 app.command(rich_help_panel=MORE)(doctor)
+app.add_typer(depedit, name="depedit", rich_help_panel=MAIN)
 app.add_typer(edits, name="edits", rich_help_panel=LOOK)
 app.add_typer(covariance, name="covariance", rich_help_panel=MORE)
 app.add_typer(organism, name="organism", rich_help_panel=MORE)

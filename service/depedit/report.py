@@ -1,0 +1,194 @@
+"""Tables of runs in the shape of the paper's: means over sets, each with its n.
+
+`specificity` has the columns of Table 3, `implications` those of Tables 4 and 7: there the gain
+over the editor that a strategy wraps stands beside each share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from service.depedit.metrics import TITLES, Share, metrics_of_runs
+from service.errors import NothingStoredError, UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from cypher import rows
+    from cypher.run import Database
+
+SPECIFICITY = ("est_s", "upd_s", "cons_ns", "cons_u")
+IMPLICATIONS = ("est_i", "upd_i", "cons_ni")
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "specificity": SPECIFICITY,
+    "implications": IMPLICATIONS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean over sets.
+
+    Attributes:
+        value: None where no set has the metric.
+        n: sets it was taken over.
+    """
+
+    value: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One row of the tables: one method with one model in one setting.
+
+    Attributes:
+        runs: how many runs, one a set (the newest of each).
+        means: {metric: mean over sets}.
+        gains: {metric: mean difference to the editor it wraps, over the sets that both ran on}.
+    """
+
+    setting: str
+    model: str
+    method: str
+    strategy: str
+    editor: str | None
+    runs: int
+    means: Mapping[str, Mean]
+    gains: Mapping[str, Mean]
+
+
+def methods(
+    db: Database,
+    *,
+    dataset: str | None = None,
+    setting: str | None = None,
+    model: str | None = None,
+    sets: Sequence[str] | None = None,
+) -> list[Method]:
+    """The rows of the tables, in the order in which their methods were first run.
+
+    Of several runs of one method on one set the newest counts.
+
+    Raises:
+        NothingStoredError: there is no run of that kind.
+    """
+    from service.depedit.store import list_runs
+
+    found = list_runs(db, sets=sets, dataset=dataset, setting=setting, model=model)
+    if not found:
+        raise NothingStoredError(
+            "There is no run of the protocol yet to report on.",
+            remedy="Run one: `thinkeval depedit run SET --strategy finetune`.",
+        )
+    newest: dict[tuple[str, str, str], dict[str, rows.ProtocolRunRow]] = {}
+    for run in found:
+        newest.setdefault((run.setting, run.model, run.method), {})[run.knowledge_set] = run
+    counted = [run.id for runs in newest.values() for run in runs.values()]
+    metrics = metrics_of_runs(db, counted)
+    by_set = {
+        key: {name: metrics[run.id] for name, run in runs.items()} for key, runs in newest.items()
+    }
+    order = {name: i for i, name in enumerate(dict.fromkeys(key[0] for key in sorted(newest)))}
+    rows_ = []
+    for key in sorted(newest, key=lambda k: order[k[0]]):
+        any_run = next(iter(newest[key].values()))
+        plain = by_set.get((key[0], key[1], any_run.editor or ""), {})
+        rows_.append(
+            Method(
+                *key,
+                strategy=any_run.strategy,
+                editor=any_run.editor,
+                runs=len(newest[key]),
+                means={name: _mean(s[name] for s in by_set[key].values()) for name in TITLES},
+                gains=_gains(by_set[key], plain),
+            )
+        )
+    return rows_
+
+
+def _mean(shares: Any) -> Mean:
+    values = [share.value for share in shares if share.value is not None]
+    return Mean(sum(values) / len(values) if values else None, len(values))
+
+
+def _gains(
+    own: Mapping[str, Mapping[str, Share]], plain: Mapping[str, Mapping[str, Share]]
+) -> dict[str, Mean]:
+    gains = {}
+    for name in IMPLICATIONS:
+        pairs = [(own[s][name].value, plain[s][name].value) for s in own if s in plain]
+        values = [a - b for a, b in pairs if a is not None and b is not None]
+        if values:
+            gains[name] = Mean(sum(values) / len(values), len(values))
+    return gains
+
+
+def frame(found: Sequence[Method], table: str) -> pd.DataFrame:
+    """One of TABLES, shares in percent; beside each column its n, the sets it was taken over.
+
+    Raises:
+        UsageError: there is no table of that name.
+    """
+    import pandas as pd
+
+    if table not in TABLES:
+        raise UsageError(f"{table!r} is no table.", remedy=f"Use one of {', '.join(TABLES)}.")
+    records = []
+    for row in found:
+        record: dict[str, object] = {
+            "Setting": row.setting,
+            "Model": row.model,
+            "Method": row.method,
+        }
+        for name in TABLES[table]:
+            mean = row.means[name]
+            record[f"{TITLES[name]} (%)"] = _percent(mean.value)
+            if table == "implications":
+                gain = row.gains.get(name)
+                record[f"gain {TITLES[name]}"] = _percent(None if gain is None else gain.value)
+            record[f"n {TITLES[name]}"] = mean.n
+        records.append(record)
+    columns = None if records else ["Setting", "Model", "Method"]
+    return pd.DataFrame(records, columns=columns)
+
+
+def _percent(value: float | None) -> float:
+    return float("nan") if value is None else 100 * value
+
+
+CAPTIONS: Mapping[str, str] = {
+    "specificity": "Shares in percent, means over n knowledge sets (DepEdit, Table 3). Est: given"
+    " as established; Upd: given as updated; Cons: said as before the update (NS: specific facts"
+    " that were not updated, U: unrelated facts).",
+    "implications": "Shares in percent, means over n knowledge sets (DepEdit, Tables 4 and 7)."
+    " Est.I: implications drawn once established; Upd.I: those that changed with the facts, after"
+    " the update; Cons.NI: those that did not, said as before it. Gain: over the editor that the"
+    " method wraps, over the sets that both ran on.",
+}
+
+
+def text(found: Sequence[Method], tables: Sequence[str], style: str) -> str:
+    """The tables in one of `report_formats.FORMATS`, each with its caption where text has one.
+
+    Raises:
+        UsageError: there is no such table or format.
+    """
+    import json
+
+    from service.report_formats import render
+
+    if style == "json":
+        parts = {name: json.loads(render(frame(found, name), style)) for name in tables}
+        return json.dumps(parts, ensure_ascii=False, indent=2) + "\n"
+    told = []
+    for name in tables:
+        body, caption = render(frame(found, name), style), CAPTIONS[name]
+        if style == "markdown":
+            body = f"{body}\n{caption}\n"
+        elif style == "latex":
+            body = f"% {caption}\n{body}"
+        told.append(body)
+    return "\n".join(told)
