@@ -1,0 +1,150 @@
+"""What the closure speaks of: triples, groundings, options, and proof trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from loaders.records import digest
+from service.rules.store import StoredRule
+from service.schemas import Measure
+
+Triple = tuple[str, str, str]
+"""Subject, relation, object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """A rule with entities in it: the conclusion follows from the two premises.
+
+    Attributes:
+        factor: the rule's confidence; 1 where it has none, or where it is not to count.
+    """
+
+    rule: str
+    first: Triple
+    second: Triple
+    conclusion: Triple
+    factor: float
+
+
+class ClosureOptions(BaseModel):
+    """How a closure is taken; part of its digest.
+
+    Attributes:
+        depth: premises above each other in a proof at most; None: to the fixpoint.
+        measure: which probabilities are the strengths of facts.
+        confidence: whether a rule's confidence weakens what follows by it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    depth: int | None = Field(default=None, ge=1, le=1000)
+    measure: Measure = "likelihood"
+    confidence: bool = True
+
+
+class ProofOut(BaseModel):
+    """A proof: a fact, or a conclusion with the two premises it follows from.
+
+    Attributes:
+        implied: whether it is a conclusion.
+        strength_pre, strength_post: of a fact its probability, of a conclusion the product of all
+            facts and rules of this proof, before and after the edit; None where one is not known.
+        leaves: facts of the proof; one that is used twice counts twice.
+        rule, text: id and words of the rule; None for a fact.
+    """
+
+    subject: str
+    relation: str
+    object: str
+    implied: bool
+    strength_pre: float | None = None
+    strength_post: float | None = None
+    leaves: int = 1
+    rule: str | None = None
+    text: str | None = None
+    premises: list[ProofOut] = []
+
+
+class ConclusionOut(BaseModel):
+    """What follows, with the worth of its best proof.
+
+    Attributes:
+        stated: whether the graph also has it as a fact.
+        round: premises above each other in its lowest proof.
+        leaves: facts of its smallest proof.
+    """
+
+    subject: str
+    relation: str
+    object: str
+    stated: bool
+    round: int
+    leaves: int
+    strength_pre: float | None
+    strength_post: float | None
+    proof: ProofOut | None = None
+
+
+class ContradictionOut(BaseModel):
+    """Two objects of a relation that has one only, each with its proof."""
+
+    subject: str
+    relation: str
+    conclusion: ProofOut
+    against: ProofOut
+
+
+class ClosureOut(BaseModel):
+    """A graph's closure.
+
+    Attributes:
+        rounds: until nothing new followed; a cycle of rules ends too.
+        stated: conclusions that are facts of the graph as well.
+        pruned: what was found on the way and rests on nothing but itself.
+    """
+
+    graph: str
+    rules: int
+    options: ClosureOptions
+    rounds: int
+    groundings: int
+    conclusions: int
+    stated: int
+    contradictions: list[ContradictionOut] = []
+    items: list[ConclusionOut] = []
+
+
+def rule_rows(rules: Sequence[StoredRule]) -> list[dict[str, Any]]:
+    """Rules as the queries of closure/ take them."""
+    out = []
+    for stored in rules:
+        rule = stored.rule
+        first, second, conclusion = rule.relations
+        inverse1, inverse2 = rule.inverse
+        out.append({
+            "id": stored.id,
+            "relation1": first, "inverse1": inverse1,
+            "relation2": second, "inverse2": inverse2,
+            "relation3": conclusion,
+            **{f"kind_{v}": rule.kind(v) for v in "xyz"},
+        })  # fmt: skip
+    return out
+
+
+def factors(rules: Sequence[StoredRule], options: ClosureOptions) -> dict[str, float]:
+    """{rule: what it multiplies a proof by}."""
+    return {
+        stored.id: (stored.rule.confidence if options.confidence else None) or 1.0
+        for stored in rules
+        if not options.confidence or stored.rule.confidence != 0
+    }
+
+
+def rules_digest(rules: Sequence[StoredRule]) -> str:
+    """Changes with the rules that are used, and with their confidence."""
+    return digest(sorted((stored.id, stored.rule.confidence) for stored in rules))

@@ -1,0 +1,106 @@
+"""What follows by If-Then rules, the slow way: every proof written out; nothing of ours is used.
+
+A proof of a triple is a fact, or a rule whose two premises are proved in turn; on the way down no
+triple comes twice. What follows from a graph is every triple that has a proof other than the fact
+it may be itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+Triple = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class PlainRule:
+    """relation1(x, y) & relation2(y, z) -> relation3(x, z); `back` turns a premise round."""
+
+    relation1: str
+    back1: bool
+    relation2: str
+    back2: bool
+    relation3: str
+    confidence: float = 1.0
+    kinds: tuple[str | None, str | None, str | None] = (None, None, None)
+
+    def premises(self, x: str, y: str, z: str) -> tuple[Triple, Triple]:
+        one = (y, self.relation1, x) if self.back1 else (x, self.relation1, y)
+        other = (z, self.relation2, y) if self.back2 else (y, self.relation2, z)
+        return one, other
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One proof: its strength, how many facts it has, and how high it is."""
+
+    strength: float
+    leaves: int
+    height: int
+    facts: frozenset[Triple]
+
+
+def fixpoint(
+    facts: set[Triple], rules: Sequence[PlainRule], kinds: Mapping[str, str | None]
+) -> set:
+    """Every triple that is a fact or follows, by trying all entities until nothing is new."""
+    names = sorted(kinds)
+    known = set(facts)
+    while True:
+        new = set()
+        for rule in rules:
+            for x, y, z in product(names, repeat=3):
+                if len({x, y, z}) == 3 and fits(rule, kinds, x, y, z):
+                    one, other = rule.premises(x, y, z)
+                    if one in known and other in known:
+                        new.add((x, rule.relation3, z))
+        if new <= known:
+            return known
+        known |= new
+
+
+def follows(facts: set[Triple], rules: Sequence[PlainRule], kinds: Mapping[str, str | None]) -> set:
+    """Conclusions: what follows without being assumed, a fact's own triple left out in turn."""
+    out = fixpoint(facts, rules, kinds) - facts
+    return out | {t for t in facts if t in fixpoint(facts - {t}, rules, kinds)}
+
+
+def fits(rule: PlainRule, kinds: Mapping[str, str | None], *names: str) -> bool:
+    return all(k in (None, kinds[n]) for k, n in zip(rule.kinds, names, strict=True))
+
+
+def proofs(
+    goal: Triple,
+    facts: Mapping[Triple, float],
+    rules: Sequence[PlainRule],
+    kinds: Mapping[str, str | None],
+    depth: int,
+    above: frozenset[Triple] = frozenset(),
+) -> Iterator[Tree]:
+    """Every proof of the goal of at most this height that passes no triple twice."""
+    if above and goal in facts:  # at the top a fact is no proof of itself
+        yield Tree(facts[goal], 1, 0, frozenset({goal}))
+    if depth == 0:
+        return
+    below = above | {goal}
+    for rule in rules:
+        if rule.relation3 != goal[1]:
+            continue
+        for y in kinds:
+            if y in (goal[0], goal[2]) or goal[0] == goal[2]:
+                continue
+            if not fits(rule, kinds, goal[0], y, goal[2]):
+                continue
+            one, other = rule.premises(goal[0], y, goal[2])
+            if one in below or other in below:
+                continue
+            for a in proofs(one, facts, rules, kinds, depth - 1, below):
+                for b in proofs(other, facts, rules, kinds, depth - 1, below):
+                    yield Tree(
+                        a.strength * b.strength * rule.confidence,
+                        a.leaves + b.leaves,
+                        1 + max(a.height, b.height),
+                        a.facts | b.facts,
+                    )
