@@ -8,7 +8,7 @@ from typing import Literal
 
 from loaders.records import Fact
 
-Role = Literal["fact", "target_true", "target_new"]
+Role = Literal["fact", "target_true", "target_new", "implication"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,13 @@ def score(
             help="Let both models write freely: fluency and consistency. Takes longer.",
         ),
     ] = False,
+    implications: Annotated[
+        bool,
+        typer.Option(
+            "--implications",
+            help="Ask for what the graph's rules say should change too (`thinkeval rules`).",
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Score again even if stored.")] = False,
     json: JsonFlag = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print one CSV row an edit.")] = False,
@@ -121,7 +128,7 @@ def score(
                 graph, chosen, model, name, probe, options,
                 hparams=hparams, overrides=override or [], covariance=covariance,
                 dtype=dtype, revision=revision, seed=seed, force=force, generate=generate,
-                strength=strength,
+                strength=strength, implications=implications,
             )
             for name in (method or ["rome"])
             for chosen in rewrites

@@ -62,7 +62,7 @@ class FactDelta(BaseModel):
     """One fact in both edit graphs: probability before and after each edit, and what each did.
 
     Attributes:
-        role: fact, target_true or target_new.
+        role: fact, target_true, target_new or implication.
         change_a, change_b: kept, weakened, removed or added, by the leading measure.
         delta: post_b − post_a.
     """

@@ -81,6 +81,9 @@ class EditIn(_Probed):
     organism_seed: int | None = Field(default=None, ge=0, le=2**31 - 1)
     strength: float = Field(default=1.0, gt=0, le=10, description="Factor on the update.")
     generate: bool = Field(default=False, description="Free texts too: fluency, consistency.")
+    implications: bool = Field(
+        default=False, description="Ask for what the rules imply too; see /implications."
+    )
 
 
 class EditOut(BaseModel):

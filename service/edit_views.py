@@ -221,7 +221,9 @@ def graph_of(
         score.target_true: "target_true",
         score.subject: "subject",
     }
-    facts = db.read(rows.FactRow, graph=score.edit)
+    # What was asked for the sake of implications is on no chain; the page lists it by itself.
+    found = db.read(rows.FactRow, graph=score.edit)
+    facts = [fact for fact in found if fact.role != "implication"]
     names = dict.fromkeys(name for fact in facts for name in (fact.subject, fact.object))
     return GraphOut(
         nodes=[NodeOut(id=n, name=n, role=roles.get(n, "entity")) for n in names],

@@ -134,13 +134,16 @@ def to_request(posted: EditIn, rewrite: RewriteRequest) -> ScoreRequest:
         organism_seed=posted.organism_seed,
         force=posted.force,
         generate=posted.generate,
+        implications=posted.implications,
         strength=posted.strength,
     )
 
 
 def body_digest(posted: EditIn, rewrite: RewriteRequest) -> str:
     """Digest of everything that was asked for, the rewrite written out."""
-    asked = posted.model_dump(exclude={"rewrite", "force"}) | {"rewrite": asdict(rewrite)}
+    # An option that came later is left out at its default, so that older posts keep their ids.
+    late = set() if posted.implications else {"implications"}
+    asked = posted.model_dump(exclude={"rewrite", "force", *late}) | {"rewrite": asdict(rewrite)}
     return digest(asked, 16)
 
 

@@ -29,6 +29,7 @@ class ScoreRequest:
         force: score again although the same edit is stored.
         strength: factor on the update; 1 is the edit as its method made it.
         generate: let both models write freely too, for fluency and consistency; costs time.
+        implications: ask for the conclusions too that the data set's rules say the edit bears on.
     """
 
     graph: str
@@ -46,6 +47,7 @@ class ScoreRequest:
     organism_seed: int | None = None
     force: bool = False
     generate: bool = False
+    implications: bool = False
     strength: float = 1.0
 
 

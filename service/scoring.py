@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from loaders.records import Fact, RewriteRequest, digest, slug
 from service import editrecords, generating, measuring, model_graphs, planning
 from service.answers import Neighbor, ProbedFact, Question, Role
+from service.closure import asking
 from service.deltas import keep
 from service.editgraph import edited_facts
 from service.neighborhood import Pairs, near_questions, neighbors
@@ -55,7 +56,12 @@ def score_edit(
     with watch.stage("load model"):
         model = bench.model_of(request)
     plan = planning.plan(bench, request, model)
-    edit_id = edit_id_of(request, plan.identity, step)
+    identity = dict(plan.identity)
+    implied = None
+    if request.implications:
+        implied = asking.implied(bench.db, request, facts_in_scope(bench.db, request))
+        identity["implications"] = implied.identity
+    edit_id = edit_id_of(request, identity, step)
     if posted is not None:
         editrecords.settle(bench.db, posted, edit_id, request, model.name)
     if not request.force and (stored := editrecords.stored_score(bench.db, edit_id)) is not None:
@@ -68,6 +74,7 @@ def score_edit(
             scope = facts_in_scope(bench.db, request)
         with watch.stage("probe pre"):
             pre = _pre(bench, request, model, scope)
+            further = _further(bench, request, model, implied)
         record.stage("edit", 0.4)
         with watch.stage("edit"):
             effect = step.effect() if step else planning.execute(bench, plan, request, model)
@@ -76,7 +83,7 @@ def score_edit(
             kept = keep(bench, edit_id, request, model, plan, effect, edited)
         record.stage("probe post", 0.6)
         with watch.stage("probe post"):
-            probed = _post(bench, request, model, effect, pre)
+            probed, further = _post(bench, request, model, effect, pre, further)
         texts = None
         if request.generate:
             with watch.stage("generate"):
@@ -84,7 +91,7 @@ def score_edit(
         record.stage("write", 0.9)
         with watch.stage("write"):
             editrecords.write_edit_graph(
-                bench.db, edit_id, request, model.name, probed, scope.aliases
+                bench.db, edit_id, request, model.name, [*probed, *further], scope.aliases
             )
         with watch.stage("metrics"):
             values = measuring.measure(bench.db, edit_id, request)
@@ -111,7 +118,8 @@ def score_edit(
                 "context_templates": effect.templates,
                 "delta": kept,
                 "method_state": _plain(effect.state),
-            },
+            }
+            | ({"implications": implied.about()} if implied else {}),
             sequence=step.about if step else None,
         )
         from service import intervals  # numpy; `--help` should not wait for it
@@ -190,14 +198,31 @@ def _edited_questions(rewrite: RewriteRequest, scope: Scope, near: Pairs) -> lis
     ]
 
 
+def _further(
+    bench: Workbench, request: ScoreRequest, model: BenchModel, implied: asking.Implied | None
+) -> list[ProbedFact]:
+    """What is asked for the sake of implications, by itself: no other answer depends on it."""
+    if implied is None or not implied.questions:
+        return []
+    info = model.loaded.info
+    told = digest([asdict(question) for question in implied.questions])
+    said = bench.remembered(
+        ("implied", info.weights_digest, info.dtype, request.probe.digest, told),
+        lambda: ask(model.loaded, implied.questions, request.probe, progress=bench.progress),
+    )
+    return [ProbedFact(q, answer) for q, answer in zip(implied.questions, said, strict=True)]
+
+
 def _post(
     bench: Workbench,
     request: ScoreRequest,
     model: BenchModel,
     effect: EditEffect,
-    pre: list[ProbedFact],
-) -> list[ProbedFact]:
+    *groups: list[ProbedFact],
+) -> list[list[ProbedFact]]:
     """Step 4: the same questions, asked of the edited model; it is restored on every way out.
+
+    Each group is asked by itself, as it was before the edit.
 
     An effect that changes nothing leaves the answers as they are. Asked again in other batches, a
     likelihood differs in its last bits, and the control would miss 1 by rounding.
@@ -205,16 +230,24 @@ def _post(
     from editing.deltas import applied
 
     if not effect.deltas and effect.prompt_change is None:
-        return [ProbedFact(probed.question, probed.pre, probed.pre) for probed in pre]
+        return [[ProbedFact(p.question, p.pre, p.pre) for p in group] for group in groups]
     with applied(model.loaded.model, effect):
-        answers = ask(
-            model.loaded,
-            [probed.question for probed in pre],
-            request.probe,
-            prompt_change=effect.prompt_change,
-            progress=bench.progress,
-        )
+        said = [
+            ask(
+                model.loaded,
+                [probed.question for probed in group],
+                request.probe,
+                prompt_change=effect.prompt_change,
+                progress=bench.progress,
+            )
+            if group
+            else []
+            for group in groups
+        ]
     return [
-        ProbedFact(probed.question, probed.pre, answer)
-        for probed, answer in zip(pre, answers, strict=True)
+        [
+            ProbedFact(probed.question, probed.pre, answer)
+            for probed, answer in zip(group, answers, strict=True)
+        ]
+        for group, answers in zip(groups, said, strict=True)
     ]

@@ -16,7 +16,7 @@
 //   relation     STRING               its relation
 //   object       STRING               name of its object
 //   prompt       STRING               cloze with one {} for the subject
-//   role         STRING               fact, target_true or target_new
+//   role         STRING               fact, target_true, target_new or implication
 //   in_a         BOOLEAN              whether the first graph holds it
 //   in_b         BOOLEAN              whether the second does
 //   flipped      BOOLEAN              whether the edits leave it in another state

@@ -17,6 +17,11 @@ CALL () {
   RETURN count(e) AS n_entities
 }
 CALL () {
+  MATCH (x:Grounding)
+  WHERE x.id STARTS WITH $id + '|'
+  DELETE x
+}
+CALL () {
   OPTIONAL MATCH (g:Graph {id: $id})
   DETACH DELETE g
   RETURN count(g) AS graphs

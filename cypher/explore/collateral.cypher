@@ -15,7 +15,7 @@
 
 MATCH (:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 MATCH fact = (s:Entity)-[f:FACT]->(o:Entity)
-WHERE f.id STARTS WITH $edit + '|' AND s.name <> r.subject
+WHERE f.id STARTS WITH $edit + '|' AND s.name <> r.subject AND f.role <> 'implication'
   AND f[$measure + '_pre'] >= 0.05 AND f[$measure + '_post'] <= 0.5 * f[$measure + '_pre']
 RETURN fact, f[$measure + '_pre'] AS pre, f[$measure + '_post'] AS post,
   size([said IN coalesce(f.answers_post, []) WHERE said CONTAINS r.target_new]) AS says_new

@@ -7,7 +7,7 @@
 // params:
 //   $graph    GRAPH_ID   id of the graph
 // returns: one row
-//   deleted   INTEGER    graphs, entities and rewrite requests that went
+//   deleted   INTEGER    graphs, entities, rewrite requests and groundings that went
 
 CALL () {
   OPTIONAL MATCH (g:Graph {id: $graph})
@@ -23,6 +23,10 @@ CALL () {
   MATCH (r:RewriteRequest {dataset: g.dataset})
   WHERE NOT EXISTS { (r)<-[:REWRITES]-() }
   RETURN r AS gone
+  UNION ALL
+  MATCH (x:Grounding)
+  WHERE x.id STARTS WITH $graph + '|'
+  RETURN x AS gone
   UNION ALL
   MATCH (g:Graph {id: $graph})
   RETURN g AS gone

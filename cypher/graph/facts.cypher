@@ -17,7 +17,7 @@
 //   questions                         LIST<STRING>       all questions the data set has
 //   paraphrases                       LIST<STRING>       further clozes
 //   cases                             LIST<STRING>       rewrites that may use it; empty for any
-//   role                              STRING             fact, target_true or target_new
+//   role                              STRING             fact, target_true, target_new, implication
 //   listed                            BOOLEAN            whether the data set lists it
 //   p_pre                             FLOAT|NULL         sampled share before the edit
 //   p_post                            FLOAT|NULL         and after

@@ -18,7 +18,7 @@
 //   $rows.paraphrases                       LIST<STRING>|NULL   further clozes
 //   $rows.cases                             LIST<STRING>|NULL
 //         rewrites that may use it; empty for any
-//   $rows.role                              STRING(fact|target_true|target_new)|NULL
+//   $rows.role                              STRING(fact|target_true|target_new|implication)|NULL
 //         null for fact
 //   $rows.listed                            BOOLEAN|NULL
 //         whether the data set lists it; null for true

@@ -66,7 +66,7 @@ CALL (c, s, o) {
   WITH r, b
   WHERE size(r) <= $max_steps
     AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
-    AND none(f IN r WHERE coalesce(f.role, 'fact') = 'target_new')
+    AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])
     AND ($bare = 'include' OR size(r) > 1
       OR NOT (coalesce(r[0].role, 'fact') = 'target_true'
         OR coalesce(r[0].relation = c.relation, false))

@@ -26,7 +26,7 @@
 //   questions                         LIST<STRING>       all questions the data set has
 //   paraphrases                       LIST<STRING>       further clozes
 //   cases                             LIST<STRING>       rewrites that may use it; empty for any
-//   role                              STRING             fact, target_true or target_new
+//   role                              STRING             fact, target_true, target_new, implication
 //   listed                            BOOLEAN            whether the data set lists it
 //   p_pre                             FLOAT|NULL         sampled share before the edit
 //   p_post                            FLOAT|NULL         and after
@@ -86,7 +86,7 @@ CALL (c, s, o) {
   WITH r, b
   WHERE size(r) <= $max_steps
     AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
-    AND none(f IN r WHERE coalesce(f.role, 'fact') = 'target_new')
+    AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])
   UNWIND r AS f
   RETURN DISTINCT f
 }
