@@ -94,7 +94,7 @@ def read(
         lines.append(number)
         notes += [LineNote(number, reason) for reason in told]
     if not found:
-        first = f"; line {refused[0].line}: {refused[0].reason}" if refused else ""
+        first = f"; {refused[0].reason}" if refused else ""
         raise SchemaError(path, "top level", f"no line is a knowledge set{first}")
     for i, knowledge in enumerate(found):
         if not knowledge.unrelated:

@@ -21,6 +21,7 @@ TAGS = {
     "edits": "Post an edit to be scored, follow it, cancel and remove it.",
     "results": "What a scored edit did: score, chains, leaking facts, graph, queries, diff.",
     "sweeps": "Several methods on several rewrites, and the table they give.",
+    "depedit": "Establish and update: knowledge sets, runs of the protocol, and their tables.",
     "catalogue": "Methods, models, metrics, the text of every query, and the leaderboard.",
     "figures": "Figures of stored edits as PNG, SVG or PDF.",
     "service": "For whoever keeps the service running.",

@@ -147,16 +147,20 @@ def frame(found: Sequence[Method], table: str) -> pd.DataFrame:
             mean = row.means[name]
             record[f"{TITLES[name]} (%)"] = _percent(mean.value)
             if table == "implications":
-                gain = row.gains.get(name)
-                record[f"gain {TITLES[name]}"] = _percent(None if gain is None else gain.value)
-            record[f"n {TITLES[name]}"] = mean.n
+                gain = row.gains.get(name, Mean(None, 0))
+                record[f"n {TITLES[name]}"] = mean.n
+                record[f"gain {TITLES[name]}"] = _percent(gain.value)
+                record[f"n gain {TITLES[name]}"] = gain.n
+            else:
+                record[f"n {TITLES[name]}"] = mean.n
         records.append(record)
     columns = None if records else ["Setting", "Model", "Method"]
     return pd.DataFrame(records, columns=columns)
 
 
 def _percent(value: float | None) -> float:
-    return float("nan") if value is None else 100 * value
+    # A difference of two equal means may be a last bit below 0, which reads -0.000.
+    return float("nan") if value is None else round(100 * value, 9) + 0.0
 
 
 CAPTIONS: Mapping[str, str] = {

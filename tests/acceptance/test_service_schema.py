@@ -127,7 +127,10 @@ def take_back(service: Service, db: Database, label: str, answer: Any) -> None:
         for each in told["edits"]:
             db.write(rows.DeleteEditRow, id=each)
         db.write(rows.DeleteSweepRow, id=told["id"])
-    if answer.status_code == 201 and told["graph"] != "hogwarts":
+    if label.startswith("POST /v1/depedit/sets"):
+        for each in told.get("items", ()):
+            db.write(rows.DeleteSetRow, id=each["id"])
+    elif answer.status_code == 201 and told.get("graph", "hogwarts") != "hogwarts":
         service.http.delete(f"/v1/graphs/{told['graph']}")
 
 
