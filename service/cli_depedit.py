@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from service.cli_depedit_run import run, similarity
 from service.cli_options import JsonFlag, OutputOption, emit_json, emit_table, emit_text
 from service.errors import NothingStoredError
 from service.progress import ProgressBars
@@ -149,6 +150,10 @@ def build(
     _show_sets(f"Knowledge sets of {graph}", stored, saved, note)
     for each in skipped.values():
         typer.echo(f"skipped rule {each.rule}: {each.reason}", err=True)
+
+
+depedit.command()(run)
+depedit.command()(similarity)
 
 
 @depedit.command("import")

@@ -21,6 +21,7 @@ from service.ingest import graph_digest, list_rewrites, stored_graph
 from service.workbench import BenchModel, Workbench
 
 if TYPE_CHECKING:
+    from editing.mend.data import Inference
     from editing.mend.network import Hypernetwork
     from editing.mend.store import About
     from service.requests import ScoreRequest
@@ -44,6 +45,7 @@ class Wanted:
     facts: tuple[Fact, ...]
     key: str
     path: Path
+    inferences: tuple[Inference, ...] = ()
 
 
 def needed(method: Any) -> bool:
@@ -96,12 +98,18 @@ def state_for(
 
 
 def wanted(
-    bench: Workbench, graph: str, model: BenchModel, hparams: Any, held: Iterable[Held] = ()
+    bench: Workbench,
+    graph: str,
+    model: BenchModel,
+    hparams: Any,
+    held: Iterable[Held] = (),
+    inferences: Iterable[Inference] = (),
 ) -> Wanted:
     """The hypernetwork of a model, a graph and hyperparameters.
 
     Args:
         held: left out besides the graph's own rewrite requests.
+        inferences: what follows from edits, where it is trained for that too (hparams.cimp).
     """
     from editing.mend.data import training_facts
 
@@ -111,10 +119,13 @@ def wanted(
         named, lambda: training_facts(stored_graph(bench.db, graph).facts, out)
     )
     weights, values = model.loaded.info.weights_digest, hparams.training_digest
-    key = digest([_PROTOCOL, weights, values, _facts_digest(facts)])
-    return Wanted(
-        graph, facts, key, bench.settings.cache / "mend" / f"{slug(graph)}-{key}.safetensors"
-    )
+    follows = tuple(inferences)
+    decides = [_PROTOCOL, weights, values, _facts_digest(facts)]
+    if follows:
+        decides.append(digest([asdict(one) for one in follows]))
+    key = digest(decides)
+    path = bench.settings.cache / "mend" / f"{slug(graph)}-{key}.safetensors"
+    return Wanted(graph, facts, key, path, follows)
 
 
 def train(
@@ -140,6 +151,7 @@ def train(
             loaded.tokenizer,
             made.facts,
             hparams,
+            inferences=made.inferences,
             weights_digest=loaded.info.weights_digest,
             progress=bench.progress,
         )

@@ -10,6 +10,9 @@ and relation of a rewrite request, as edit and as neighbour. So no score is of a
 hypernetwork has seen, with the request's target_new or any other. (The new object itself may have
 served as object of another subject.) Of the rest, a seeded share of the subject-relation pairs is
 kept for validation: their edits are never trained on either.
+
+Where inferences are given, an edit of a premise is one that they speak of, and the example asks for
+the conclusion too (DepEdit, eq. 3).
 """
 
 from __future__ import annotations
@@ -57,12 +60,34 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
+class Inference:
+    """What follows from an edit by a rule and the graph's other facts.
+
+    Attributes:
+        premise: subject and relation of the edited fact.
+        object: its new object.
+        subject, prompt, answer: the conclusion.
+    """
+
+    premise: tuple[str, str]
+    object: str
+    subject: str
+    prompt: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
 class Example:
-    """One edit: how it is made, where it has to show, and what it has to leave alone."""
+    """One edit: how it is made, where it has to show, and what it has to leave alone.
+
+    Attributes:
+        implied: conclusions that hold after the edit.
+    """
 
     edit: TargetRow
     asked: TargetRow
     kept: tuple[TargetRow, ...]
+    implied: tuple[TargetRow, ...] = ()
 
 
 class _Pool:
@@ -103,6 +128,7 @@ class Examples:
         seed: of the split.
         val_share: share of the keys that is kept for validation, at least one key.
         any_entity: share of the edits whose new object is any subject or object.
+        inferences: what follows from edits; a key that they name is edited to their objects only.
 
     Raises:
         HypernetworkError: too few facts.
@@ -117,8 +143,13 @@ class Examples:
         seed: int,
         val_share: float,
         any_entity: float = 0.0,
+        inferences: Sequence[Inference] = (),
     ) -> None:
         self._tokenizer, self.any_entity = tokenizer, any_entity
+        self._inferences: dict[tuple[str, str], dict[str, list[Inference]]] = {}
+        for one in inferences:
+            by_object = self._inferences.setdefault(one.premise, {})
+            by_object.setdefault(one.object, []).append(one)
         self._rows: dict[tuple[str, str, str], TargetRow] = {}
         self.keys = _keys(facts)
         if len(self.keys) < MIN_KEYS:
@@ -148,24 +179,31 @@ class Examples:
         """The key of that number, edited to an object that is drawn."""
         key = self.keys[number]
         anything = rng.random() < self.any_entity
-        target = rng.choice(key.entities if anything else key.others)
+        follows = self._inferences.get((key.subject, key.relation), {})
+        objects = tuple(o for o in follows if o in (*key.others, *key.entities))
+        target = rng.choice(objects or (key.entities if anything else key.others))
         beside = self._pools[validation].beside(self.keys, number, rng, n_locality)
         kept = tuple(self._row(k, rng.choice(k.prompts), rng.choice(k.objects)) for k in beside)
         return Example(
             self._row(key, key.prompts[0], target),
             self._row(key, rng.choice(key.prompts), target),
             kept,
+            tuple(
+                self._said(one.subject, one.prompt, one.answer) for one in follows.get(target, ())
+            ),
         )
 
     def _row(self, key: Key, prompt: str, target: str) -> TargetRow:
-        found = self._rows.get((key.subject, prompt, target))
+        return self._said(key.subject, prompt, target)
+
+    def _said(self, subject: str, prompt: str, target: str) -> TargetRow:
+        found = self._rows.get((subject, prompt, target))
         if found is None:
-            request = RewriteRequest(
-                f"{key.subject} | {key.relation}", "", prompt, key.subject, key.relation, "", target
-            )
+            name = f"{subject} | {prompt}"
+            request = RewriteRequest(name, "", prompt, subject, "", "", target)
             ids = prompt_row(self._tokenizer, request).ids
             found = TargetRow(ids, target_ids(self._tokenizer, request))
-            self._rows[key.subject, prompt, target] = found
+            self._rows[subject, prompt, target] = found
         return found
 
 

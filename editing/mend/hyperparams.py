@@ -21,6 +21,8 @@ class HyperParams(ModuleNames):
         lr, lr_lr: Adam's rates for the hypernetwork and for its step sizes.
         edit_lr: each matrix' step size to begin with.
         cedit, cloc: weights of L_e and L_loc.
+        cimp: weight of L_imp, −log p of what follows from an edit (MEND_IMP of DepEdit, eq. 3); not
+            a published key, and 0 in plain MEND.
         rank, n_hidden: of the hypernetwork's layers.
         norm: normalise x and δ; else their statistics stay 0 and 1.
         grad_clip: largest norm of a training gradient.
@@ -45,6 +47,7 @@ class HyperParams(ModuleNames):
     edit_lr: float = 1e-4
     cedit: float = 0.1
     cloc: float = 1.0
+    cimp: float = 0.0
     rank: int = 1920
     n_hidden: int = 1
     norm: bool = True
@@ -83,7 +86,7 @@ class HyperParams(ModuleNames):
         counts = ("rank", "batch_size", "accumulate_bs", "max_iters", "val_interval", "val_steps")
         for key in (*counts, "early_stop_patience", "n_locality"):
             require(getattr(self, key) >= 1, f"'{key}' has to be 1 or more")
-        for key in ("cedit", "cloc", "n_hidden"):
+        for key in ("cedit", "cloc", "cimp", "n_hidden"):
             require(getattr(self, key) >= 0, f"'{key}' must not be negative")
         require(0 <= self.any_entity <= 1, "'any_entity' has to lie between 0 and 1")
         require(0 < self.val_share < 1, "'val_share' has to lie between 0 and 1")
@@ -92,4 +95,6 @@ class HyperParams(ModuleNames):
     def training_digest(self) -> str:
         """Changes with every value that a trained hypernetwork depends on."""
         aside = {"archive", *ModuleNames.__dataclass_fields__}
+        if not self.cimp:
+            aside.add("cimp")  # as it was before there was this key
         return digest({k: v for k, v in self.as_dict().items() if k not in aside})

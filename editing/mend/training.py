@@ -3,6 +3,7 @@
 Mitchell et al. 2022, Algorithm 1: L = c_edit · L_e + c_loc · L_loc, where
 L_e   = −mean log p_edited(target) at the prompt or a paraphrase of it,
 L_loc = KL(p_unedited ‖ p_edited) at other facts' prompts and along their objects.
+With inferences c_imp · L_imp is added, L_imp = −mean log p_edited(conclusion) (DepEdit, eq. 3).
 Gradients flow from the edited model's losses through the update into the hypernetwork; the model
 and its pairs (x, δ) are constants. Therefore the statistics that normalise (x, δ) can be taken
 before training, in one pass over the training facts (the published code takes them meanwhile), for
@@ -23,7 +24,7 @@ from torch import Tensor, nn
 from editing.architectures import Adapter, adapter_for
 from editing.deltas import is_edited, preserved
 from editing.errors import HypernetworkError
-from editing.mend.data import Example, Examples
+from editing.mend.data import Example, Examples, Inference
 from editing.mend.gradients import RowUpdate, by_row, row_updates, token_pairs
 from editing.mend.hyperparams import HyperParams
 from editing.mend.matrices import untrained
@@ -34,7 +35,8 @@ from loaders.records import Fact
 
 Progress = Callable[[int, int, str], None]
 Numbers = dict[str, float]
-"""loss, edit (L_e), locality (L_loc), efficacy (mean probability of the whole target)."""
+"""loss, edit (L_e), locality (L_loc), efficacy (mean probability of the whole target); where
+conclusions are asked for, implication (L_imp)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +93,26 @@ class Trainer:
         with torch.no_grad():
             base = target_batch([row for _, row in kept], self.tokenizer, self.device)
             before = log_probabilities(self.adapter, base)
-        rows = [*(example.asked for example in examples), *(row for _, row in kept)]
-        owners += [i for i, _ in kept]
+        implied = [(i, row) for i, example in enumerate(examples) for row in example.implied]
+        implied = implied if self.hparams.cimp else []
+        first, then = len(examples), len(examples) + len(implied)
+        rows = [e.asked for e in examples] + [row for _, row in (*implied, *kept)]
+        owners += [i for i, _ in (*implied, *kept)]
         batch = target_batch(rows, self.tokenizer, self.device)
         chosen = {name: RowUpdate(u.left[owners], u.right[owners]) for name, u in updates.items()}
         with row_updates(self.adapter, self.matrices, chosen):
             log_p = log_probabilities(self.adapter, batch)
-        nll = batch.nll(log_p)[: len(examples)]
-        after = log_p[batch.row >= len(examples)]
+        losses = batch.nll(log_p)
+        nll = losses[:first]
+        after = log_p[batch.row >= then]
         divergence = base.mean_by_row((before.exp() * (before - after)).sum(-1))
         edit, locality = nll.mean(), divergence.mean()
         loss = self.hparams.cedit * edit + self.hparams.cloc * locality
+        told: Numbers = {}
+        if implied:
+            implication = losses[first:then].mean()
+            loss = loss + self.hparams.cimp * implication
+            told["implication"] = implication.item()
         lengths = torch.tensor([len(e.asked.target) for e in examples], device=self.device)
         whole = (-nll.detach() * lengths).exp().mean()
         return loss, {
@@ -109,7 +120,7 @@ class Trainer:
             "edit": edit.item(),
             "locality": locality.item(),
             "efficacy": whole.item(),
-        }
+        } | told
 
     def _updates(self, examples: Sequence[Example]) -> dict[str, RowUpdate]:
         """The update of each example for each matrix, differentiable."""
@@ -139,6 +150,7 @@ def train(
     facts: Sequence[Fact],
     hparams: HyperParams,
     *,
+    inferences: Sequence[Inference] = (),
     weights_digest: str | None = None,
     progress: Progress | None = None,
 ) -> Training:
@@ -147,6 +159,7 @@ def train(
     Args:
         facts: of `data.training_facts`: without those that will be scored.
         hparams: `train_seed` decides weights, split and draws.
+        inferences: what follows from edits, for L_imp; not of what will be scored either.
         weights_digest: of the model, when known already.
         progress: called with (forwards done, at most, stage).
 
@@ -167,6 +180,7 @@ def train(
         seed=hparams.train_seed,
         val_share=hparams.val_share,
         any_entity=hparams.any_entity,
+        inferences=inferences,
     )
     with preserved(model), torch.enable_grad():
         trainer = Trainer(adapter, tokenizer, examples, network, hparams)

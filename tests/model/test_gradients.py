@@ -39,7 +39,7 @@ def _by_autograd(model: Any, rows: list[gradients.TargetRow], names: set[str]) -
         ids = torch.tensor([[*row.prompt, *row.target]])
         log_p = model(input_ids=ids).logits[0].log_softmax(-1)
         start = len(row.prompt) - 1
-        loss = sum(log_p[start + k, token] for k, token in enumerate(row.target))
+        loss = torch.stack([log_p[start + k, token] for k, token in enumerate(row.target)]).sum()
         flat = torch.autograd.grad(loss, chosen)
         found.append(torch.cat([g.reshape(-1) for g in flat]))
     return found

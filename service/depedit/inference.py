@@ -1,0 +1,81 @@
+"""Conclusions of a set's rule from facts that a model was given or says (`depedit/derive`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from loaders.rule_records import Rule
+from service.depedit.answers import Fact
+
+if TYPE_CHECKING:
+    from cypher.run import Database
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What follows, and from which facts.
+
+    Attributes:
+        source: place of the new fact among those that were given.
+        premises: subject and relation of both premises, the rule's first one first.
+    """
+
+    source: int
+    subject: str
+    relation: str
+    object: str
+    premises: tuple[Key, Key]
+
+    @property
+    def key(self) -> Key:
+        """What it is about."""
+        return (self.subject, self.relation)
+
+
+def derived(
+    db: Database, rule: Rule, new: Sequence[Fact], known: Sequence[Fact]
+) -> list[Conclusion]:
+    """All that follows from a new fact with a known one, in a stable order."""
+    from cypher import rows
+
+    relation1, relation2, conclusion = rule.relations
+    inverse1, inverse2 = rule.inverse
+    found = db.read(
+        rows.DeriveRow,
+        new=list(new),
+        known=list(known),
+        relation1=relation1,
+        relation2=relation2,
+        inverse1=inverse1,
+        inverse2=inverse2,
+    )
+    return [
+        Conclusion(
+            row.fact,
+            row.subject,
+            conclusion,
+            row.object,
+            ((row.first, relation1), (row.second, relation2)),
+        )
+        for row in found
+    ]
+
+
+def decided(conclusions: Sequence[Conclusion]) -> dict[Key, Conclusion]:
+    """One conclusion a subject and relation: the object that most proofs give.
+
+    Of objects with equally many proofs, that of the first proof; proofs are in the order of
+    `derived`. A proof counts once, whichever of its premises is the new one.
+    """
+    proofs: dict[Key, dict[str, dict[tuple[Key, Key], Conclusion]]] = {}
+    for one in conclusions:
+        by_object = proofs.setdefault(one.key, {})
+        by_object.setdefault(one.object, {}).setdefault(one.premises, one)
+    return {
+        key: next(iter(max(by_object.values(), key=len).values()))
+        for key, by_object in proofs.items()
+    }

@@ -1,0 +1,129 @@
+"""MEND's hypernetwork for a knowledge set: trained on the graph's facts but those of the set.
+
+For MEND_IMP its training edits are premises, whose new objects make other conclusions follow by the
+graph's kept rules. The paper trains on the set's own rule with other entities; a graph of ours may
+have few of those left, so the other rules' groundings serve as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from loaders.knowledge_sets import KnowledgeSet
+from loaders.records import Fact
+from loaders.rule_records import Rule
+from service import ingest, mend_training
+from service.depedit.establish import EditorOptions
+from service.depedit.inference import derived
+from service.errors import UsageError
+
+if TYPE_CHECKING:
+    from cypher.run import Database
+    from editing.mend.data import Inference
+    from service.workbench import BenchModel, Workbench
+
+CIMP = 1.0
+"""Weight of the implications in MEND_IMP's loss (equation 3)."""
+
+
+def with_implications(options: EditorOptions) -> EditorOptions:
+    """The options of `mend` for `mend_imp`."""
+    return replace(options, overrides={"cimp": CIMP, **options.overrides})
+
+
+def state(
+    bench: Workbench,
+    model: BenchModel,
+    knowledge: KnowledgeSet,
+    options: EditorOptions,
+    hparams: Any,
+) -> dict[str, Any]:
+    """What MEND is given: the hypernetwork, trained first where none is stored.
+
+    Raises:
+        UsageError: no training edit has a conclusion, or the model is too large to train one by
+            the way.
+    """
+    from editing.mend import store
+
+    if hparams.archive is not None:
+        return {"hypernetwork": store.load(hparams.archive, model.loaded.device)[0]}
+    held = held_out(knowledge)
+    follows: Sequence[Inference] = ()
+    if hparams.cimp:
+        follows = inferences(bench.db, options.graph, knowledge, held)
+    made = mend_training.wanted(bench, options.graph, model, hparams, held, follows)
+    if not made.path.is_file() and model.loaded.info.n_parameters > mend_training.SMALL:
+        raise UsageError(
+            f"No hypernetwork is stored for {model.name} without the facts of {knowledge.id}.",
+            remedy="Train one with `thinkeval train-mend` and name its file by --set archive=FILE.",
+        )
+    mend_training.train(bench, made, model, hparams)
+    return {"hypernetwork": store.load(made.path, model.loaded.device)[0]}
+
+
+def held_out(knowledge: KnowledgeSet) -> set[tuple[str, str]]:
+    """Subject and relation of everything the set asks for."""
+    implied = [i.qa.key for i in knowledge.implications]
+    later = [i.qa.key for copy in knowledge.copies for i in copy.updated]
+    facts = [qa.key for qa in (*knowledge.specific, *knowledge.unrelated)]
+    return {*facts, *implied, *later}
+
+
+def inferences(
+    db: Database, graph: str, knowledge: KnowledgeSet, held: set[tuple[str, str]]
+) -> list[Inference]:
+    """What follows from editing a premise to another object of its relation, by any kept rule.
+
+    Neither premises nor conclusions are of the set.
+
+    Raises:
+        UsageError: nothing follows from anything that is left.
+    """
+    from service.rules import store as rules
+
+    facts = [f for f in ingest.stored_graph(db, graph).facts if (f.subject, f.relation) not in held]
+    kept = {stored.rule.id: stored.rule for stored in rules.rules_of(db, graph)}
+    kept.setdefault(knowledge.rule.id, knowledge.rule)
+    found = [one for rule in kept.values() for one in _of_rule(db, rule, facts, held)]
+    if not found:
+        raise UsageError(
+            f"No edit of a fact of {graph} that is not in {knowledge.id} changes a conclusion.",
+            remedy="MEND_IMP needs more facts of the rules' relations, or more rules.",
+        )
+    return found
+
+
+def _of_rule(
+    db: Database, rule: Rule, facts: Sequence[Fact], held: set[tuple[str, str]]
+) -> list[Inference]:
+    from editing.mend.data import Inference
+
+    wording = {f.relation: f.prompt for f in sorted(facts, key=lambda f: f.id)}
+    conclusion = rule.conclusion.relation
+    if conclusion not in wording:
+        return []
+    new = []
+    for relation in dict.fromkeys(rule.relations[:2]):
+        mine = [f for f in facts if f.relation == relation]
+        objects = sorted({f.object for f in mine})
+        new += [
+            {"subject": f.subject, "relation": relation, "object": other}
+            for f in sorted(mine, key=lambda f: f.id)
+            for other in objects
+            if other not in (f.object, f.subject)
+        ]
+    known = [{"subject": f.subject, "relation": f.relation, "object": f.object} for f in facts]
+    return [
+        Inference(
+            premise=(new[one.source]["subject"], new[one.source]["relation"]),
+            object=new[one.source]["object"],
+            subject=one.subject,
+            prompt=wording[conclusion],
+            answer=one.object,
+        )
+        for one in derived(db, rule, new, known)
+        if one.key not in held
+    ]

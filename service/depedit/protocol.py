@@ -1,0 +1,165 @@
+"""Establish and update: the protocol of DepEdit, section 3, for one set, model and strategy.
+
+    establish   the strategy puts the set's facts into the model; it is asked everything
+    update      for each copy, from the established model: the updates are put in, it is asked
+                everything again, and the updates are taken off, bit for bit
+
+Copies do not follow each other: each begins where the establishing ended. The answers are what is
+kept; all scores are read from them (`service.depedit.metrics`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from loaders.knowledge_sets import Copy, KnowledgeSet
+from service.depedit import answers as asking
+from service.depedit import strategies
+from service.depedit.establish import Editor, EditorOptions, editor
+from service.depedit.questions import Question, questions
+from service.depedit.records import Answer, RunRecord
+from service.errors import UsageError
+
+if TYPE_CHECKING:
+    from editing.deltas import EditEffect
+    from service.depedit.strategy import Strategy
+    from service.workbench import BenchModel, Workbench
+
+PROTOCOL = 1
+"""Part of every run's id: raise it when the same settings would give other answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A line of the tables: a strategy, and the editor that it wraps (None: its own)."""
+
+    strategy: str
+    editor: str | None = None
+
+    def __post_init__(self) -> None:
+        kind = strategies.get(self.strategy)
+        if self.editor is not None and not kind.WRAPS:
+            raise UsageError(
+                f"The strategy {self.strategy} takes no editor.",
+                remedy="Leave --editor out, or wrap one by forwchain, backchain or derive.",
+            )
+
+    @property
+    def wrapped(self) -> str | None:
+        """The editor as a run records it; None where there is nothing to choose."""
+        kind = strategies.get(self.strategy)
+        return (self.editor or kind.EDITOR or "base") if kind.WRAPS else None
+
+
+@dataclass
+class Protocol:
+    """Runs strategies on one set and one model; what they share is made once.
+
+    Attributes:
+        options: of the editors.
+        chat: whether questions go through the tokenizer's chat template: auto, always or never.
+    """
+
+    bench: Workbench
+    model: BenchModel
+    knowledge: KnowledgeSet
+    options: EditorOptions
+    chat: str = "auto"
+    _editors: dict[str, Editor] = field(default_factory=dict)
+
+    def prepare(self, method: Method) -> tuple[RunRecord, Strategy]:
+        """The run as it would be recorded, and its strategy, before anything is edited.
+
+        Raises:
+            EditingError, ServiceError: no such editor, no hyperparameters for the model.
+        """
+        from service.depedit.strategy import Bed
+
+        bed = Bed(self.knowledge, self.bench.db, self.editor, self.ask, self.options.seed)
+        strategy = strategies.get(method.strategy)(bed, method.editor)
+        record = RunRecord(
+            knowledge_set=self.knowledge.id,
+            strategy=method.strategy,
+            editor=method.wrapped,
+            model=self.model.name,
+            hparams=self._about(strategy),
+        )
+        return record, strategy
+
+    def carry_out(self, record: RunRecord, strategy: Strategy) -> tuple[RunRecord, list[Answer]]:
+        """Establish, ask, update and ask each copy; the model is as before, to the bit.
+
+        Raises:
+            EditingError, ServiceError, GraphError: with a remedy; the model is as before then too.
+        """
+        started = time.perf_counter()
+        found = self._phases(strategy, record.method)
+        return replace(record, seconds=round(time.perf_counter() - started, 2)), found
+
+    def run(self, method: Method) -> tuple[RunRecord, list[Answer]]:
+        """Prepare a method and carry it out."""
+        return self.carry_out(*self.prepare(method))
+
+    def editor(self, name: str) -> Editor:
+        """The editor of that name; made once."""
+        if name not in self._editors:
+            from service.depedit import mend
+
+            def state(method: Any, hparams: Any) -> dict[str, Any]:
+                return mend.state(self.bench, self.model, self.knowledge, self.options, hparams)
+
+            implied = name == "mend_imp"
+            options = mend.with_implications(self.options) if implied else self.options
+            self._editors[name] = editor(self.bench, self.model, name, options, state)
+        return self._editors[name]
+
+    def ask(self, texts: Sequence[str]) -> list[str]:
+        """The answers of the model as it stands."""
+        names = asking.names_of(self.knowledge)
+        return asking.ask(self.model.loaded, texts, names, self.chat)
+
+    def _phases(self, strategy: Strategy, label: str) -> list[Answer]:
+        asked = questions(self.knowledge)
+        total, found = 1 + len(self.knowledge.copies), []
+        with ExitStack() as stack:
+            self.bench.progress(0, total, f"{label}: establishing")
+            self._put(stack, strategy.establish)
+            found += _answered(strategy, [q for q in asked if q.copy is None], None)
+            for i, copy in enumerate(self.knowledge.copies):
+                self.bench.progress(1 + i, total, f"{label}: update {i + 1}")
+                with ExitStack() as inner:
+                    self._put(inner, lambda copy=copy: strategy.update(copy))
+                    found += _answered(strategy, [q for q in asked if q.copy == i], copy)
+        self.bench.progress(total, total, label)
+        return found
+
+    def _put(self, stack: ExitStack, make: Callable[[], EditEffect | None]) -> None:
+        """Put an effect on the model until the stack is left."""
+        from editing.deltas import applied
+
+        effect = make()
+        if effect is not None:
+            stack.enter_context(applied(self.model.loaded.model, effect))
+
+    def _about(self, strategy: Strategy) -> dict[str, Any]:
+        """What the answers depend on besides set, strategy, editor and the model's name."""
+        info = self.model.loaded.info
+        return {
+            "protocol": PROTOCOL,
+            "weights": info.weights_digest,
+            "dtype": info.dtype,
+            "seed": self.options.seed,
+            "chat": self.chat,
+            "graph": self.options.graph,
+            "covariance": self.options.covariance,
+            "editor": strategy.editor.hparams if strategy.editor else None,
+        }
+
+
+def _answered(strategy: Strategy, asked: Sequence[Question], copy: Copy | None) -> list[Answer]:
+    said = strategy.answers(asked, copy)
+    return [Answer(q.id, answer) for q, answer in zip(asked, said, strict=True)]

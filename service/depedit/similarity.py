@@ -1,0 +1,159 @@
+"""How alike the gradients of a set's facts are, in the four kinds of pairs of DepEdit's table 5.
+
+premises & implication   both premises of each implication with it
+similar surface form     facts of one relation asked by one template
+original & rephrased     a fact by its prompt, and by another of the graph's wordings
+random                   facts of different relations that share no entity
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING
+
+from loaders.knowledge_sets import QA, KnowledgeSet
+from loaders.records import SUBJECT_SLOT, RewriteRequest, unique
+from service.depedit.establish import request
+
+if TYPE_CHECKING:
+    from cypher.run import Database
+    from editing.gradients import Parameters
+    from service.workbench import BenchModel, Workbench
+
+KINDS = (
+    "premises & implication",
+    "similar surface form",
+    "original & rephrased",
+    "random",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Similarity:
+    """The cosines of one kind of pairs: mean, standard deviation (None below 2), number."""
+
+    kind: str
+    mean: float | None
+    sd: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Facts, and the pairs of them that are compared.
+
+    Attributes:
+        facts: each once, with the prompt that is compared.
+        by_kind: {kind: indices into `facts`}.
+    """
+
+    facts: tuple[QA, ...]
+    by_kind: dict[str, tuple[tuple[int, int], ...]]
+
+
+def pairs_of(
+    knowledge: KnowledgeSet,
+    wordings: dict[str, tuple[str, ...]],
+    *,
+    most: int = 24,
+    seed: int = 0,
+) -> Pairs:
+    """The pairs of a set, at most so many of each kind, drawn with the seed.
+
+    Args:
+        wordings: {relation: its clozes}, for rephrasing; a relation without another has no pair.
+    """
+    by_key = {qa.key: qa for qa in knowledge.specific}
+    specific = list(knowledge.specific)
+    facts = [*specific, *knowledge.unrelated]
+    implied = [
+        (by_key[premise], implication.qa)
+        for implication in knowledge.implications
+        for premise in implication.premises
+        if premise in by_key
+    ]
+    alike = [
+        # The same template, whatever the set asks each by: that is what makes them alike.
+        (a, replace(b, prompt=a.prompt))
+        for a, b in itertools.combinations(specific, 2)
+        if a.relation == b.relation
+    ]
+    rephrased = [
+        (qa, replace(qa, prompt=other))
+        for qa in facts
+        for other in unique((qa.asked, *wordings.get(qa.relation, ())))
+        if other != qa.prompt and other.count(SUBJECT_SLOT) == 1
+    ]
+    apart = [
+        (a, b)
+        for a, b in itertools.combinations(facts, 2)
+        if a.relation != b.relation and not {a.subject, a.object} & {b.subject, b.object}
+    ]
+    place: dict[QA, int] = {}
+    chosen: dict[str, tuple[tuple[int, int], ...]] = {}
+    for kind, pairs in zip(KINDS, (implied, alike, rephrased, apart), strict=True):
+        drawn = Random(f"{seed}|{kind}").sample(pairs, min(most, len(pairs)))
+        chosen[kind] = tuple((_place(place, a), _place(place, b)) for a, b in drawn)
+    return Pairs(tuple(place), chosen)
+
+
+def _place(place: dict[QA, int], qa: QA) -> int:
+    plain = replace(qa, asked=qa.prompt)
+    return place.setdefault(plain, len(place))
+
+
+def similarities(
+    bench: Workbench,
+    model: BenchModel,
+    pairs: Pairs,
+    *,
+    parameters: Parameters = "linear",
+) -> list[Similarity]:
+    """Mean, spread and number of each kind's cosines.
+
+    Raises:
+        EditingError: a fact the model cannot read, or gradients that do not fit.
+    """
+    from editing import gradients
+
+    loaded = model.loaded
+    requests: list[RewriteRequest] = [
+        replace(request(qa), id=str(i)) for i, qa in enumerate(pairs.facts)
+    ]
+    flat = [pair for kind in KINDS for pair in pairs.by_kind[kind]]
+    values = iter(
+        gradients.cosines(
+            loaded.model,
+            loaded.tokenizer,
+            gradients.rows_of(loaded.tokenizer, requests),
+            flat,
+            parameters=parameters,
+            done=lambda done, total: bench.progress(done, total, "gradients"),
+        )
+    )
+    by_kind = {kind: [next(values) for _ in pairs.by_kind[kind]] for kind in KINDS}
+    return [_summary(kind, found) for kind, found in by_kind.items()]
+
+
+def _summary(kind: str, found: Sequence[float | None]) -> Similarity:
+    defined = [value for value in found if value is not None]
+    return Similarity(
+        kind,
+        fmean(defined) if defined else None,
+        stdev(defined) if len(defined) > 1 else None,
+        len(defined),
+    )
+
+
+def wordings(db: Database, graph: str) -> dict[str, tuple[str, ...]]:
+    """{relation: every cloze that the graph has for it}."""
+    from service.ingest import stored_graph
+
+    found: dict[str, list[str]] = {}
+    for fact in stored_graph(db, graph).facts:
+        found.setdefault(fact.relation, []).extend((fact.prompt, *fact.paraphrases))
+    return {relation: unique(sorted(texts)) for relation, texts in found.items()}

@@ -1,0 +1,43 @@
+"""Backward chaining: an implication is answered by proving it from the model's own answers.
+
+The model is asked for the facts that the rule's premises speak of; what the rule gives from its
+answers is the answer (`cypher/depedit/derive`). Of several proofs the conclusion with the most
+decides, and of equally many the first by the premises' names. Where nothing proves one, the model
+answers itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from loaders.knowledge_sets import Copy
+from service.depedit import strategy
+from service.depedit.answers import fact
+from service.depedit.inference import decided, derived
+
+if TYPE_CHECKING:
+    from service.depedit.questions import Question
+
+
+class Strategy(strategy.Strategy):
+    """BACKCHAIN (DepEdit, section 6.3)."""
+
+    EDITOR = "finetune"
+    WRAPS = True
+
+    def answers(self, questions: Sequence[Question], copy: Copy | None) -> list[str]:
+        """The model's answers; a proof's conclusion in place of that to an implication."""
+        facts = self.facts(copy)
+        texts = [question.asked for question in questions] + [qa.question for qa in facts]
+        said = self.bed.ask(texts)
+        believed = [
+            fact(qa, answer) for qa, answer in zip(facts, said[len(questions) :], strict=True)
+        ]
+        proved = decided(derived(self.bed.db, self.knowledge.rule, believed, believed))
+        own = said[: len(questions)]
+        for i, question in enumerate(questions):
+            conclusion = proved.get((question.subject, question.relation))
+            if question.role == "implication" and conclusion is not None:
+                own[i] = conclusion.object
+        return own

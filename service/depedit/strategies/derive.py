@@ -1,0 +1,53 @@
+"""The premises as they are now, and two unrelated facts, before the question of an implication.
+
+They stand in an order that is drawn. Other questions are asked as they are. Any editor may put the
+facts into the model as well; by default none does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import TYPE_CHECKING
+
+from loaders.knowledge_sets import QA, Copy
+from loaders.records import SUBJECT_SLOT
+from service.depedit import strategy
+
+if TYPE_CHECKING:
+    from service.depedit.questions import Question
+
+UNRELATED = 2
+"""Unrelated facts before a question; the paper does not say how many."""
+
+
+class Strategy(strategy.Strategy):
+    """DERIVE (DepEdit, section 6.2): can it draw the conclusion when it is told the premises?"""
+
+    WRAPS = True
+
+    def answers(self, questions: Sequence[Question], copy: Copy | None) -> list[str]:
+        """The model's answers, with the premises before each question of an implication."""
+        facts = {qa.key: qa for qa in self.facts(copy)}
+        premises = {i.qa.key: i.premises for i in self.knowledge.implications}
+        premises |= {i.qa.key: i.premises for i in (copy.updated if copy else ())}
+        texts = []
+        for question in questions:
+            key = (question.subject, question.relation)
+            told: list[QA] = []
+            if question.role == "implication":
+                told = [facts[premise] for premise in premises[key] if premise in facts]
+            texts.append(self._with(told, question) if told else question.asked)
+        return self.bed.ask(texts)
+
+    def _with(self, told: list[QA], question: Question) -> str:
+        draw = Random(f"{self.bed.seed}|{question.id}")
+        unrelated = self.knowledge.unrelated
+        sentences = [*told, *draw.sample(unrelated, min(UNRELATED, len(unrelated)))]
+        draw.shuffle(sentences)
+        return " ".join([*map(sentence, sentences), question.asked])
+
+
+def sentence(qa: QA) -> str:
+    """A fact in its own words."""
+    return f"{qa.prompt.replace(SUBJECT_SLOT, qa.subject, 1)} {qa.object}."

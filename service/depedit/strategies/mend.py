@@ -1,0 +1,14 @@
+"""MEND's one step for all updates, on a model that fine-tuning established.
+
+Its hypernetwork is trained on the graph's facts but those of the set (`service.depedit.mend`).
+"""
+
+from __future__ import annotations
+
+from service.depedit import strategy
+
+
+class Strategy(strategy.Strategy):
+    """MEND (Mitchell et al. 2022), as DepEdit applies it (appendix B)."""
+
+    EDITOR = "mend"

@@ -1,0 +1,27 @@
+"""An answer drawn from those seen so far: of the established facts, later of the updates too.
+
+Each question is drawn for anew in each phase, with a seed of its own. No model is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import TYPE_CHECKING
+
+from loaders.knowledge_sets import Copy
+from service.depedit import strategy
+
+if TYPE_CHECKING:
+    from service.depedit.questions import Question
+
+
+class Strategy(strategy.Strategy):
+    """The trivial baseline (DepEdit, section 5.2)."""
+
+    def answers(self, questions: Sequence[Question], copy: Copy | None) -> list[str]:
+        """A draw for each question."""
+        facts = (*self.knowledge.specific, *self.knowledge.unrelated)
+        seen = (*facts, *(copy.updates if copy else ()))
+        candidates = sorted({qa.object for qa in seen})
+        return [Random(f"{self.bed.seed}|{q.id}").choice(candidates) for q in questions]
