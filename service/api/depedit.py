@@ -6,9 +6,10 @@ Running the protocol needs a model, and is the command line's: `thinkeval depedi
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 from fastapi import Path as PathParam
@@ -18,6 +19,7 @@ from cypher import rows
 from cypher.run import Database
 from loaders import depedit as jsonl
 from loaders.errors import LoaderError
+from loaders.knowledge_sets import KnowledgeSet
 from service.api.problems import DESCRIBED
 from service.api.state import Db
 from service.depedit import build as building
@@ -365,9 +367,7 @@ def report_protocol_runs(
     return Report(items=[MethodOut.model_validate(method) for method in found])
 
 
-def _saved(db: Database, sets: Any, *, replace: bool) -> list[BuiltSet]:
+def _saved(db: Database, sets: Iterable[KnowledgeSet], *, replace: bool) -> list[BuiltSet]:
     status = {each.id: store.save_set(db, each, replace=replace).status for each in sets}
     found = db.read(rows.KnowledgeSetRow, ids=list(status))
-    return [
-        BuiltSet(**SetOut.model_validate(row).model_dump(), status=status[row.id]) for row in found
-    ]
+    return [BuiltSet.model_validate(asdict(row) | {"status": status[row.id]}) for row in found]

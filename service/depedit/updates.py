@@ -69,7 +69,8 @@ def redraw(
     """The facts, of which those at the indices `changed` have another object each.
 
     Args:
-        follow: how many implications the facts must have afterwards; None for any number.
+        follow: how many implications the facts must have afterwards, each with premises of its
+            own; None for any number.
 
     Raises:
         UsageError: no such objects were found.
@@ -82,7 +83,7 @@ def redraw(
             drawn = _attempt(rule, facts, choices, pool.kinds, rng)
             if drawn is None:
                 continue
-            if follow is None or len(conclusions(groundings(rule, drawn, pool.kinds))) == follow:
+            if follow is None or _apart(groundings(rule, drawn, pool.kinds)) == follow:
                 return drawn
     raise UsageError(
         f"No other objects were found for {len(changed)} of {len(facts)} facts so that one thing"
@@ -108,6 +109,13 @@ def what_changes(rule: Rule, before: Mapping[Key, str], after: Sequence[Groundin
         kept=tuple(key for key, g in held.items() if g.conclusion[2] == before[key]),
         lost=tuple(key for key in before if key not in now),
     )
+
+
+def _apart(found: Sequence[Grounding]) -> int | None:
+    """How many conclusions there are, if each has one grounding with premises of its own."""
+    premises = [fact for g in found for fact in (g.first, g.second)]
+    alone = len(conclusions(found)) == len(found) and len(set(premises)) == len(premises)
+    return len(found) if alone else None
 
 
 def _choices(facts: Sequence[Triple], index: int, pool: Pool, *, within: bool) -> list[str]:
