@@ -94,19 +94,25 @@ if TYPE_CHECKING:
     )
     from cypher.rows.metrics import MetricRow
     from cypher.rows.rules import (
+        AffectedRow,
+        BodyCountRow,
         DeleteRulesRow,
+        GroundingRow,
         LabelRuleRow,
         MergeRulesRow,
+        MineRow,
         RuleRow,
         VocabularyRow,
     )
     from cypher.rows.users import CreateUserRow, GrantReaderRow
 
 __all__ = [
+    "AffectedRow",
     "AnsweredRow",
     "AtomRow",
     "BackwardRow",
     "BeatRow",
+    "BodyCountRow",
     "CancelEditsRow",
     "ChainRow",
     "ClaimEditRow",
@@ -162,6 +168,7 @@ __all__ = [
     "MergeSetRow",
     "MergeSweepRow",
     "MetricRow",
+    "MineRow",
     "MissingRow",
     "NeighborRow",
     "OmegaRow",

@@ -70,3 +70,62 @@ class VocabularyRow(Row):
     sort: str
     name: str | None
     n: int
+
+
+@dataclass(frozen=True)
+class MineRow(Row):
+    """A rule that triangles of a graph suggest; `total` rules were found in all."""
+
+    QUERY: ClassVar[str] = "rules/mine"
+    relation1: str
+    inverse1: bool
+    relation2: str
+    inverse2: bool
+    relation3: str
+    kind_x: str | None
+    kind_y: str | None
+    kind_z: str | None
+    support: int
+    total: int
+
+
+@dataclass(frozen=True)
+class BodyCountRow(Row):
+    """How often a rule's premises hold, and how often its conclusion with them."""
+
+    QUERY: ClassVar[str] = "rules/body_counts"
+    rule: str
+    body: int
+    support: int
+
+
+@dataclass(frozen=True)
+class _Grounding(Row):
+    rule: str
+    x: str
+    y: str
+    z: str
+    premise1: str
+    premise2: str
+    conclusion: str | None
+    premise1_pre: float | None
+    premise1_post: float | None
+    premise2_pre: float | None
+    premise2_post: float | None
+    conclusion_pre: float | None
+    conclusion_post: float | None
+
+
+@dataclass(frozen=True)
+class GroundingRow(_Grounding):
+    """A grounding of a rule; `conclusion` is None where the graph lacks it (predicted)."""
+
+    QUERY: ClassVar[str] = "rules/instantiate"
+
+
+@dataclass(frozen=True)
+class AffectedRow(_Grounding):
+    """A grounding that a fact takes part in; `part` says as what."""
+
+    QUERY: ClassVar[str] = "rules/affected"
+    part: str

@@ -1,0 +1,104 @@
+// The groundings of rules that some facts take part in: as a premise, or as the conclusion.
+//
+// Give the edited facts (roles target_true and target_new in the graph of an edit), and these are
+// the groundings the edit touches. A grounding in which two of the facts take part comes once a
+// part.
+//
+// mode: read
+// params:
+//   $graph               GRAPH_ID           id of the graph
+//   $facts               LIST<STRING>       ids of the facts in the database
+//   $rules               LIST<MAP>          the rules
+//   $rules.rule          STRING             what to call it
+//   $rules.relation1     STRING             relation of the first premise, about x and y
+//   $rules.inverse1      BOOLEAN            whether it goes from y to x
+//   $rules.relation2     STRING             relation of the second premise, about y and z
+//   $rules.inverse2      BOOLEAN            whether it goes from z to y
+//   $rules.relation3     STRING             relation of the conclusion, from x to z
+//   $rules.kind_x        STRING|NULL        kind of the entities x takes; null for any
+//   $rules.kind_y        STRING|NULL
+//   $rules.kind_z        STRING|NULL
+//   $pre                 STRING = p_pre     property with the probability before the edit
+//   $post                STRING = p_post    and after
+//   $limit               INTEGER(1..10000000) = 100000   rows at most
+// returns: one row a grounding and part, by rule and names
+//   rule                 STRING             the rule
+//   x                    STRING             name of the entity at x
+//   y                    STRING             at y, which the premises share
+//   z                    STRING             and at z
+//   premise1             STRING             id of the first premise in the database
+//   premise2             STRING             of the second
+//   conclusion           STRING|NULL        of the conclusion; null where the graph lacks it, so
+//                                           that it is predicted
+//   premise1_pre         FLOAT|NULL         its probability before the edit, where it was measured
+//   premise1_post        FLOAT|NULL         and after
+//   premise2_pre         FLOAT|NULL
+//   premise2_post        FLOAT|NULL
+//   conclusion_pre       FLOAT|NULL
+//   conclusion_post      FLOAT|NULL
+//   part                 STRING             what the fact is in it: premise1, premise2 or
+//                                           conclusion
+
+UNWIND $rules AS rule
+UNWIND $facts AS fact
+MATCH (s:Entity)-[f:FACT {id: fact}]->(o:Entity)
+WHERE f.graph = $graph AND s <> o
+// Each part it can take, with the two variables it binds and the third that is looked for.
+UNWIND [
+  {part: 'premise1', relation: rule.relation1,
+   x: CASE WHEN rule.inverse1 THEN o ELSE s END, y: CASE WHEN rule.inverse1 THEN s ELSE o END,
+   from: CASE WHEN rule.inverse1 THEN s ELSE o END, look: rule.relation2, back: rule.inverse2},
+  {part: 'premise2', relation: rule.relation2,
+   y: CASE WHEN rule.inverse2 THEN o ELSE s END, z: CASE WHEN rule.inverse2 THEN s ELSE o END,
+   from: CASE WHEN rule.inverse2 THEN o ELSE s END, look: rule.relation1, back: NOT rule.inverse1},
+  {part: 'conclusion', relation: rule.relation3, x: s, z: o,
+   from: s, look: rule.relation1, back: rule.inverse1}
+] AS place
+WITH rule, f, place
+WHERE place.relation = f.relation
+CALL (place) {
+  WITH place, place.from AS here
+  WHERE NOT place.back
+  MATCH (here)-[g:FACT]->(other:Entity)
+  WHERE g.relation = place.look
+  RETURN g, other
+  UNION ALL
+  WITH place, place.from AS here
+  WHERE place.back
+  MATCH (here)<-[g:FACT]-(other:Entity)
+  WHERE g.relation = place.look
+  RETURN g, other
+}
+WITH rule, f, place.part AS part, g,
+  coalesce(place.x, other) AS x, coalesce(place.y, other) AS y, coalesce(place.z, other) AS z
+WHERE x <> y AND y <> z AND x <> z
+  AND coalesce(rule.kind_x = x.kind, rule.kind_x IS NULL)
+  AND coalesce(rule.kind_y = y.kind, rule.kind_y IS NULL)
+  AND coalesce(rule.kind_z = z.kind, rule.kind_z IS NULL)
+// The second premise where the fact is the conclusion, else the conclusion, which may be missing.
+CALL (rule, part, f, g, x, y, z) {
+  WITH rule, part, f, g, y, z
+  WHERE part = 'conclusion' AND NOT rule.inverse2
+  MATCH (y)-[b:FACT]->(z)
+  WHERE b.relation = rule.relation2
+  RETURN g AS a, b, f AS c
+  UNION ALL
+  WITH rule, part, f, g, y, z
+  WHERE part = 'conclusion' AND rule.inverse2
+  MATCH (y)<-[b:FACT]-(z)
+  WHERE b.relation = rule.relation2
+  RETURN g AS a, b, f AS c
+  UNION ALL
+  WITH rule, part, f, g, x, z
+  WHERE part <> 'conclusion'
+  OPTIONAL MATCH (x)-[c:FACT]->(z)
+  WHERE c.relation = rule.relation3
+  RETURN CASE part WHEN 'premise1' THEN f ELSE g END AS a,
+    CASE part WHEN 'premise1' THEN g ELSE f END AS b, c
+}
+WITH rule.rule AS rule, x.name AS x, y.name AS y, z.name AS z, a, b, c, part
+ORDER BY rule, x, y, z, part
+LIMIT $limit
+RETURN rule, x, y, z, a.id AS premise1, b.id AS premise2, c.id AS conclusion,
+  a[$pre] AS premise1_pre, a[$post] AS premise1_post, b[$pre] AS premise2_pre,
+  b[$post] AS premise2_post, c[$pre] AS conclusion_pre, c[$post] AS conclusion_post, part

@@ -1,0 +1,72 @@
+// How often the premises of rules hold in a graph, and how often the conclusion with them.
+//
+// The premises meet at y, so their groundings are counted there, as a product, without listing
+// them: facts of the first at y times facts of the second, less those in which x and z are one.
+//
+// mode: read
+// params:
+//   $graph               GRAPH_ID           id of the graph
+//   $rules               LIST<MAP>          the rules
+//   $rules.rule          STRING             what to call it
+//   $rules.relation1     STRING             relation of the first premise, about x and y
+//   $rules.inverse1      BOOLEAN            whether it goes from y to x
+//   $rules.relation2     STRING             relation of the second premise, about y and z
+//   $rules.inverse2      BOOLEAN            whether it goes from z to y
+//   $rules.relation3     STRING             relation of the conclusion, from x to z
+//   $rules.kind_x        STRING|NULL        kind of the entities x takes; null for any
+//   $rules.kind_y        STRING|NULL
+//   $rules.kind_z        STRING|NULL
+// returns: one row a rule
+//   rule                 STRING             the rule
+//   body                 INTEGER            groundings of the premises
+//   support              INTEGER            those of them whose conclusion the graph has
+
+UNWIND $rules AS rule
+CALL (rule) {
+  MATCH (s:Entity)-[a:FACT]->(o:Entity)
+  WHERE a.graph = $graph AND a.relation = rule.relation1
+  WITH rule, CASE WHEN rule.inverse1 THEN o ELSE s END AS x,
+    CASE WHEN rule.inverse1 THEN s ELSE o END AS y
+  WHERE x <> y AND coalesce(rule.kind_x = x.kind, rule.kind_x IS NULL)
+    AND coalesce(rule.kind_y = y.kind, rule.kind_y IS NULL)
+  // Where x may be at z too, some pairs are of x with itself.
+  WITH rule, y, count(x) AS firsts,
+    sum(CASE WHEN NOT coalesce(rule.kind_z = x.kind, rule.kind_z IS NULL) THEN 0
+      WHEN rule.inverse2 THEN COUNT { (x)-[b:FACT]->(y) WHERE b.relation = rule.relation2 }
+      ELSE COUNT { (y)-[b:FACT]->(x) WHERE b.relation = rule.relation2 } END) AS same
+  WITH firsts, same, CASE
+      WHEN rule.inverse2 THEN COUNT {
+        (y)<-[b:FACT]-(z:Entity) WHERE b.relation = rule.relation2 AND z <> y
+          AND coalesce(rule.kind_z = z.kind, rule.kind_z IS NULL) }
+      ELSE COUNT {
+        (y)-[b:FACT]->(z:Entity) WHERE b.relation = rule.relation2 AND z <> y
+          AND coalesce(rule.kind_z = z.kind, rule.kind_z IS NULL) }
+    END AS seconds
+  RETURN coalesce(sum(firsts * seconds - same), 0) AS body
+}
+CALL (rule) {
+  // From the conclusion: what is at y then lies between two known entities.
+  MATCH (x:Entity)-[c:FACT]->(z:Entity)
+  WHERE c.graph = $graph AND c.relation = rule.relation3 AND x <> z
+    AND coalesce(rule.kind_x = x.kind, rule.kind_x IS NULL)
+    AND coalesce(rule.kind_z = z.kind, rule.kind_z IS NULL)
+  CALL (rule, x, z) {
+    WITH rule, x, z
+    WHERE NOT rule.inverse1
+    MATCH (x)-[a:FACT]->(y:Entity)
+    WHERE a.relation = rule.relation1 AND y <> x AND y <> z
+      AND coalesce(rule.kind_y = y.kind, rule.kind_y IS NULL)
+    RETURN y
+    UNION ALL
+    WITH rule, x, z
+    WHERE rule.inverse1
+    MATCH (x)<-[a:FACT]-(y:Entity)
+    WHERE a.relation = rule.relation1 AND y <> x AND y <> z
+      AND coalesce(rule.kind_y = y.kind, rule.kind_y IS NULL)
+    RETURN y
+  }
+  RETURN coalesce(sum(CASE
+    WHEN rule.inverse2 THEN COUNT { (z)-[b:FACT]->(y) WHERE b.relation = rule.relation2 }
+    ELSE COUNT { (y)-[b:FACT]->(z) WHERE b.relation = rule.relation2 } END), 0) AS support
+}
+RETURN rule.rule AS rule, body, support

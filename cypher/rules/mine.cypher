@@ -1,0 +1,75 @@
+// The rules that a graph's triangles suggest, with their support.
+//
+// Three facts over three different entities make a triangle; each of its facts may be the
+// conclusion of a rule whose premises are the two others, so a type of triangle gives three rules.
+// A triangle of directed facts either has a source and a sink (x→y→z and x→z) or goes round
+// (x→y→z→x). The first kind is found once each, from its source; the second once each too, from the
+// entity with the fewest outgoing facts, and then read in its three turns. The closing fact comes
+// from a hash join over all facts, which is quicker than looking for it pair by pair.
+//
+// mode: read
+// params:
+//   $graph        GRAPH_ID                        id of the graph
+//   $min_support  INTEGER(1..1000000000) = 2      groundings at least whose conclusion is known
+//   $limit        INTEGER(1..1000000) = 1000      rules at most, best supported first
+// returns: one row a rule
+//   relation1     STRING         relation of the first premise, about x and y
+//   inverse1      BOOLEAN        whether it goes from y to x
+//   relation2     STRING         relation of the second premise, about y and z
+//   inverse2      BOOLEAN        whether it goes from z to y
+//   relation3     STRING         relation of the conclusion, from x to z
+//   kind_x        STRING|NULL    the kind of every entity at x; null where they differ or have none
+//   kind_y        STRING|NULL
+//   kind_z        STRING|NULL
+//   support       INTEGER        groundings of premises and conclusion
+//   total         INTEGER        rules there are, before $limit
+
+CALL () {
+  // x→y→z and x→z: one rule a conclusion.
+  MATCH (x:Entity)-[a:FACT]->(y:Entity)-[b:FACT]->(z:Entity)<-[c:FACT]-(x)
+  USING JOIN ON y, z
+  WHERE c.graph = $graph AND c.relation IS NOT NULL
+    AND b.graph = $graph AND b.relation IS NOT NULL
+    AND x <> y AND y <> z AND x <> z
+  WITH a.relation AS r1, b.relation AS r2, c.relation AS r3, count(*) AS support,
+    [count(x.kind), count(y.kind), count(z.kind)] AS typed,
+    [min(x.kind), min(y.kind), min(z.kind)] AS low,
+    [max(x.kind), max(y.kind), max(z.kind)] AS high
+  WHERE support >= $min_support
+  WITH r1, r2, r3, support, [i IN range(0, 2) |
+    CASE WHEN typed[i] = support AND low[i] = high[i] THEN low[i] END] AS kinds
+  UNWIND [
+    {relations: [r1, r2, r3], inverse: [false, false], kinds: kinds},
+    {relations: [r3, r2, r1], inverse: [false, true], kinds: [kinds[0], kinds[2], kinds[1]]},
+    {relations: [r1, r3, r2], inverse: [true, false], kinds: [kinds[1], kinds[0], kinds[2]]}
+  ] AS rule
+  RETURN rule, support
+  UNION ALL
+  // x→y→z→x: every turn of it is the same shape.
+  MATCH (z:Entity)-[c:FACT]->(x:Entity)-[a:FACT]->(y:Entity)-[b:FACT]->(z)
+  USING JOIN ON y, z
+  WHERE c.graph = $graph AND c.relation IS NOT NULL
+    AND b.graph = $graph AND b.relation IS NOT NULL
+    AND x <> y AND y <> z AND x <> z
+    AND (COUNT { (x)-[:FACT]->() } < COUNT { (z)-[:FACT]->() }
+      OR (COUNT { (x)-[:FACT]->() } = COUNT { (z)-[:FACT]->() } AND x.key < z.key))
+    AND (COUNT { (x)-[:FACT]->() } < COUNT { (y)-[:FACT]->() }
+      OR (COUNT { (x)-[:FACT]->() } = COUNT { (y)-[:FACT]->() } AND x.key < y.key))
+  UNWIND [[a, b, c, x, y, z], [b, c, a, y, z, x], [c, a, b, z, x, y]] AS turn
+  WITH turn[0].relation AS r1, turn[1].relation AS r2, turn[2].relation AS r3,
+    turn[3].kind AS kind1, turn[4].kind AS kind2, turn[5].kind AS kind3
+  WITH r1, r2, r3, count(*) AS support, [count(kind3), count(kind2), count(kind1)] AS typed,
+    [min(kind3), min(kind2), min(kind1)] AS low, [max(kind3), max(kind2), max(kind1)] AS high
+  WHERE support >= $min_support
+  RETURN {relations: [r2, r1, r3], inverse: [true, true], kinds: [i IN range(0, 2) |
+    CASE WHEN typed[i] = support AND low[i] = high[i] THEN low[i] END]} AS rule, support
+}
+WITH rule, support
+ORDER BY support DESC, rule.relations[2], rule.relations[0], rule.relations[1], rule.inverse[0],
+  rule.inverse[1]
+WITH collect({rule: rule, support: support}) AS found
+UNWIND found[..$limit] AS each
+RETURN each.rule.relations[0] AS relation1, each.rule.inverse[0] AS inverse1,
+  each.rule.relations[1] AS relation2, each.rule.inverse[1] AS inverse2,
+  each.rule.relations[2] AS relation3, each.rule.kinds[0] AS kind_x, each.rule.kinds[1] AS kind_y,
+  each.rule.kinds[2] AS kind_z, each.support AS support, size(found) AS total

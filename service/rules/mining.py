@@ -1,0 +1,127 @@
+"""Find rules in a graph: triangles of facts, each with three candidate rules and their counts.
+
+    mined = mine(db, "knowgic")
+    mined.rules[0].rule.text(), .support, .body, .confidence
+
+Mining an edit's or a model's graph finds the rules of the data set it was made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cypher import rows
+from loaders.rule_records import Atom, Rule
+from service.errors import UsageError
+from service.ingest import require_graph
+from service.rules.store import save
+
+if TYPE_CHECKING:
+    from cypher.run import Database
+
+MIN_SUPPORT = 2
+LIMIT = 1000
+COUNTED = 50
+"""Rules whose premises are counted in one query; a few hundred would run into the time limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mined:
+    """What mining found.
+
+    Attributes:
+        graph: where it looked.
+        dataset: the data set the rules are stored under.
+        rules: best supported first, then the most confident; with support, body and kinds.
+        total: how many had the support, before the limit; more than `rules` where it, or
+            `min_confidence`, left some out.
+        created: how many of them were not stored before.
+    """
+
+    graph: str
+    dataset: str
+    rules: tuple[Rule, ...]
+    total: int
+    created: int
+
+
+def mine(
+    db: Database,
+    graph: str,
+    *,
+    min_support: int = MIN_SUPPORT,
+    min_confidence: float = 0.0,
+    limit: int = LIMIT,
+    typed: bool = True,
+    store: bool = True,
+) -> Mined:
+    """Find a graph's rules, and store them as candidates.
+
+    A rule that is stored already gets the new counts and keeps its status.
+
+    Args:
+        min_support: groundings at least whose conclusion the graph has.
+        min_confidence: share at least of the groundings of the premises with the conclusion.
+        typed: restrict variables to the kind that all supporting entities have, where they have
+            one and the same.
+        store: False only looks.
+
+    Raises:
+        NotFoundError: there is no such graph.
+        UsageError: a bound is out of range.
+    """
+    if min_support < 1 or limit < 1 or not 0 <= min_confidence <= 1:
+        raise UsageError(
+            f"min_support {min_support}, limit {limit}, min_confidence {min_confidence}: the first"
+            " two must be at least 1, the last from 0 to 1.",
+            remedy=f"The defaults are {MIN_SUPPORT}, {LIMIT} and 0.",
+        )
+    dataset = require_graph(db, graph, kind=None).dataset
+    found = db.read(rows.MineRow, graph=graph, min_support=min_support, limit=limit)
+    rules = count(db, graph, [_rule(row, typed) for row in found])
+    enough = [rule for rule in rules if (rule.confidence or 0.0) >= min_confidence]
+    ordered = sorted(enough, key=lambda r: (-(r.support or 0), -(r.confidence or 0), r.id))
+    created = save(db, dataset, ordered, status="candidate").created if store else 0
+    return Mined(graph, dataset, tuple(ordered), found[0].total if found else 0, created)
+
+
+def count(db: Database, graph: str, rules: Sequence[Rule]) -> list[Rule]:
+    """The rules with support and body as the graph has them, in the same order."""
+    counted: dict[str, rows.BodyCountRow] = {}
+    for start in range(0, len(rules), COUNTED):
+        part = [rule_param(rule) for rule in rules[start : start + COUNTED]]
+        counted |= {row.rule: row for row in db.read(rows.BodyCountRow, graph=graph, rules=part)}
+    return [
+        replace(rule, support=counted[rule.id].support, body=counted[rule.id].body)
+        for rule in rules
+    ]
+
+
+def rule_param(rule: Rule) -> dict[str, object]:
+    """A rule as the queries that ground it take it."""
+    kinds = dict(rule.kinds)
+    return {
+        "rule": rule.id,
+        "relation1": rule.first.relation,
+        "inverse1": rule.inverse[0],
+        "relation2": rule.second.relation,
+        "inverse2": rule.inverse[1],
+        "relation3": rule.conclusion.relation,
+        **{f"kind_{v}": kinds.get(v) for v in "xyz"},
+    }
+
+
+def _rule(row: rows.MineRow, typed: bool) -> Rule:
+    first = ("y", "x") if row.inverse1 else ("x", "y")
+    second = ("z", "y") if row.inverse2 else ("y", "z")
+    kinds = (("x", row.kind_x), ("y", row.kind_y), ("z", row.kind_z)) if typed else ()
+    return Rule(
+        Atom(first[0], row.relation1, first[1]),
+        Atom(second[0], row.relation2, second[1]),
+        Atom("x", row.relation3, "z"),
+        kinds=tuple((v, kind) for v, kind in kinds if kind),
+        support=row.support,
+        source="mined",
+    )
