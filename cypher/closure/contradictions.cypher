@@ -2,8 +2,8 @@
 // object only.
 //
 // A relation is functional in a graph if two subjects at least have it and each has one object by
-// the facts; the edited fact in its new form, and what was asked for the sake of implications, are
-// not looked at.
+// the facts; the edited fact in its new form, and what was only asked for as a conclusion, are not
+// looked at.
 //
 // mode: read
 // params:
@@ -20,7 +20,8 @@
 CALL () {
   MATCH (s:Entity)-[f:FACT]->(o:Entity)
   WHERE f.id STARTS WITH $graph + '|'
-    AND NOT coalesce(f.role, 'fact') IN ['target_new', 'implication']
+    AND NOT (coalesce(f.role, 'fact') = 'implication' AND NOT f.listed)
+    AND coalesce(f.role, 'fact') <> 'target_new'
   WITH f.relation AS relation, s, count(DISTINCT o) AS objects
   WITH relation, max(objects) AS most, count(s) AS subjects
   WHERE most = 1 AND subjects > 1
@@ -30,7 +31,8 @@ MATCH (s:Entity)-[i:IMPLIED]->(o:Entity)
 WHERE i.id STARTS WITH $graph + '|' AND i.relation IN functional
 MATCH (s)-[j:FACT|IMPLIED]->(p:Entity)
 WHERE j.relation = i.relation AND p <> o
-  AND NOT coalesce(j.role, 'fact') IN ['target_new', 'implication']
+  AND NOT (coalesce(j.role, 'fact') = 'implication' AND NOT j.listed)
+  AND coalesce(j.role, 'fact') <> 'target_new'
   AND (type(j) = 'FACT' OR o.name < p.name)
 RETURN s.name AS subject, i.relation AS relation, o.name AS object, i.id AS conclusion,
   p.name AS other, j.id AS against, type(j) = 'IMPLIED' AS implied

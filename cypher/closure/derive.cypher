@@ -2,7 +2,8 @@
 //
 // Round 1 takes two facts; a later one takes a conclusion of the round before, and a fact or an
 // earlier conclusion. x, y and z are three entities; an entity without a kind of its own has that
-// of the data set's entity of its name. Writes the conclusions as IMPLIED and every grounding.
+// of the data set's entity of its name. What was only asked for as a conclusion is no fact. Writes
+// the conclusions as IMPLIED, and every grounding.
 //
 // mode: write
 // params:
@@ -59,6 +60,7 @@ CALL (rule) {
 }
 WITH rule, p1, p2, x, y, z
 WHERE x <> y AND y <> z AND x <> z
+  AND none(p IN [p1, p2] WHERE coalesce(p.role, 'fact') = 'implication' AND NOT p.listed)
   AND (rule.kind_x IS NULL OR x.kind = rule.kind_x
     OR EXISTS { (:Entity {key: $dataset + '|' + x.name, kind: rule.kind_x}) })
   AND (rule.kind_y IS NULL OR y.kind = rule.kind_y

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
         CompleteClosureRow,
         ContradictionRow,
         DeriveRoundRow,
-        GroundingRow,
         ImplicationRow,
         OmegaRow,
         PruneRow,
         SettleRow,
+        StoredGroundingRow,
     )
     from cypher.rows.depedit import (
         AnsweredRow,
@@ -187,6 +187,7 @@ __all__ = [
     "ServerRow",
     "SettleIdRow",
     "SettleRow",
+    "StoredGroundingRow",
     "SweepRow",
     "UpdIRow",
     "UpdSRow",

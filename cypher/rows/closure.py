@@ -55,7 +55,7 @@ class AtomRow(Row):
 
 
 @dataclass(frozen=True)
-class GroundingRow(Row):
+class StoredGroundingRow(Row):
     """By which rule a conclusion follows from which two premises, all by id."""
 
     QUERY: ClassVar[str] = "closure/groundings"

@@ -16,6 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from service import __version__
 from service.api import (
     catalogue,
+    closure,
     depedit,
     diffs,
     edits,
@@ -82,7 +83,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     problems.install(app)
     openapi.install(app)
     for part in (
-        health, graphs, edits, events, results, diffs, sweeps, catalogue, figures, depedit,
+        health, graphs, edits, events, results, closure, diffs, sweeps, catalogue, figures, depedit,
         neo4j_browser, security, pages,
     ):  # fmt: skip
         app.include_router(part.router)

@@ -149,7 +149,7 @@ def _read(
             triple_of(atoms[row.conclusion]),
             factor[row.rule],
         )
-        for row in tx.run(rows.GroundingRow, graph=graph)
+        for row in tx.run(rows.StoredGroundingRow, graph=graph)
     ]
     # A premise that is a fact and follows too stands in two groundings, which say the same here.
     return atoms, list(dict.fromkeys(groundings))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from service.closure.records import Grounding, ProofOut, Triple
-from service.closure.values import STRENGTH, Best, Worth, by_conclusion, solve
+from service.closure.values import Best, Worth, by_conclusion, cone, solve
 from service.rules.store import StoredRule
 
 Sides = tuple[Mapping[Triple, float], Mapping[Triple, float]]
@@ -90,7 +90,8 @@ class Prover:
         # Where nothing was probed every fact counts alike, and the smallest proof is the best.
         pre = self.sides[0] or dict.fromkeys(self.facts, 1.0)
         values = {t: (pre.get(t, 0.0), 1.0) for t in self.facts}
-        return solve(self.ways, values, _PLAIN, depth=depth, without=above).get(triple)
+        ways = cone(self.ways, triple)
+        return solve(ways, values, _PLAIN, depth=depth, without=above).get(triple)
 
     def _joined(self, way: Grounding, first: ProofOut, second: ProofOut) -> ProofOut:
         def times(a: float | None, b: float | None) -> float | None:
@@ -120,6 +121,3 @@ def leaves_of(proof: ProofOut) -> list[Triple]:
 
 def _told(proof: ProofOut) -> tuple[str, ...]:
     return tuple(" ".join(t) for t in leaves_of(proof))
-
-
-__all__ = ["STRENGTH", "Prover", "leaves_of"]

@@ -77,8 +77,8 @@ def solve(
     out = {}
     for triple, best in found.items():
         if triple in best.passes:
-            cone = _cone(groundings, triple)
-            again = _steps(cone, facts, worth, depth, frozenset(without), alone=triple)
+            below = cone(groundings, triple)
+            again = _steps(below, facts, worth, depth, frozenset(without), alone=triple)
             if triple not in again:
                 continue
             best = again[triple]
@@ -127,7 +127,7 @@ def _steps(
     return proved
 
 
-def _cone(
+def cone(
     groundings: Mapping[Triple, Sequence[Grounding]], top: Triple
 ) -> dict[Triple, Sequence[Grounding]]:
     """The groundings that a proof of `top` may use."""

@@ -1,0 +1,98 @@
+"""What follows by rules: the closure of a graph, proofs, an edit's implications and Omega."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from service import editrecords
+from service.api.edits import EditId
+from service.api.graphs import GraphId
+from service.api.problems import DESCRIBED
+from service.api.results import MeasureQuery
+from service.api.state import Db
+from service.closure import implications, omega, views
+from service.closure.implications import ImplicationsOut
+from service.closure.omega import OmegaOut
+from service.closure.records import ClosureOptions, ClosureOut, ProofOut
+from service.edit_views import measure_of
+
+router = APIRouter(prefix="/v1", tags=["rules"], responses=DESCRIBED)
+
+Text = Annotated[str, Query(min_length=1, max_length=400)]
+
+
+class ProofPage(BaseModel):
+    """Proofs of one triple, strongest before the edit first; none: nothing proves it."""
+
+    items: list[ProofOut]
+
+
+class ClosureChoice(ClosureOptions):
+    """How to close a graph, and how much of it to show."""
+
+    rules: list[Annotated[str, Field(max_length=64)]] = Field(default_factory=list, max_length=100)
+    candidates: bool = False
+    new: bool = False
+    limit: int = Field(default=100, ge=1, le=1000)
+
+    @property
+    def options(self) -> ClosureOptions:
+        """How the closure is taken."""
+        return ClosureOptions(depth=self.depth, measure=self.measure, confidence=self.confidence)
+
+
+@router.get(
+    "/graphs/{graph}/closure", response_model=ClosureOut, summary="Conclude what follows in a graph"
+)
+def get_closure(graph: GraphId, db: Db, chosen: Annotated[ClosureChoice, Query()]) -> ClosureOut:
+    """All that follows by the rules, strongest first, each with a proof; contradictions with both.
+
+    What follows is kept in the graph as IMPLIED until rules or facts change.
+    """
+    rules = views.rules_for(db, graph, candidates=chosen.candidates, ids=chosen.rules)
+    return views.shown(db, graph, rules, chosen.options, limit=chosen.limit, new_only=chosen.new)
+
+
+@router.get("/graphs/{graph}/proofs", response_model=ProofPage, summary="Prove one thing")
+def get_proofs(
+    graph: GraphId,
+    db: Db,
+    subject: Text,
+    relation: Text,
+    object: Text,
+    depth: Annotated[int, Query(ge=1, le=8)] = 4,
+    measure: MeasureQuery = None,
+    candidates: bool = False,
+) -> ProofPage:
+    """Proofs from the goal backwards, to a depth; one for each way to conclude it."""
+    rules = views.rules_for(db, graph, candidates=candidates)
+    options = ClosureOptions(depth=depth, measure=measure or "likelihood")
+    return ProofPage(items=views.proofs(db, graph, (subject, relation, object), rules, options))
+
+
+@router.get(
+    "/edits/{edit}/implications",
+    response_model=ImplicationsOut,
+    summary="List what the rules say an edit should change",
+)
+def get_implications(edit: EditId, db: Db, measure: MeasureQuery = None) -> ImplicationsOut:
+    """Conclusions that lost a premise, and those due now, with their truth before and after.
+
+    What the model was not asked is null: post the edit with `implications`.
+    """
+    score = editrecords.get_score(db, edit)
+    return implications.implications(db, score, measure_of(score, measure))
+
+
+@router.get(
+    "/edits/{edit}/omega",
+    response_model=OmegaOut,
+    summary="Read whether the old object comes back, by chains, rules or both",
+)
+def get_omega(edit: EditId, db: Db, measure: MeasureQuery = None) -> OmegaOut:
+    """Deep-edited up to n facts: asked of paths, of rules, and of both in one closure."""
+    score = editrecords.get_score(db, edit)
+    return omega.omega(db, score, measure_of(score, measure))

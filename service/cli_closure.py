@@ -1,0 +1,143 @@
+"""`thinkeval rules closure`: what follows in a graph by its rules, and the proof of one thing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from service.cli_options import (
+    JsonFlag,
+    MeasureName,
+    MeasureOption,
+    OutputOption,
+    cell,
+    console,
+    emit_json,
+    require_json,
+)
+from service.progress import ProgressBars
+from service.settings import Settings
+from service.workbench import Workbench
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+    from service.closure.records import ClosureOut, ProofOut
+
+
+def closure(
+    graph: Annotated[str, typer.Argument(help="Id of a graph: a data set, a model's or an edit.")],
+    depth: Annotated[
+        int | None,
+        typer.Option(min=1, help="Premises above each other at most; without it to the end."),
+    ] = None,
+    proof: Annotated[
+        tuple[str, str, str] | None,
+        typer.Option(metavar="SUBJECT RELATION OBJECT", help="Prove this one, from its end."),
+    ] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option("--rule", help="Only this rule, by its id; repeatable.")
+    ] = None,
+    candidates: Annotated[
+        bool, typer.Option("--candidates", help="Also rules that nobody has judged yet.")
+    ] = False,
+    confidence: Annotated[
+        bool,
+        typer.Option(help="Whether a rule's confidence weakens what follows by it."),
+    ] = True,
+    new: Annotated[
+        bool, typer.Option("--new", help="Only what no fact of the graph says.")
+    ] = False,
+    limit: Annotated[int, typer.Option(min=0, help="Show at most so many; 0 shows all.")] = 10,
+    measure: MeasureOption = MeasureName.likelihood,
+    json: JsonFlag = False,
+    output: OutputOption = None,
+) -> None:
+    """Conclude all that follows in a graph by its rules, and show it with proofs.
+
+    What follows is stored in the graph as [bold]IMPLIED[/bold], each with the strength of its best
+    proof: the product of the facts' probabilities and the rules' confidences, before and after the
+    edit. A proof never rests on what it proves, so rules may go round in circles.
+
+    [bold]thinkeval rules closure hogwarts --proof "Harry Potter" "studied at" "Hogwarts School of
+    Witchcraft and Wizardry"[/bold] works the other way: it looks for what would prove that, in four
+    steps unless --depth says more.
+    """
+    from service.closure import views
+    from service.closure.records import ClosureOptions
+
+    require_json(output, json)
+    options = ClosureOptions(depth=depth, measure=measure.key, confidence=confidence)
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        rules = views.rules_for(bench.db, graph, candidates=candidates, ids=rule or [])
+        if proof is not None:
+            found = views.proofs(bench.db, graph, proof, rules, options)
+            if json:
+                emit_json([each.model_dump() for each in found], output)
+            else:
+                show_proofs(proof, found)
+            return
+        told = views.shown(bench.db, graph, rules, options, limit=limit, new_only=new)
+    if json:
+        emit_json(told.model_dump(), output)
+    else:
+        show_closure(told)
+
+
+def show_closure(told: ClosureOut) -> None:
+    """What follows, strongest first, each with a proof; then what cannot be true together."""
+    out = console()
+    out.print(
+        f"{told.conclusions} conclusions in {told.rounds} rounds by {told.rules} rules"
+        f" ({told.groundings} groundings); {told.stated} of them are facts of the graph too",
+        highlight=False,
+    )
+    for item in told.items:
+        if item.proof is not None:
+            out.print(proof_tree(item.proof, note="also a fact" if item.stated else "new"))
+    if len(told.items) < told.conclusions:
+        out.print(f"showing {len(told.items)} of {told.conclusions}", style="dim")
+    if told.contradictions:
+        out.print(f"\n{len(told.contradictions)} contradictions (the relation has one object only)")
+        for each in told.contradictions:
+            out.print(proof_tree(each.conclusion, note="against the next"))
+            out.print(proof_tree(each.against))
+
+
+def show_proofs(goal: tuple[str, str, str], found: list[ProofOut]) -> None:
+    """The proofs of one thing."""
+    out = console()
+    if not found:
+        out.print(f"Nothing proves it: {' '.join(goal)}", highlight=False, markup=False)
+    for each in found:
+        out.print(proof_tree(each))
+
+
+def proof_tree(proof: ProofOut, *, note: str = "") -> Tree:
+    """A proof as a tree: conclusion, the rule, the two premises."""
+    from rich.text import Text
+    from rich.tree import Tree
+
+    def label(node: ProofOut, said: str = "") -> Text:
+        text = Text()
+        text.append(f"{node.subject} ", "blue")
+        text.append(f"{node.relation} ", "bold" if node.implied else "")
+        text.append(node.object, "blue")
+        if node.strength_pre is not None:
+            after = "" if node.strength_post is None else f" → {cell(node.strength_post)}"
+            text.append(f"   {cell(node.strength_pre)}{after}")
+        if said:
+            text.append(f"   {said}", "dim")
+        return text
+
+    def grow(tree: Tree, node: ProofOut) -> None:
+        branch = tree
+        if node.text:
+            branch = tree.add(Text(node.text, "italic dim"))
+        for premise in node.premises:
+            grow(branch.add(label(premise, "" if premise.implied else "fact")), premise)
+
+    tree = Tree(label(proof, note))
+    grow(tree, proof)
+    return tree

@@ -1,0 +1,140 @@
+"""A closure as it is shown: conclusions with their best proof, contradictions with both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cypher import rows
+from service.closure import backward, forward
+from service.closure.forward import Closure, triple_of
+from service.closure.proofs import Prover
+from service.closure.records import (
+    ClosureOptions,
+    ClosureOut,
+    ConclusionOut,
+    ContradictionOut,
+    ProofOut,
+    Triple,
+)
+from service.errors import NothingStoredError
+from service.ingest import require_graph
+from service.rules import store
+from service.rules.store import StoredRule
+
+if TYPE_CHECKING:
+    from cypher.run import Database
+
+MOST_CONTRADICTIONS = 100
+
+
+def rules_for(
+    db: Database, graph: str, *, candidates: bool = False, ids: Sequence[str] = ()
+) -> list[StoredRule]:
+    """The rules a graph of any kind is closed under: those of its data set that are kept.
+
+    Args:
+        candidates: also those nobody has judged yet.
+        ids: these and no others.
+
+    Raises:
+        NotFoundError: no such graph or rule.
+        NothingStoredError: there is none.
+    """
+    dataset = require_graph(db, graph, kind=None).dataset
+    status = ("kept", "candidate") if candidates else store.KEPT
+    found = store.rules_of(db, dataset, status=status, ids=list(ids) or None)
+    if not found:
+        raise NothingStoredError(
+            f"{dataset!r} has no rules that are kept.",
+            remedy=f"Write some (`thinkeval rules add {dataset} FILE`), or mine them and review.",
+        )
+    return found
+
+
+def shown(
+    db: Database,
+    graph: str,
+    rules: Sequence[StoredRule],
+    options: ClosureOptions | None = None,
+    *,
+    limit: int = 20,
+    new_only: bool = False,
+) -> ClosureOut:
+    """Take a graph's closure, store it, and show the strongest conclusions with a proof each.
+
+    Args:
+        limit: conclusions at most; 0 for all.
+        new_only: only those that no fact states.
+
+    Raises:
+        NotFoundError: no such graph.
+        UsageError: it would be too large.
+    """
+    options = options or ClosureOptions()
+    found = forward.closure(db, graph, rules, options)
+    stated = found.stated
+    listed = [a for a in found.conclusions if not (new_only and triple_of(a) in stated)]
+    prover = prover_of(found)
+    return ClosureOut(
+        graph=graph,
+        rules=len(rules),
+        options=options,
+        rounds=found.rounds,
+        groundings=len(found.groundings),
+        conclusions=len(found.conclusions),
+        stated=sum(triple_of(a) in stated for a in found.conclusions),
+        contradictions=_contradictions(db, found, prover),
+        items=[_item(a, stated, prover) for a in (listed[:limit] if limit else listed)],
+    )
+
+
+def proofs(
+    db: Database,
+    graph: str,
+    goal: Triple,
+    rules: Sequence[StoredRule],
+    options: ClosureOptions | None = None,
+) -> list[ProofOut]:
+    """Proofs of one triple, from its end; see `service.closure.backward.prove`."""
+    return backward.prove(db, graph, goal, rules, options)
+
+
+def prover_of(found: Closure) -> Prover:
+    """Proof trees from a stored closure."""
+    facts = [atom for atom in found.atoms.values() if not atom.implied]
+    sides = (forward.probabilities(facts, "pre"), forward.probabilities(facts, "post"))
+    return Prover(found.groundings, found.stated, sides, found.rules, found.options.depth)
+
+
+def _item(atom: rows.AtomRow, stated: set[Triple], prover: Prover) -> ConclusionOut:
+    ways = prover.proofs(triple_of(atom), most=1)
+    return ConclusionOut(
+        subject=atom.subject,
+        relation=atom.relation,
+        object=atom.object,
+        stated=triple_of(atom) in stated,
+        round=atom.round,
+        leaves=atom.leaves,
+        strength_pre=atom.strength_pre,
+        strength_post=atom.strength_post,
+        proof=ways[0] if ways else None,
+    )
+
+
+def _contradictions(db: Database, found: Closure, prover: Prover) -> list[ContradictionOut]:
+    out = []
+    for row in db.read(rows.ContradictionRow, graph=found.graph)[:MOST_CONTRADICTIONS]:
+        mine = prover.proofs((row.subject, row.relation, row.object), most=1)
+        other = (row.subject, row.relation, row.other)
+        against = prover.proofs(other, most=1) if row.implied else [prover.leaf(other)]
+        if mine and against:
+            out.append(
+                ContradictionOut(
+                    subject=row.subject,
+                    relation=row.relation,
+                    conclusion=mine[0],
+                    against=against[0],
+                )
+            )
+    return out
