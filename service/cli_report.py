@@ -19,6 +19,7 @@ from service.cli_options import (
     emit_text,
 )
 from service.cli_show import show_chains, show_leakage
+from service.cli_show_implications import show_implied
 from service.errors import UsageError
 from service.measuring import chain_rows
 from service.progress import ProgressBars
@@ -42,6 +43,9 @@ def chains(
 
     Retention is p_post / p_pre. Strongest surviving chains come first. Below them: the facts that
     carry most surviving chains, which is where a further edit helps most.
+
+    Where the graph has rules ([bold]thinkeval rules[/bold]): whether the old object comes back by
+    chains, by rules or by both, and which conclusions the edit should have changed.
     """
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
         score = editrecords.get_score(bench.db, edit)
@@ -51,6 +55,7 @@ def chains(
             return
         show_chains(bench.db, score, measure.key, surviving=surviving, steps=steps, limit=limit)
         show_leakage(bench.db, score, measure.key)
+        show_implied(bench.db, score, measure.key, limit)
 
 
 def report(

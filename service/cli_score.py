@@ -134,7 +134,7 @@ def score(
             for chosen in rewrites
         ]  # fmt: skip
         scores, failed = score_all(bench, requests)
-        _emit(bench, scores, measure, json, csv, output)
+        _emit(bench, scores, measure, json, csv, output, implications)
     for request, reason in failed:
         typer.echo(f"failed: {request.method} on {request.rewrite.id}: {reason}", err=True)
     limits = gates.Limits(max_ifr, min_preservation)
@@ -175,6 +175,7 @@ def _emit(
     json: bool,
     csv: bool,
     output: Path | None,
+    implied: bool,
 ) -> None:
     if json:
         emit_json([s.model_dump() for s in scores], output)
@@ -187,5 +188,9 @@ def _emit(
         show_score(scores[0])
         show_counterfact(scores[0])
         show_chains(bench.db, scores[0], measure.key, limit=5)
+        if implied:
+            from service.cli_show_implications import show_implied
+
+            show_implied(bench.db, scores[0], measure.key)
     elif scores:
         show_method_table(scores, measure.key)
