@@ -2,11 +2,13 @@
 //
 // Held against its own established answers, right or wrong. Implications that changed, that are
 // new, and those that follow from nothing any more are left out.
+//
 // The share of each copy by itself, then their mean; a copy without such questions has no share.
 //
 // mode: read
 // higher-is-better: yes
-// source: DepEdit (Li et al., EMNLP Findings 2023), section 3.5, Cons.NI (the published code leaves out the same three)
+// source: DepEdit (Li et al., EMNLP Findings 2023), section 3.5, Cons.NI;
+//   the published code leaves out the same three
 // params:
 //   $runs    LIST<STRING>   ids of the runs
 // returns: one row a run, in the order of $runs

@@ -1,6 +1,7 @@
 // Cons.U: how much the model says of unrelated facts as it did before the update.
 //
 // Held against its own established answers, right or wrong, not against what is right.
+//
 // The share of each copy by itself, then their mean; a copy without such questions has no share.
 //
 // mode: read

@@ -1,6 +1,7 @@
 // Upd.I: how many implications that changed with the facts the model gives as they are now.
 //
 // Asked for the implications with another answer than before and for new ones, to the letter.
+//
 // The share of each copy by itself, then their mean; a copy without such questions has no share.
 //
 // mode: read

@@ -1,6 +1,7 @@
 // Upd.S: how many updated facts the model gives as they are now.
 //
 // Asked for the facts that were updated, to the letter.
+//
 // The share of each copy by itself, then their mean; a copy without such questions has no share.
 //
 // mode: read
