@@ -36,17 +36,28 @@ _SLOT = re.compile(r"\[([^\[\]]*)\]")
 
 
 def load_rules(path: Path | str) -> tuple[Rule, ...]:
-    """Read hand-written rules, in the file's order.
+    """Read a file of hand-written rules, in its order.
 
     Raises:
         UnreadableFileError: the file is missing or not YAML.
         SchemaError: a field is missing, unknown or wrong, or something is no rule; names file,
             place and problem.
     """
-    path = Path(path)
+    return read_rules(read_yaml(Path(path)), Path(path))
+
+
+def read_rules(content: object, path: Path) -> tuple[Rule, ...]:
+    """Rules from what such a file holds, or from the same as JSON.
+
+    Args:
+        path: named in errors.
+
+    Raises:
+        SchemaError: as `load_rules`.
+    """
     top = Place(path, "")
-    content = known(top, read_yaml(path), ("rules",))
-    listed = top.at("rules").sequence(top.field(content, "rules"))
+    fields = known(top, content, ("rules",))
+    listed = top.at("rules").sequence(top.field(fields, "rules"))
     if not listed:
         raise top.at("rules").error("there are no rules")
     found: dict[str, int] = {}

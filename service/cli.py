@@ -23,6 +23,7 @@ from service.cli_graphs import graphs, import_, rewrites
 from service.cli_mend import train_mend
 from service.cli_models import organism, probe
 from service.cli_report import chains, report
+from service.cli_rules import rules
 from service.cli_score import score
 from service.cli_sequence import sequence
 from service.cli_serve import serve, worker
@@ -68,6 +69,7 @@ app.command(rich_help_panel=MORE)(worker)
 app.command(rich_help_panel=MORE)(doctor)
 app.add_typer(depedit, name="depedit", rich_help_panel=MAIN)
 app.add_typer(edits, name="edits", rich_help_panel=LOOK)
+app.add_typer(rules, name="rules", rich_help_panel=LOOK)
 app.add_typer(covariance, name="covariance", rich_help_panel=MORE)
 app.add_typer(organism, name="organism", rich_help_panel=MORE)
 app.add_typer(db, name="db", rich_help_panel=MORE)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from service.errors import UsageError
@@ -66,7 +67,7 @@ def emit_table(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, note: str = ""
 ) -> None:
     """Print a table; numbers are set right, texts left."""
-    table = Table(title=title, title_justify="left")
+    table = Table(title=escape(title), title_justify="left")
     body = [list(row) for row in rows]
     if not body:
         console().print(f"{title}: {note or 'none'}")
@@ -75,7 +76,7 @@ def emit_table(
         numeric = any(isinstance(row[i], int | float) for row in body)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in body:
-        table.add_row(*(cell(value) for value in row))
+        table.add_row(*(escape(cell(value)) for value in row))
     out = console()
     out.print(table)
     if note:

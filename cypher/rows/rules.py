@@ -129,3 +129,13 @@ class AffectedRow(_Grounding):
 
     QUERY: ClassVar[str] = "rules/affected"
     part: str
+
+
+@dataclass(frozen=True)
+class FactsAboutRow(Row):
+    """A fact of a subject and relation."""
+
+    QUERY: ClassVar[str] = "rules/facts_about"
+    id: str
+    object: str
+    role: str

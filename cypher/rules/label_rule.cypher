@@ -1,21 +1,28 @@
-// Store what an annotator says of a rule, in place of what they said before, and the rule's status.
+// Store what an annotator says of a rule, in place of what they said before, and what follows of it.
 //
-// A rule that is not stored writes nothing and gives no row. The status is the caller's: what makes
-// a rule kept is decided in one place, service/rules/review.py.
+// Two labels or more decide: the rule is kept if all of them are a (must be true) or b (likely to be
+// true), else rejected (DepEdit, section 4.1, step 5). One label leaves the status as it is. Those
+// who label one rule at the same moment wait for each other, so the last of them sees all labels.
 //
 // mode: write
 // params:
-//   $dataset     STRING                              the data set the rule belongs to
-//   $rule        STRING                              its id within the data set
-//   $annotator   STRING                              who says it
-//   $label       STRING(a|b|c|d|e)                   how plausible the rule is to them
-//   $status      STRING(candidate|kept|rejected)     the rule's status from now on
+//   $dataset     STRING              the data set the rule belongs to
+//   $rule        STRING              its id within the data set
+//   $annotator   STRING              who says it
+//   $label       STRING(a|b|c|d|e)   how plausible the rule is to them
 // returns: one row, none when there is no such rule
-//   rule         STRING                              its id within the data set
-//   status       STRING                              its status now
+//   rule         STRING              its id within the data set
+//   status       STRING              its status now
 
 MATCH (r:Rule {id: $dataset + '|' + $rule})
+SET r.dataset = $dataset  // takes the lock
 MERGE (a:Annotator {id: $annotator})
 MERGE (a)-[l:LABELLED]->(r)
-SET l.label = $label, l.labelled_at = toString(datetime()), r.status = $status
+SET l.label = $label, l.labelled_at = toString(datetime())
+WITH DISTINCT r
+CALL (r) {
+  MATCH (:Annotator)-[each:LABELLED]->(r)
+  RETURN count(each) AS n, sum(CASE WHEN each.label IN ['a', 'b'] THEN 1 ELSE 0 END) AS plausible
+}
+SET r.status = CASE WHEN n < 2 THEN r.status WHEN plausible = n THEN 'kept' ELSE 'rejected' END
 RETURN r.rule AS rule, r.status AS status

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from cypher import rows
-from service.errors import NothingStoredError
+from service.errors import NotFoundError, NothingStoredError
 from service.ingest import require_graph
 from service.rules.mining import rule_param
 from service.rules.store import KEPT, StoredRule, rules_of
@@ -33,7 +33,7 @@ class Instances:
     graph: str
     measure: str
     rules: dict[str, StoredRule]
-    groundings: tuple[rows.GroundingRow, ...]
+    groundings: tuple[rows.GroundingRow | rows.AffectedRow, ...]
     cut: bool = False
 
 
@@ -126,10 +126,36 @@ def affected(
     )
 
 
-def facts_about(db: Database, graph: str, subject: str, relation: str) -> list[str]:
-    """Ids in the database of the facts a graph has of a subject and relation."""
-    return [
+def touching(
+    db: Database,
+    graph: str,
+    rules: Sequence[StoredRule],
+    subject: str,
+    relation: str,
+    *,
+    measure: Measure = "likelihood",
+    show: Show = "all",
+    limit: int = LIMIT,
+) -> Instances:
+    """The groundings that an edit of a subject's relation touches, in a graph of any kind.
+
+    Raises:
+        NotFoundError: there is no such graph, or it has no such fact.
+    """
+    facts = [
         row.id
-        for row in db.read(rows.FactRow, graph=graph)
-        if row.subject == subject and row.relation == relation
+        for row in db.read(rows.FactsAboutRow, graph=graph, subject=subject, relation=relation)
     ]
+    if not facts:
+        known = {f"{row.subject} {row.relation}" for row in db.read(rows.FactRow, graph=graph)}
+        asked = f"{subject} {relation}"
+        raise NotFoundError(
+            f"fact of {graph!r}", asked, known, listing=f"thinkeval rules relations {graph}"
+        )
+    found: dict[tuple[object, ...], rows.AffectedRow] = {}
+    for row in affected(db, graph, rules, facts, measure=measure):
+        if show == "all" or (show == "known") == (row.conclusion is not None):
+            found.setdefault((row.rule, row.premise1, row.premise2), row)
+    shown = tuple(found.values())
+    by_id = {stored.id: stored for stored in rules}
+    return Instances(graph, measure, by_id, shown[:limit], len(shown) > limit)

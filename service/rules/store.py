@@ -104,6 +104,15 @@ def save(db: Database, dataset: str, rules: Sequence[Rule], *, status: Status) -
     return Saved(written.asked, written.created)
 
 
+def dataset_of(db: Database, graph: str) -> str:
+    """The data set whose rules a graph of any kind uses.
+
+    Raises:
+        NotFoundError: there is no such graph.
+    """
+    return require_graph(db, graph, kind=None).dataset
+
+
 def rules_of(
     db: Database,
     dataset: str,
@@ -203,7 +212,7 @@ def _named(stored: Sequence[StoredRule], dataset: str, name: str) -> StoredRule:
     if not found:
         known = [each.id for each in stored]
         raise NotFoundError(
-            f"rule of {dataset!r}", name, known, listing=f"thinkeval rules list {dataset} --all"
+            f"rule of {dataset!r}", name, known, listing=f"thinkeval rules list {dataset}"
         )
     return found[0]
 

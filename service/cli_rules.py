@@ -1,0 +1,378 @@
+"""`thinkeval rules`: find If-Then rules in a graph, write some, review them, ground them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from service.cli_closure import closure
+from service.cli_options import (
+    JsonFlag,
+    MeasureName,
+    OutputOption,
+    cell,
+    emit_json,
+    emit_table,
+    emit_text,
+    require_json,
+)
+from service.cli_rules_review import review
+from service.errors import UsageError
+from service.progress import ProgressBars
+from service.settings import Settings
+from service.workbench import Workbench
+
+if TYPE_CHECKING:
+    from service.rules.instances import Instances
+    from service.rules.store import StoredRule
+
+rules = typer.Typer(
+    no_args_is_help=True,
+    help=(
+        "If-Then rules of a data set: two premises and a conclusion that follows from them.\n\n"
+        "[bold]mine[/bold] finds candidates in a graph's own triangles, [bold]add[/bold] reads"
+        " hand-written ones, [bold]review[/bold] lets two annotators decide which are kept;"
+        " [bold]instantiate[/bold] shows what a rule says of a graph, and [bold]closure[/bold]"
+        " all that follows."
+    ),
+)
+
+DatasetArgument = Annotated[
+    str, typer.Argument(help="Id of a data set's graph, or of a graph made from it.")
+]
+GraphArgument = Annotated[
+    str, typer.Argument(help="Id of a graph: a data set, what a model knows of it, or an edit.")
+]
+RuleArgument = Annotated[str, typer.Argument(help="Id of a rule, or the start of it.")]
+
+
+class TableFormat(StrEnum):
+    """How the list of rules is printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+    latex = "latex"
+
+
+class StatusName(StrEnum):
+    """Which rules are listed."""
+
+    all = "all"
+    candidate = "candidate"
+    kept = "kept"
+    rejected = "rejected"
+
+
+class ShowName(StrEnum):
+    """Which groundings are shown."""
+
+    all = "all"
+    known = "known"
+    predicted = "predicted"
+
+
+FormatOption = Annotated[
+    TableFormat, typer.Option("--format", "-f", help="table, json, csv, markdown or latex.")
+]
+
+
+@rules.command()
+def mine(
+    graph: GraphArgument,
+    min_support: Annotated[
+        int, typer.Option(min=1, help="Groundings at least whose conclusion the graph has.")
+    ] = 2,
+    min_confidence: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Share at least of the premises' groundings with it."),
+    ] = 0.0,
+    limit: Annotated[int, typer.Option(min=1, help="Rules at most, best supported first.")] = 1000,
+    typed: Annotated[
+        bool, typer.Option(help="Restrict a variable to the kind that all its entities share.")
+    ] = True,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Look, and store nothing.")] = False,
+    format: FormatOption = TableFormat.table,
+    output: OutputOption = None,
+    json: JsonFlag = False,
+) -> None:
+    """Find rules in a graph: three facts that form a triangle suggest a rule for each of them.
+
+    [dim]support[/dim]: groundings whose conclusion the graph has; [dim]body[/dim]: groundings of
+    the premises; [dim]confidence[/dim]: their ratio. What is found is stored as candidates: `rules
+    review` decides which are kept. Mining again renews the counts and changes no decision.
+    """
+    from service import ingest
+    from service.rules import mining, store
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        ingest.ensure(bench.db, graph)
+        mined = mining.mine(
+            bench.db, graph, min_support=min_support, min_confidence=min_confidence, limit=limit,
+            typed=typed, store=not dry_run,
+        )  # fmt: skip
+        stored = (
+            {}
+            if dry_run
+            else {r.id: r for r in store.rules_of(bench.db, mined.dataset, status=None)}
+        )
+    found = [
+        stored.get(r.id) or store.StoredRule(r.id, mined.dataset, r, "candidate")
+        for r in mined.rules
+    ]
+    left_out = mined.total - len(found)
+    note = f"{len(found)} rules with support ≥ {min_support}" + (
+        f" and confidence ≥ {min_confidence:g}" if min_confidence else ""
+    )
+    note += f"; {left_out} more left out by the limits" if left_out else ""
+    note += "; nothing stored (--dry-run)" if dry_run else f"; {mined.created} of them new"
+    _print_rules(f"Rules mined from {graph}", found, format, output, json, note)
+
+
+@rules.command("list")
+def list_(
+    dataset: DatasetArgument,
+    status: Annotated[StatusName, typer.Option(help="Only these.")] = StatusName.all,
+    format: FormatOption = TableFormat.table,
+    output: OutputOption = None,
+    json: JsonFlag = False,
+) -> None:
+    """List a data set's rules, best supported first.
+
+    Statuses: candidate (mined, nobody decided yet), kept, rejected.
+    """
+    from service.rules import store
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        wanted = None if status is StatusName.all else (status.value,)
+        found = store.rules_of(bench.db, store.dataset_of(bench.db, dataset), status=wanted)
+    note = "" if found else f"none: `thinkeval rules mine {dataset}`, or `rules add`"
+    _print_rules(f"Rules of {dataset}", found, format, output, json, note)
+
+
+@rules.command()
+def show(dataset: DatasetArgument, rule: RuleArgument, json: JsonFlag = False) -> None:
+    """Show one rule: its words, kinds, counts, labels, and a few groundings."""
+    from service.rules import instances, store
+    from service.rules.review import LABELS
+    from service.rules.schemas import GroundingOut, RuleOut
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        found = store.rule_of(bench.db, store.dataset_of(bench.db, dataset), rule)
+        grounded = instances.instantiate(bench.db, dataset, [found], limit=5)
+    if json:
+        examples = [GroundingOut.of(row, found).model_dump() for row in grounded.groundings]
+        emit_json(RuleOut.of(found).model_dump() | {"examples": examples})
+        return
+    r = found.rule
+    emit_table(
+        r.text(),
+        ["", "value"],
+        [("id", found.id), ("status", found.status), ("source", r.source), ("shape", r.shape)]
+        + [(f"kind of {v}", kind) for v, kind in r.kinds]
+        + [("support", cell(r.support)), ("body", cell(r.body)), ("confidence", cell(r.confidence))]
+        + [(f"label by {who}", f"{said}: {LABELS[said]}") for who, said in found.labels]  # type: ignore[index]
+        + [
+            (f"wording of {name}", text)
+            for name, atom in zip(
+                ("premise 1", "premise 2", "conclusion"),
+                (r.first, r.second, r.conclusion),
+                strict=True,
+            )
+            for text in atom.templates
+        ],
+    )
+    _print_groundings("For example", grounded)
+
+
+@rules.command()
+def add(
+    dataset: DatasetArgument,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="YAML with `rules:`, each with `if:` (two lines such as `person born in city`) and"
+            " `then:`; or the name of rules that ship with ThinkEval."
+        ),
+    ],
+    new_relations: Annotated[
+        bool,
+        typer.Option("--new-relations", help="Let conclusions have relations that no fact has."),
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Add hand-written rules; they are kept at once, and counted in the data set.
+
+    \b
+    rules:
+      - if:
+          - person born in city
+          - city located in country
+        then: person citizen of country
+        kinds: {person: person}        # optional, as are words and templates
+
+    The first and last word of a line are variables, what stands between them is the relation.
+    """  # noqa: D301
+    from service import ingest
+    from service.rules import writing
+    from service.rules.schemas import RuleOut
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        ingest.ensure(bench.db, dataset)
+        added, created = writing.add_file(bench.db, dataset, file, new_relations=new_relations)
+    if json:
+        emit_json([RuleOut.of(r).model_dump() for r in added])
+        return
+    note = f"{len(added)} rules, {created} of them new"
+    _print_rules(f"Added to {dataset}", added, TableFormat.table, None, False, note)
+
+
+@rules.command()
+def instantiate(
+    graph: GraphArgument,
+    rule: Annotated[
+        list[str] | None, typer.Option("--rule", help="Only this rule, by its id; repeatable.")
+    ] = None,
+    candidates: Annotated[
+        bool, typer.Option("--candidates", help="Also rules that nobody has judged yet.")
+    ] = False,
+    show: Annotated[
+        ShowName, typer.Option(help="known: the graph has the conclusion; predicted: it lacks it.")
+    ] = ShowName.all,
+    subject: Annotated[
+        str | None,
+        typer.Option(help="Only groundings with a fact of this subject …"),
+    ] = None,
+    relation: Annotated[str | None, typer.Option(help="… and of this relation.")] = None,
+    measure: Annotated[
+        MeasureName, typer.Option("--measure", help="Which probabilities are shown.")
+    ] = MeasureName.likelihood,
+    limit: Annotated[int, typer.Option(min=1, help="Groundings at most.")] = 1000,
+    output: OutputOption = None,
+    json: JsonFlag = False,
+) -> None:
+    """Show the groundings of a graph's rules: premises and conclusion, with p before → after.
+
+    A conclusion that the graph lacks is predicted. Without --rule these are the kept rules of the
+    graph's data set. [bold]--subject … --relation …[/bold] shows what an edit of that fact touches.
+    """
+    from service.rules import instances
+    from service.rules.schemas import GroundingOut
+
+    require_json(output, json)
+    if (subject is None) != (relation is None):
+        raise UsageError(
+            "--subject and --relation name one fact together.", remedy="Give both, or neither."
+        )
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        chosen = instances.rules_for(bench.db, graph, ids=rule, candidates=candidates)
+        if subject is not None and relation is not None:
+            found = instances.touching(
+                bench.db, graph, chosen, subject, relation, measure=measure.key, show=show.value,
+                limit=limit,
+            )  # fmt: skip
+        else:
+            found = instances.instantiate(
+                bench.db, graph, chosen, measure=measure.key, show=show.value, limit=limit
+            )
+    if json:
+        shown = [GroundingOut.of(g, found.rules[g.rule]).model_dump() for g in found.groundings]
+        emit_json(shown, output)
+        return
+    _print_groundings(f"Groundings in {graph}", found)
+
+
+@rules.command()
+def relations(graph: GraphArgument, json: JsonFlag = False) -> None:
+    """List a graph's relations and the kinds of its entities: what rules may speak of."""
+    from service import ingest
+    from service.rules import store
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        ingest.ensure(bench.db, graph)
+        found = store.vocabulary(bench.db, graph)
+    if json:
+        emit_json({"relations": found.relations, "kinds": found.kinds, "untyped": found.untyped})
+        return
+    emit_table(f"Relations of {graph}", ["relation", "facts"], sorted(found.relations.items()))
+    kinds = sorted(found.kinds.items())
+    untyped = f"{found.untyped} entities have no kind"
+    emit_table(f"Kinds in {graph}", ["kind", "entities"], kinds, note=untyped)
+
+
+@rules.command()
+def delete(
+    dataset: DatasetArgument,
+    rule: Annotated[list[str] | None, typer.Argument(help="Ids of rules.")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="All rules of the data set.")] = False,
+) -> None:
+    """Delete rules with their labels."""
+    from service.rules import store
+
+    if bool(rule) == all_:
+        raise UsageError("Which rules?", remedy="Name them by their ids, or give --all.")
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        gone = store.delete(bench.db, store.dataset_of(bench.db, dataset), rule or None)
+    typer.echo(f"Deleted {gone} rules of {dataset}.")
+
+
+rules.command()(review)
+rules.command()(closure)
+
+
+def _print_rules(
+    title: str, found: list[StoredRule], style: TableFormat, output: Path | None, json: bool,
+    note: str,
+) -> None:  # fmt: skip
+    from service.rules.schemas import RuleOut
+
+    if json or style is TableFormat.json:
+        emit_json([RuleOut.of(r).model_dump() for r in found], output)
+        return
+    columns = ["rule", "text", "support", "body", "confidence", "status", "labels"]
+    body = [
+        (r.id, r.rule.text(), r.rule.support, r.rule.body, r.rule.confidence, r.status,
+         " ".join(f"{who}:{said}" for who, said in r.labels))
+        for r in found
+    ]  # fmt: skip
+    if style is TableFormat.table:
+        if output is not None:
+            raise UsageError("-o writes a format, not a table.", remedy="Add --format csv.")
+        emit_table(title, columns, body, note=note)
+        return
+    import pandas as pd
+
+    from service.report_formats import render
+
+    emit_text(render(pd.DataFrame(body, columns=columns).astype(object), style.value), output)
+
+
+def _print_groundings(title: str, found: Instances) -> None:
+    by_rule: dict[str, int] = {}
+    for row in found.groundings:
+        by_rule[row.rule] = by_rule.get(row.rule, 0) + 1
+    from service.rules.schemas import GroundingOut
+
+    shown = [GroundingOut.of(row, found.rules[row.rule]) for row in found.groundings]
+
+    def said(part: object) -> str:
+        text = f"{part.subject} {part.relation} {part.object}"  # type: ignore[attr-defined]
+        before, after = part.pre, part.post  # type: ignore[attr-defined]
+        if before is None and after is None:
+            return text
+        return f"{text} ({cell(before)}{'' if after is None else f' → {cell(after)}'})"
+
+    emit_table(
+        title,
+        ["rule", "premise 1", "premise 2", "conclusion", "known"],
+        [
+            (g.rule, said(g.premises[0]), said(g.premises[1]), said(g.conclusion), g.known)
+            for g in shown
+        ],
+        note=f"{len(shown)} groundings of {len(found.rules)} rules"
+        + ("; more are left out by --limit" if found.cut else ""),
+    )
