@@ -14,7 +14,7 @@ from service.edit_views import measure_of
 from service.reports import STEPS
 from service.schemas import MEASURE_NAMES, Measure, Score
 from service.score_table import lines
-from service.web import edit_page
+from service.web import edit_page, implied
 from service.web.commands import commands
 from service.web.edit_page import FIRST, Chains, Shown
 
@@ -84,26 +84,30 @@ def values(
     """For `edit.html`; `base` is the service's address, `browser` that of Neo4j Browser or ""."""
     listed = chain_values(db, score, measure, shown, browser)
     by, told = listed["measure"], listed["told"]
-    return listed | {
-        "shown": shown,
-        "measures": MEASURE_NAMES,
-        "meanings": MEANINGS,
-        "names": {"ifr": "IFR"},
-        "lines": lines(score),
-        "verdict": verdict(score, by, told),
-        "ways": told.ways,
-        "leaks": measuring.leakage_rows(db, score, by),
-        "graph": edit_page.drawing(db, score, by, told),
-        "others": _others(db, score),
-        "figures": FIGURES,
-        "commands": commands(score, base),
-        "questions": question_links(browser, score, by) if browser else [],
-        "guide": guide_command(base, score.edit),
-        "provenance": [
-            (key, _plain(score.provenance[key])) for key in _TOLD if score.provenance.get(key)
-        ],
-        "whole": json.dumps(score.provenance, indent=1, ensure_ascii=False, default=str),
-    }
+    return (
+        listed
+        | implied.values(db, score, by)
+        | {
+            "shown": shown,
+            "measures": MEASURE_NAMES,
+            "meanings": MEANINGS,
+            "names": {"ifr": "IFR"},
+            "lines": lines(score),
+            "verdict": verdict(score, by, told),
+            "ways": told.ways,
+            "leaks": measuring.leakage_rows(db, score, by),
+            "graph": edit_page.drawing(db, score, by, told),
+            "others": _others(db, score),
+            "figures": FIGURES,
+            "commands": commands(score, base),
+            "questions": question_links(browser, score, by) if browser else [],
+            "guide": guide_command(base, score.edit),
+            "provenance": [
+                (key, _plain(score.provenance[key])) for key in _TOLD if score.provenance.get(key)
+            ],
+            "whole": json.dumps(score.provenance, indent=1, ensure_ascii=False, default=str),
+        }
+    )
 
 
 def verdict(score: Score, measure: Measure, told: Chains) -> str:

@@ -1,0 +1,51 @@
+"""The page's section on rules: does the old object come back, what is stale, what is due."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from service.closure.implications import GOOD, MEANINGS, implications
+from service.closure.omega import KINDS, kept_rules, omega
+from service.schemas import Measure, Score
+
+if TYPE_CHECKING:
+    from cypher.run import Database
+
+FIRST = 20
+"""Conclusions that are shown at once; the others unfold."""
+
+WAYS = {"paths": "chains of facts", "rules": "rules", "both": "chains and rules together"}
+SIDES = {
+    "lost": "lost its premise",
+    "due": "is due now",
+    "kept": "follows as before",
+}
+
+
+def values(db: Database, score: Score, measure: Measure) -> dict[str, Any]:
+    """For `_implications.html`; without rules there is no section.
+
+    `come` is a sentence for whoever has not read what Omega is.
+    """
+    rules = kept_rules(db, score.dataset)
+    if not rules:
+        return {"implied": None}
+    told = omega(db, score, measure, rules)
+    return {
+        "implied": implications(db, score, measure, rules),
+        "omega": told,
+        "come": _come(score, {kind: told.at(kind).surviving for kind in KINDS}),
+        "ways_by": WAYS,
+        "sides": SIDES,
+        "good": GOOD,
+        "verdict_meanings": MEANINGS,
+        "implied_first": FIRST,
+    }
+
+
+def _come(score: Score, surviving: dict[Any, int]) -> str:
+    alive = [WAYS[kind] for kind in KINDS if surviving[kind]]
+    if not alive:
+        return f"{score.target_true} does not come back: neither by chains nor by rules."
+    listed = alive[0] if len(alive) == 1 else f"{', by '.join(alive[:-1])}, and by {alive[-1]}"
+    return f"{score.target_true} still comes back by {listed}."
