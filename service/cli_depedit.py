@@ -30,7 +30,9 @@ depedit = typer.Typer(
     ),
 )
 
-SetArgument = Annotated[str, typer.Argument(metavar="SET", help="Id of a knowledge set.")]
+SKIPPED_SHOWN = 3
+"""Rules that gave no set, of which the reason is printed."""
+
 DatasetOption = Annotated[
     str | None, typer.Option("--graph", "-g", help="Only sets built from this graph.")
 ]
@@ -148,8 +150,11 @@ def build(
         return
     note = f"{len(stored)} sets of {graph}; run one with `thinkeval depedit run SET`"
     _show_sets(f"Knowledge sets of {graph}", stored, saved, note)
-    for each in skipped.values():
+    for each in list(skipped.values())[:SKIPPED_SHOWN]:
         typer.echo(f"skipped rule {each.rule}: {each.reason}", err=True)
+    if len(skipped) > SKIPPED_SHOWN:
+        more = len(skipped) - SKIPPED_SHOWN
+        typer.echo(f"and {more} more rules gave no set; --json lists them", err=True)
 
 
 depedit.command()(run)

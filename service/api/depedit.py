@@ -94,6 +94,7 @@ class SkippedOut(BaseModel):
     rule: str
     text: str
     reason: str
+    apart: int = Field(description="Groundings that a set of it could have.")
 
 
 class BuiltSet(SetOut):

@@ -12,7 +12,7 @@ from loaders.knowledge_sets import SETTINGS, Copy, Implication, KnowledgeSet
 from loaders.records import KnowledgeGraph, digest, slug
 from loaders.rule_records import Rule
 from service.depedit.updates import Pool, consistent, redraw, what_changes
-from service.depedit.wording import Wording, templates
+from service.depedit.wording import Wording, conclusion_clozes, templates
 from service.errors import NothingStoredError, UsageError
 
 if TYPE_CHECKING:
@@ -84,18 +84,35 @@ class Material:
     templates: Mapping[str, tuple[str, ...]]
 
 
+class TooSmallError(UsageError):
+    """A graph has too few facts for a set.
+
+    Attributes:
+        apart: groundings that could be in one.
+    """
+
+    def __init__(self, detail: str, *, remedy: str, apart: int) -> None:
+        super().__init__(detail, remedy=remedy)
+        self.apart = apart
+
+
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A rule that gave no set, and why."""
+    """A rule that gave no set, and why.
+
+    Attributes:
+        apart: groundings that a set of it could have; 0 where that is not what it lacks.
+    """
 
     rule: str
     text: str
     reason: str
+    apart: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The sets that were drawn, and the rules that gave none."""
+    """The sets that were drawn, and the rules that gave none, those that nearly did first."""
 
     sets: tuple[KnowledgeSet, ...]
     skipped: tuple[Skipped, ...]
@@ -151,10 +168,13 @@ def build(
         except UsageError as error:
             if rules is not None:
                 raise
-            skipped.append(Skipped(stored.id, stored.rule.text(), error.detail))
+            apart = error.apart if isinstance(error, TooSmallError) else 0
+            skipped.append(Skipped(stored.id, stored.rule.text(), error.detail, apart))
+    skipped.sort(key=lambda each: -each.apart)
     if not sets:
+        closest = "" if len(skipped) == 1 else " The one that comes closest:"
         raise UsageError(
-            f"None of {len(skipped)} rules gives a set. {skipped[0].reason}",
+            f"None of {len(skipped)} rules gives a set.{closest} {skipped[0].reason}",
             remedy="Ask for smaller sets (--facts, --implications, --updates, --unrelated), or"
             " take a larger graph.",
         )
@@ -188,8 +208,10 @@ def draw(material: Material, rule: Rule, options: SetOptions) -> KnowledgeSet:
         UsageError: the graph has too few facts or words for it; says how many there are.
     """
     options.check()
-    wording = Wording(material.templates, options.setting, options.seed)
-    wording.require(rule.relations)
+    conclusion = rule.conclusion.relation
+    words = {conclusion: conclusion_clozes(rule), **material.templates}
+    wording = Wording(words, options.setting, options.seed)
+    wording.require(rule)
     rng = random.Random(f"{options.seed}|{rule.id}|facts")
     facts = _specific(material, rule, options, rng)
     if options.init == "shuffled":
@@ -244,7 +266,7 @@ def _specific(
     if len(best) == options.implications:
         _fill(rule, facts, usable, options.facts, kinds, rng)
     if len(best) < options.implications or len(facts) < options.facts:
-        raise UsageError(
+        raise TooSmallError(
             f"{material.dataset!r} is too small for a set of {options.facts} facts and"
             f" {options.implications} implications by the rule '{rule.text()}' It has"
             f" {len(usable)} facts of the premises that are the only answer to their question, and"
@@ -254,6 +276,7 @@ def _specific(
             " --updates, or take another rule."
             if best
             else "Take another rule; `thinkeval rules instantiate` shows what grounds one.",
+            apart=len(best),
         )
     rng.shuffle(facts)
     return facts

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from loaders.knowledge_sets import QA
 from loaders.records import Fact, unique
+from loaders.rule_records import Rule
 from service.errors import UsageError
 
 
@@ -28,6 +29,22 @@ def templates(facts: Iterable[Fact]) -> dict[str, tuple[str, ...]]:
         prompts.setdefault(fact.relation, []).append(fact.prompt)
         paraphrases.setdefault(fact.relation, []).extend(fact.paraphrases)
     return {r: unique([*prompts[r], *paraphrases[r]]) for r in prompts}
+
+
+def conclusion_clozes(rule: Rule) -> tuple[str, ...]:
+    """The rule's own words for its conclusion, where they end with the object.
+
+    For a conclusion that no fact of the graph has: `[Person A] is from [Country A].` asks
+    `{} is from`.
+    """
+    words = dict(rule.words)
+    x, z = (f"[{words.get(variable, variable)}]" for variable in "xz")
+    clozes = []
+    for template in rule.conclusion.templates:
+        text = template.rstrip(". ")
+        if text.endswith(z) and text.count(x) == 1 and "{}" not in text:
+            clozes.append(text.removesuffix(z).rstrip().replace(x, "{}"))
+    return unique(clozes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +61,21 @@ class Wording:
     setting: str
     seed: int
 
-    def require(self, relations: Iterable[str]) -> None:
-        """Make sure that relations have words enough for the setting.
+    def require(self, rule: Rule) -> None:
+        """Make sure that the rule's relations have words enough for the setting.
 
         Raises:
-            UsageError: a relation has none, or in ICQ_DT only one.
+            UsageError: a relation has none, or in ICQ_DT a premise only one.
         """
         needed = 2 if self.setting == "ICQ_DT" else 1
-        for relation in relations:
-            if (n := len(self.templates.get(relation, ()))) < needed:
+        for relation, least in zip(rule.relations, (needed, needed, 1), strict=True):
+            if (n := len(self.templates.get(relation, ()))) < least:
                 raise UsageError(
                     f"The relation {relation!r} has {n} ways to be asked for;"
-                    f" {self.setting} needs {needed}.",
+                    f" {self.setting} needs {least}.",
                     remedy="Give its facts paraphrases, or build in another setting."
                     if n
-                    else "A set asks for it, so some fact must say how.",
+                    else "Write templates for it in the rule, or take another rule.",
                 )
 
     def specific(self, subject: str, relation: str, object_: str) -> QA:

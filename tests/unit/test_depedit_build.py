@@ -242,6 +242,19 @@ def test_a_relation_nobody_can_ask_for_is_refused() -> None:
         draw(ATLAS, law, SetOptions())
 
 
+def test_the_rules_own_words_ask_for_a_conclusion_that_no_fact_has() -> None:
+    said = ("[Who] lives in [Land].", "[Land] is where [Who] lives.", "[Who] has a home in [Land]")
+    law = Rule(
+        RULES[0].first,
+        RULES[0].second,
+        Atom("x", "lives in", "z", said),
+        words=(("x", "Who"), ("y", "Town"), ("z", "Land")),
+    )
+    asked = {i.qa.prompt for i in draw(ATLAS, law, SetOptions()).implications}
+    assert asked == {"{} lives in", "{} has a home in"}
+    assert len(draw(ATLAS, law, SetOptions(setting="ICQ_DT")).implications) == 12
+
+
 def test_bundled_rules_are_read_and_missing_ones_are_none() -> None:
     assert rules.names() == ("atlas",)
     assert rules.path("hogwarts") is None
