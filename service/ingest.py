@@ -204,8 +204,9 @@ def list_graphs(db: Database) -> list[StoredGraph]:
 
 
 def delete_graph(db: Database, graph: str) -> None:
-    """Delete a graph of any kind with its facts."""
-    require_graph(db, graph, kind=None)
+    """Delete a graph of any kind with its facts; a data set's rules go with it."""
+    if require_graph(db, graph, kind=None).kind == "dataset":
+        db.write(rows.DeleteRulesRow, dataset=graph)
     db.autocommit(rows.DeleteGraphRow, graph=graph)
 
 

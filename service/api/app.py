@@ -29,6 +29,7 @@ from service.api import (
     pages,
     problems,
     results,
+    rules,
     security,
     sweeps,
 )
@@ -83,8 +84,8 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     problems.install(app)
     openapi.install(app)
     for part in (
-        health, graphs, edits, events, results, closure, diffs, sweeps, catalogue, figures, depedit,
-        neo4j_browser, security, pages,
+        health, graphs, edits, events, results, rules, closure, diffs, sweeps, catalogue, figures,
+        depedit, neo4j_browser, security, pages,
     ):  # fmt: skip
         app.include_router(part.router)
     registry.register(health.Edits(connection))

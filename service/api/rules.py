@@ -1,0 +1,198 @@
+"""/v1/graphs/{graph}/rules: mine, write, review and ground the If-Then rules of a data set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+from fastapi import Path as PathParam
+from pydantic import BaseModel, ConfigDict, Field
+
+from loaders.rules_yaml import read_rules
+from service import ingest
+from service.api.graphs import GraphId
+from service.api.problems import DESCRIBED
+from service.api.state import Db
+from service.rules import agreement, instances, mining, review, store, writing
+from service.rules.schemas import AgreementOut, GroundingOut, Label, RuleOut, Status
+from service.schemas import Measure
+
+router = APIRouter(prefix="/v1/graphs/{graph}/rules", tags=["rules"], responses=DESCRIBED)
+
+RuleId = Annotated[
+    str, PathParam(min_length=1, max_length=64, description="Its id, or the start of it.")
+]
+Text = Annotated[str, Field(min_length=1, max_length=400)]
+
+
+class Rules(BaseModel):
+    """Rules, best supported first; `total` counts those beyond the limit too."""
+
+    items: list[RuleOut]
+    total: int
+
+
+class WrittenRule(BaseModel):
+    """A rule as people write it: lines of variable, relation, variable."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "if": ["person was sorted into house", "house is a house at school"],
+                    "then": "person studied at school",
+                    "kinds": {"person": "person"},
+                }
+            ]
+        },
+    )
+
+    if_: list[Text] = Field(alias="if", min_length=2, max_length=2)
+    then: Text
+    kinds: dict[str, Text] = Field(default={}, max_length=3)
+    words: dict[str, Text] = Field(default={}, max_length=3)
+    templates: dict[str, list[Text]] = Field(default={}, max_length=3)
+
+
+class RulesIn(BaseModel):
+    """Rules to add; they are kept at once."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rules: list[WrittenRule] = Field(min_length=1, max_length=500)
+    new_relations: bool = Field(
+        default=False, description="Let conclusions have relations that no fact has."
+    )
+
+
+class MineIn(BaseModel):
+    """What to look for in a graph's triangles."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    min_support: int = Field(default=mining.MIN_SUPPORT, ge=1, le=10**9)
+    min_confidence: float = Field(default=0.0, ge=0, le=1)
+    limit: int = Field(default=mining.LIMIT, ge=1, le=10_000)
+    typed: bool = Field(
+        default=True, description="Restrict a variable to the kind that all its entities share."
+    )
+
+
+class MinedOut(Rules):
+    """What mining found and stored; `total` had the support, `created` are new."""
+
+    created: int
+
+
+class LabelIn(BaseModel):
+    """What an annotator says of the step from a rule's premises to its conclusion."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    annotator: str = Field(min_length=1, max_length=100)
+    label: Label = Field(description="; ".join(f"{k}: {v}" for k, v in review.LABELS.items()))
+
+
+class Groundings(BaseModel):
+    """Groundings of a rule; `more` says whether the limit left some out."""
+
+    rule: RuleOut
+    items: list[GroundingOut]
+    more: bool
+
+
+@router.get("", response_model=Rules, summary="List the rules of a graph's data set")
+def list_rules(
+    graph: GraphId,
+    db: Db,
+    status: Status | None = None,
+    annotator: Annotated[
+        str | None,
+        Query(min_length=1, max_length=100, description="Only candidates they did not label yet."),
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+) -> Rules:
+    """Best supported first, each with counts, status and labels."""
+    of = store.dataset_of(db, graph)
+    if annotator is not None:
+        found = review.waiting(db, of, annotator)
+        found = [rule for rule in found if status in (None, rule.status)]
+    else:
+        found = store.rules_of(db, of, status=None if status is None else (status,))
+    return Rules(items=[RuleOut.of(rule) for rule in found[:limit]], total=len(found))
+
+
+@router.post("", response_model=Rules, status_code=201, summary="Add rules that you wrote")
+def add_rules(graph: GraphId, asked: RulesIn, db: Db) -> Rules:
+    """They are checked against the data set's relations and kinds, counted, and kept at once."""
+    content: Any = {"rules": [_plain(each) for each in asked.rules]}
+    read = read_rules(content, Path("request"))
+    added, _ = writing.add(db, graph, read, new_relations=asked.new_relations)
+    return Rules(items=[RuleOut.of(rule) for rule in added], total=len(added))
+
+
+def _plain(rule: WrittenRule) -> dict[str, Any]:
+    return rule.model_dump(by_alias=True, exclude_defaults=True)
+
+
+@router.post("/mine", response_model=MinedOut, summary="Find rules in a graph")
+def mine_rules(graph: GraphId, asked: MineIn, db: Db) -> MinedOut:
+    """Each triangle of facts suggests three rules; they are stored as candidates.
+
+    Mining again renews the counts and changes no decision.
+    """
+    ingest.ensure(db, graph)
+    mined = mining.mine(db, graph, **asked.model_dump())
+    stored = {rule.id: rule for rule in store.rules_of(db, mined.dataset, status=None)}
+    items = [RuleOut.of(stored[rule.id]) for rule in mined.rules if rule.id in stored]
+    return MinedOut(items=items, total=mined.total, created=mined.created)
+
+
+@router.get("/agreement", response_model=AgreementOut, summary="See how far annotators agree")
+def get_agreement(graph: GraphId, db: Db) -> AgreementOut:
+    """Raw agreement and Gwet's AC1 over the rules that have two labels or more; null over none."""
+    return agreement.agreement(store.rules_of(db, store.dataset_of(db, graph), status=None))
+
+
+@router.get("/{rule}", response_model=RuleOut, summary="See a rule")
+def get_rule(graph: GraphId, rule: RuleId, db: Db) -> RuleOut:
+    """One rule of the graph's data set."""
+    return RuleOut.of(store.rule_of(db, store.dataset_of(db, graph), rule))
+
+
+@router.delete("/{rule}", status_code=204, summary="Delete a rule")
+def delete_rule(graph: GraphId, rule: RuleId, db: Db) -> Response:
+    """Delete a rule with its labels."""
+    store.delete(db, store.dataset_of(db, graph), [rule])
+    return Response(status_code=204)
+
+
+@router.post("/{rule}/labels", response_model=RuleOut, summary="Label a rule by plausibility")
+def label_rule(graph: GraphId, rule: RuleId, asked: LabelIn, db: Db) -> RuleOut:
+    """In place of what the annotator said before; the rule as it is now.
+
+    Two labels decide: kept if all are a or b, else rejected.
+    """
+    of = store.dataset_of(db, graph)
+    return RuleOut.of(review.label(db, of, rule, asked.annotator, asked.label))
+
+
+@router.get("/{rule}/groundings", response_model=Groundings, summary="Ground a rule in a graph")
+def get_groundings(
+    graph: GraphId,
+    rule: RuleId,
+    db: Db,
+    show: Annotated[
+        instances.Show, Query(description="known: the graph has the conclusion; predicted: not.")
+    ] = "all",
+    measure: Measure = "likelihood",
+    limit: Annotated[int, Query(ge=1, le=100_000)] = 1000,
+) -> Groundings:
+    """Premises and conclusion with their probabilities before and after, where measured."""
+    found = store.rule_of(db, store.dataset_of(db, graph), rule)
+    grounded = instances.instantiate(db, graph, [found], measure=measure, show=show, limit=limit)
+    items = [GroundingOut.of(row, found) for row in grounded.groundings]
+    return Groundings(rule=RuleOut.of(found), items=items, more=grounded.cut)
