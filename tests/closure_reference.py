@@ -61,7 +61,9 @@ def fixpoint(
         known |= new
 
 
-def follows(facts: set[Triple], rules: Sequence[PlainRule], kinds: Mapping[str, str | None]) -> set:
+def follows(
+    facts: set[Triple], rules: Sequence[PlainRule], kinds: Mapping[str, str | None]
+) -> set[Triple]:
     """Conclusions: what follows without being assumed, a fact's own triple left out in turn."""
     out = fixpoint(facts, rules, kinds) - facts
     return out | {t for t in facts if t in fixpoint(facts - {t}, rules, kinds)}
@@ -78,8 +80,16 @@ def proofs(
     kinds: Mapping[str, str | None],
     depth: int,
     above: frozenset[Triple] = frozenset(),
+    *,
+    most: int = 10**6,
+    banned: frozenset[Triple] = frozenset(),
 ) -> Iterator[Tree]:
-    """Every proof of the goal of at most this height that passes no triple twice."""
+    """Every proof of the goal of at most this height that passes no triple twice.
+
+    None has more than `most` facts, or passes one that is banned.
+    """
+    if most < 1:
+        return
     if above and goal in facts:  # at the top a fact is no proof of itself
         yield Tree(facts[goal], 1, 0, frozenset({goal}))
     if depth == 0:
@@ -94,10 +104,15 @@ def proofs(
             if not fits(rule, kinds, goal[0], y, goal[2]):
                 continue
             one, other = rule.premises(goal[0], y, goal[2])
-            if one in below or other in below:
+            if {one, other} & (below | banned):
                 continue
-            for a in proofs(one, facts, rules, kinds, depth - 1, below):
-                for b in proofs(other, facts, rules, kinds, depth - 1, below):
+            for a in proofs(
+                one, facts, rules, kinds, depth - 1, below, most=most - 1, banned=banned
+            ):
+                for b in proofs(
+                    other, facts, rules, kinds, depth - 1, below,
+                    most=most - a.leaves, banned=banned,
+                ):  # fmt: skip
                     yield Tree(
                         a.strength * b.strength * rule.confidence,
                         a.leaves + b.leaves,

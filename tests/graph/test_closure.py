@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from closure_reference import PlainRule, Tree, follows, proofs
+from closure_rules import stored
 from cypher import rows
 from cypher.run import Database
-from loaders.rule_records import Atom, rule
 from own_graphs import own_graphs
 from service.closure import backward, forward
 from service.closure.proofs import leaves_of
@@ -27,19 +27,6 @@ SEEDS = range(10)
 def prefix(db: Database) -> Iterator[str]:
     with own_graphs(db) as mine:
         yield mine
-
-
-def stored(plain: PlainRule) -> StoredRule:
-    """The rule as the data set holds it; its confidence by counts, as mining writes them."""
-    one, other = plain.premises("x", "y", "z")
-    made = rule(
-        [Atom(*one), Atom(*other)],
-        Atom("x", plain.relation3, "z"),
-        kinds=dict(zip("xyz", plain.kinds, strict=True)),
-        support=round(plain.confidence * 4),
-        body=4,
-    )
-    return StoredRule(made.id, "d", made, "kept")
 
 
 def write(db: Database, graph: str, facts: Facts, kinds: dict[str, str | None]) -> None:
@@ -69,11 +56,11 @@ def drawn(seed: int) -> tuple[Facts, list[PlainRule]]:
         facts[subject, draw.choice(relations), object_] = value  # pyright: ignore
     rules = {}
     while len(rules) < 4:
-        kinds = tuple(draw.choice((None, None, None, None, None, None, "p", "q")) for _ in range(3))
+        x, y, z = (draw.choice((*[None] * 6, "p", "q")) for _ in range(3))
         made = PlainRule(
             draw.choice(relations), draw.random() < 0.5,
             draw.choice(relations), draw.random() < 0.5,
-            draw.choice([*relations, "t"]), draw.choice((0.5, 0.75, 1.0)), kinds,
+            draw.choice([*relations, "t"]), draw.choice((0.5, 0.75, 1.0)), (x, y, z),
         )  # fmt: skip
         rules[stored(made).id] = made
     return facts, list(rules.values())
