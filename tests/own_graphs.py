@@ -27,6 +27,9 @@ def own_graphs(db: Database) -> Iterator[str]:
         for edit in db.read(rows.EditRow):
             if edit.dataset.startswith(prefix):
                 db.write(rows.DeleteEditRow, id=edit.id)
+        for dataset in {rule.dataset for rule in db.read(rows.RuleRow)}:
+            if dataset.startswith(prefix):
+                db.write(rows.DeleteRulesRow, dataset=dataset)
         for graph in db.read(rows.GraphRow, incomplete=True):
             if graph.dataset.startswith(prefix):
                 db.autocommit(rows.DeleteGraphRow, graph=graph.graph)
