@@ -128,7 +128,15 @@ class _Batch:
 
 
 def cut(text: str, names: Sequence[str] = ()) -> str:
-    """The first sentence of a text without its closing mark; a name keeps its own dot."""
+    """The first sentence of a text without its closing mark; a name keeps its own dot.
+
+    A text that begins with a name that ends in a dot is that name: whether the dot ends the
+    sentence too cannot be told.
+    """
+    start = text.lstrip()
+    dotted = [n for n in names if n.endswith(".") and f"{start} ".startswith((f"{n} ", f"{n}."))]
+    if dotted:
+        return max(dotted, key=len)
     sentence = first_sentence(text, names).strip()
     while sentence and sentence not in names and sentence[-1] in ".!?":
         sentence = sentence[:-1].rstrip()

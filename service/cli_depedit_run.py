@@ -183,6 +183,9 @@ def _show(
             shown.drop(columns="Model").round(1).to_numpy().tolist(),
             note=report.CAPTIONS[table],
         )
-    for one in done:
-        told = "was stored" if one.reused else f"{one.seconds} s"
-        typer.echo(f"{one.run}  {told}", err=True)
+    fresh = [one for one in done if not one.reused]
+    took = sum(one.seconds or 0 for one in fresh)
+    typer.echo(
+        f"{len(fresh)} runs in {took:.0f} s; {len(done) - len(fresh)} were stored already.",
+        err=True,
+    )

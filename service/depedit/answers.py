@@ -41,7 +41,19 @@ def _all(knowledge: KnowledgeSet) -> Iterable[QA]:
         yield from (implication.qa for implication in copy.updated)
 
 
-def fact(qa: QA, answer: str | None = None) -> Fact:
-    """A fact as it is, or as a model answered it."""
-    told = qa.object if answer is None else answer.strip()
-    return {"subject": qa.subject, "relation": qa.relation, "object": told}
+def fact(qa: QA) -> Fact:
+    """A fact as it is."""
+    return {"subject": qa.subject, "relation": qa.relation, "object": qa.object}
+
+
+def believed(knowledge: KnowledgeSet, asked: Sequence[QA], said: Sequence[str]) -> list[Fact]:
+    """The facts that a model's answers to the set's questions come to.
+
+    An answer that is no name the set speaks of is none: nothing follows from it.
+    """
+    names = set(names_of(knowledge)) | {qa.subject for qa in _all(knowledge)}
+    return [
+        {"subject": qa.subject, "relation": qa.relation, "object": answer.strip()}
+        for qa, answer in zip(asked, said, strict=True)
+        if answer.strip() in names
+    ]

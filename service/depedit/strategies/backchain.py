@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from loaders.knowledge_sets import Copy
 from service.depedit import strategy
-from service.depedit.answers import fact
+from service.depedit.answers import believed
 from service.depedit.inference import decided, derived
 
 if TYPE_CHECKING:
@@ -31,10 +31,8 @@ class Strategy(strategy.Strategy):
         facts = self.facts(copy)
         texts = [question.asked for question in questions] + [qa.question for qa in facts]
         said = self.bed.ask(texts)
-        believed = [
-            fact(qa, answer) for qa, answer in zip(facts, said[len(questions) :], strict=True)
-        ]
-        proved = decided(derived(self.bed.db, self.knowledge.rule, believed, believed))
+        known = believed(self.knowledge, facts, said[len(questions) :])
+        proved = decided(derived(self.bed.db, self.knowledge.rule, known, known))
         own = said[: len(questions)]
         for i, question in enumerate(questions):
             conclusion = proved.get((question.subject, question.relation))

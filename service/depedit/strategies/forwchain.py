@@ -1,8 +1,9 @@
 """Forward chaining: what follows from the updates is edited with them.
 
-The model is asked for the other premises, as it was established; the rule then gives the
-conclusions (`cypher/depedit/derive`), which its editor puts in together with the updates. The set's
-own implications of the copy are not looked at. Establishing is the editor's own.
+The model is asked for the other premises, as it was established (an answer that is no name of the
+set is none). The rule then gives the conclusions (`cypher/depedit/derive`), which the editor puts
+in together with the updates. The set's own implications of the copy are not looked at.
+Establishing is the editor's own.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from loaders.knowledge_sets import QA, Copy
 from loaders.records import RewriteRequest
 from service.depedit import strategy
-from service.depedit.answers import fact
+from service.depedit.answers import believed, fact
 from service.depedit.establish import request
 from service.depedit.inference import Conclusion, decided, derived
 
@@ -27,7 +28,7 @@ class Strategy(strategy.Strategy):
         others = [qa for qa in self.knowledge.specific if qa.key not in updated]
         said = self.bed.ask([qa.question for qa in others])
         new = [fact(qa) for qa in copy.updates]
-        known = new + [fact(qa, answer) for qa, answer in zip(others, said, strict=True)]
+        known = new + believed(self.knowledge, others, said)
         conclusions = decided(derived(self.bed.db, self.knowledge.rule, new, known))
         follow = [self._worded(one) for one in conclusions.values() if one.key not in updated]
         return super().to_update(copy) + [request(qa) for qa in follow]
