@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -18,6 +19,7 @@ from service.workbench import Workbench
 
 if TYPE_CHECKING:
     from cypher import rows
+    from loaders.knowledge_sets import KnowledgeSet
 
 depedit = typer.Typer(
     no_args_is_help=True,
@@ -129,15 +131,17 @@ def build(
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
         built = [
             building.build(
-                bench.db, graph, each, rules=rule, candidates=candidates, per_rule=per_rule
+                bench.db,
+                graph,
+                each,
+                rules=rule,
+                candidates=candidates,
+                per_rule=per_rule,
+                progress=progress,
             )
             for each in options
         ]
-        saved = {
-            each.id: store.save_set(bench.db, each, replace=replace).status
-            for found in built
-            for each in found.sets
-        }
+        saved = _save(bench, [each for found in built for each in found.sets], replace=replace)
         stored = [row for row in store.list_sets(bench.db, dataset=graph) if row.id in saved]
     skipped = {each.rule: each for found in built for each in found.skipped}
     if json:
@@ -188,9 +192,7 @@ def import_(
 
     loaded = jsonl.read(file, setting=setting.value, strict=strict, seed=seed)
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        saved = {
-            each.id: store.save_set(bench.db, each, replace=replace).status for each in loaded.sets
-        }
+        saved = _save(bench, loaded.sets, replace=replace)
         stored = [row for row in store.list_sets(bench.db) if row.id in saved]
     if json:
         emit_json(
@@ -324,6 +326,17 @@ def delete(
             else:
                 n = store.delete_set(bench.db, name)
                 typer.echo(f"Deleted the knowledge set {name} and {n} runs on it")
+
+
+def _save(bench: Workbench, sets: Sequence[KnowledgeSet], *, replace: bool) -> dict[str, str]:
+    """Store sets; {id: what was done}."""
+    from service.depedit import store
+
+    saved: dict[str, str] = {}
+    for each in sets:
+        saved[each.id] = store.save_set(bench.db, each, replace=replace).status
+        bench.progress(len(saved), len(sets), "storing sets")
+    return saved
 
 
 def _listed(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cypher.run import Database
 
 Init = Literal["stored", "shuffled"]
+Progress = Callable[[int, int, str], None]
 RESTARTS = 20
 """Orders in which groundings are tried where the first one gives too few."""
 
@@ -126,6 +127,7 @@ def build(
     rules: Sequence[str] | None = None,
     candidates: bool = False,
     per_rule: int = 1,
+    progress: Progress | None = None,
 ) -> Built:
     """Draw sets from a stored graph, `per_rule` for each of its rules; nothing is stored.
 
@@ -159,7 +161,7 @@ def build(
     material = material_of(stored_graph(db, dataset))
     sets: list[KnowledgeSet] = []
     skipped: list[Skipped] = []
-    for stored in found:
+    for number, stored in enumerate(found, start=1):
         try:
             sets += [
                 draw(material, stored.rule, _seeded(options, options.seed + i))
@@ -170,6 +172,8 @@ def build(
                 raise
             apart = error.apart if isinstance(error, TooSmallError) else 0
             skipped.append(Skipped(stored.id, stored.rule.text(), error.detail, apart))
+        if progress is not None:
+            progress(number, len(found), "drawing sets")
     skipped.sort(key=lambda each: -each.apart)
     if not sets:
         closest = "" if len(skipped) == 1 else " The one that comes closest:"
@@ -354,7 +358,7 @@ def _seeded(options: SetOptions, seed: int) -> SetOptions:
 
 
 def _bring_rules(db: Database, dataset: str) -> None:
-    """Store a bundled graph, and the rules that ship for it where it has none."""
+    """Store a bundled graph, and the rules that ship for it where none is kept or was rejected."""
     from loaders import rules as bundled
     from loaders.rules_yaml import load_rules
     from service import ingest
@@ -362,5 +366,5 @@ def _bring_rules(db: Database, dataset: str) -> None:
 
     ingest.ensure(db, dataset)
     path = bundled.path(dataset)
-    if path is not None and not rules_of(db, dataset, status=None):
+    if path is not None and not rules_of(db, dataset, status=("kept", "rejected")):
         save(db, dataset, load_rules(path), status="kept")

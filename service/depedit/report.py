@@ -68,7 +68,7 @@ def methods(
     model: str | None = None,
     sets: Sequence[str] | None = None,
 ) -> list[Method]:
-    """The rows of the tables, in the order in which their methods were first run.
+    """The rows of the tables by setting and model, methods as they were first run.
 
     Of several runs of one method on one set the newest counts.
 
@@ -91,9 +91,8 @@ def methods(
     by_set = {
         key: {name: metrics[run.id] for name, run in runs.items()} for key, runs in newest.items()
     }
-    order = {name: i for i, name in enumerate(dict.fromkeys(key[0] for key in sorted(newest)))}
     rows_ = []
-    for key in sorted(newest, key=lambda k: order[k[0]]):
+    for key in sorted(newest, key=lambda key: key[:2]):
         any_run = next(iter(newest[key].values()))
         plain = by_set.get((key[0], key[1], any_run.editor or ""), {})
         rows_.append(

@@ -71,8 +71,8 @@ class Wording:
         for relation, least in zip(rule.relations, (needed, needed, 1), strict=True):
             if (n := len(self.templates.get(relation, ()))) < least:
                 raise UsageError(
-                    f"The relation {relation!r} has {n} ways to be asked for;"
-                    f" {self.setting} needs {least}.",
+                    f"{self.setting} needs {least} wordings of a relation, and {relation!r} has"
+                    f" {n}.",
                     remedy="Give its facts paraphrases, or build in another setting."
                     if n
                     else "Write templates for it in the rule, or take another rule.",

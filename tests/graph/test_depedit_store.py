@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from cypher.errors import GraphError
 from cypher.run import Database
 from loaders import graphs, rules
 from loaders.knowledge_sets import KnowledgeSet
+from loaders.rule_records import Atom, rule
 from loaders.rules_yaml import load_rules
 from service import ingest
 from service.depedit import report, store
@@ -22,6 +24,7 @@ from service.depedit.questions import Question, questions
 from service.depedit.records import Answer, RunRecord
 from service.errors import ConflictError, NotFoundError, NothingStoredError, UsageError
 from service.rules import store as rule_store
+from service.rules.mining import mine
 
 WORDS = ("yes", "no", "perhaps")
 
@@ -320,3 +323,43 @@ def test_rules_are_chosen_by_id_and_status(db: Database, atlas: str) -> None:
     assert len(build(db, atlas, SetOptions(), candidates=True).sets) == 3
     with pytest.raises(UsageError, match=r"None of 3 rules .* too small"):
         build(db, atlas, SetOptions(facts=80, implications=40), candidates=True)
+
+
+def test_real_facts_give_sets(db: Database, atlas: str, data_dir: Path) -> None:
+    """A rule over the LRE relations, whose conclusion no fact states, in the paper's size."""
+    graph = f"{atlas}-lre"
+    ingest.store(db, ingest.read(data_dir / "lre_relations", name=graph))
+    law = rule(
+        [Atom("x", "product by company", "y"), Atom("y", "company CEO", "z")],
+        Atom("x", "comes from", "z", ("[x] comes from the company led by [z].",)),
+        kinds={"x": "product", "y": "company", "z": "person"},
+    )
+    try:
+        rule_store.save(db, graph, [law], status="kept")
+        sets = build(db, graph, SetOptions(setting="ICQ_DT"), per_rule=2).sets
+    finally:
+        rule_store.delete(db, graph)
+    assert len({knowledge.id for knowledge in sets}) == 2
+    for knowledge in sets:
+        assert len(knowledge.specific) == 24
+        assert len(knowledge.implications) == 12
+        assert {i.qa.asked for i in knowledge.implications} == {"{} comes from the company led by"}
+        assert all(len(copy.updates) == 20 for copy in knowledge.copies)
+
+
+def test_mined_rules_of_knowgic_give_small_sets(db: Database, atlas: str, data_dir: Path) -> None:
+    graph = f"{atlas}-knowgic"
+    ingest.store(db, ingest.read(data_dir / "knowgic", name=graph))
+    options = SetOptions(facts=6, implications=3, updates=4)
+    try:
+        mine(db, graph)
+        built = build(db, graph, options, candidates=True)
+        with pytest.raises(UsageError, match=r"The one that comes closest: .* has 23 facts"):
+            build(db, graph, SetOptions(), candidates=True)
+    finally:
+        rule_store.delete(db, graph)
+    assert len(built.sets) == 6
+    assert len(built.skipped) > 500
+    assert [each.apart for each in built.skipped] == sorted(
+        (each.apart for each in built.skipped), reverse=True
+    )

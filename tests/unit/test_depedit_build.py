@@ -238,7 +238,7 @@ def test_numbers_that_do_not_go_together_are_refused(wrong: dict[str, object], s
 
 def test_a_relation_nobody_can_ask_for_is_refused() -> None:
     law = Rule(RULES[0].first, RULES[0].second, Atom("x", "lives in", "z"))
-    with pytest.raises(UsageError, match="'lives in' has 0 ways"):
+    with pytest.raises(UsageError, match="'lives in' has 0"):
         draw(ATLAS, law, SetOptions())
 
 
