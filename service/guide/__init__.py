@@ -33,6 +33,14 @@ QUESTIONS: Mapping[str, str] = {
 }
 """The questions by the file that answers them, in the order in which the guide asks them."""
 
+RULE_QUESTIONS: Mapping[str, str] = {
+    "rules_conclusions": "Which conclusions still follow?",
+    "rules_proof": "What proves one of them?",
+    "rules_weakened": "Which conclusions lost their ground?",
+    "rules_back": "Does a rule lead back to the old object?",
+}
+"""A chapter of its own: what follows by If-Then rules, once a closure is stored in the graph."""
+
 NEWEST = (
     "COLLECT { MATCH (e:Edit {status: 'succeeded'})"
     " RETURN e.id ORDER BY datetime(e.created_at) DESC LIMIT 1 }[0]"
@@ -51,10 +59,10 @@ class Slide:
     text: str
 
 
-def questions() -> list[Slide]:
-    """The slides, in order; the queries without their headers, which are told beside them."""
+def questions(chapter: Mapping[str, str] = QUESTIONS) -> list[Slide]:
+    """A chapter's slides; the queries without their headers, which are told beside them."""
     slides = []
-    for name, question in QUESTIONS.items():
+    for name, question in chapter.items():
         found = cypher.query(f"{FOLDER}{name}")
         body = found.text[found.text.index("\n\n") :].strip()
         slides.append(Slide(name, question, found.doc, found.returns, body))
@@ -67,9 +75,9 @@ def params_of(name: str) -> Mapping[str, Any]:
 
 
 def settings(edit: str | None = None, **others: Any) -> str:
-    """The lines that set every parameter the ten queries take; the newest edit if none is named."""
+    """The lines that set every parameter the queries take; the newest edit if none is named."""
     params: dict[str, Any] = {"edit": edit}
-    for name in QUESTIONS:
+    for name in (*QUESTIONS, *RULE_QUESTIONS):
         for key, param in params_of(name).items():
             params.setdefault(key, others.get(key, param.default))
     return param_list(params, {} if edit is not None else {"edit": NEWEST})
@@ -89,6 +97,7 @@ def render(service: str, edit: str | None = None, **others: Any) -> str:
         params=settings(edit, **others),
         style=style_command(),
         slides=questions(),
+        rule_slides=questions(RULE_QUESTIONS),
     )
 
 

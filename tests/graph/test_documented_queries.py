@@ -10,9 +10,12 @@ from pathlib import Path
 import neo4j
 import pytest
 
+from closure_reference import PlainRule
+from closure_rules import stored
 from cypher.run import Database
 from own_graphs import own_graphs
 from service import browser_links, guide
+from service.closure import forward
 from service.schemas import Score
 from stored_edits import probed, store_edit
 
@@ -64,7 +67,7 @@ def window(server: dict[str, str]) -> Iterator[Window]:
 def edit(db: Database) -> Iterator[Score]:
     """An edit about which every question has an answer."""
     with own_graphs(db) as prefix:
-        yield store_edit(
+        score = store_edit(
             db,
             f"{prefix}-edit",
             [
@@ -76,11 +79,18 @@ def edit(db: Database) -> Iterator[Score]:
             ],
             dataset=prefix,
         )
+        # By it the old object follows from D, and E from A, less than before.
+        rules = [
+            stored(PlainRule("q", False, "t", False, "r")),
+            stored(PlainRule("q", False, "u", False, "v")),
+        ]
+        forward.closure(db, score.edit, rules)
+        yield score
 
 
 def test_there_is_something_to_run() -> None:
     assert len(SHOWN) >= 2
-    assert len(PLAYED) == len(guide.QUESTIONS) + 3
+    assert len(PLAYED) == len(guide.QUESTIONS) + len(guide.RULE_QUESTIONS) + 3
     assert PLAYED[0] == SET_BY_HAND
 
 

@@ -1,0 +1,21 @@
+// What follows by the rules from what the model said: which conclusions still hold after the edit.
+//
+// Each is as strong as its best proof: the product of the facts' probabilities and the rules'
+// confidences. `thinkeval rules closure`, or the edit's page, has put them into the graph.
+//
+// mode: read
+// params:
+//   $edit       STRING        id of the edit
+// returns: one row a conclusion, strongest after the edit first; at most 25
+//   conclusion  PATH          subject, IMPLIED and object
+//   pre         FLOAT|NULL    strength of its best proof before the edit
+//   post        FLOAT|NULL    and after
+//   leaves      INTEGER       facts of its smallest proof
+//   stated      BOOLEAN       whether it is a fact of the graph as well
+
+MATCH conclusion = (s:Entity)-[i:IMPLIED]->(o:Entity)
+WHERE i.id STARTS WITH $edit + '|'
+RETURN conclusion, i.strength_pre AS pre, i.strength_post AS post, i.leaves AS leaves,
+  EXISTS { (s)-[f:FACT]->(o) WHERE f.relation = i.relation } AS stated
+ORDER BY coalesce(post, -1.0) DESC, coalesce(pre, -1.0) DESC, i.id
+LIMIT 25
