@@ -325,6 +325,15 @@ def test_rules_are_chosen_by_id_and_status(db: Database, atlas: str) -> None:
         build(db, atlas, SetOptions(facts=80, implications=40), candidates=True)
 
 
+def test_the_bundled_graph_brings_its_rules(db: Database) -> None:
+    path = rules.path("atlas")
+    assert path is not None
+    shipped = {law.id for law in load_rules(path)}
+    sets = build(db, "atlas", SetOptions(setting="CQ_UT")).sets
+    assert shipped <= {stored.id for stored in rule_store.rules_of(db, "atlas")}
+    assert shipped <= {knowledge.rule.id for knowledge in sets}
+
+
 def test_real_facts_give_sets(db: Database, atlas: str, data_dir: Path) -> None:
     """A rule over the LRE relations, whose conclusion no fact states, in the paper's size."""
     graph = f"{atlas}-lre"
