@@ -16,6 +16,7 @@
 //   $rules.kind_x        STRING|NULL        kind of the entities x takes; null for any
 //   $rules.kind_y        STRING|NULL
 //   $rules.kind_z        STRING|NULL
+//   $rules.support       INTEGER|NULL       as it was found; counted where null
 // returns: one row a rule
 //   rule                 STRING             the rule
 //   body                 INTEGER            groundings of the premises
@@ -46,6 +47,8 @@ CALL (rule) {
 }
 CALL (rule) {
   // From the conclusion: what is at y then lies between two known entities.
+  WITH rule
+  WHERE rule.support IS NULL
   MATCH (x:Entity)-[c:FACT]->(z:Entity)
   WHERE c.graph = $graph AND c.relation = rule.relation3 AND x <> z
     AND coalesce(rule.kind_x = x.kind, rule.kind_x IS NULL)
@@ -69,4 +72,4 @@ CALL (rule) {
     WHEN rule.inverse2 THEN COUNT { (z)-[b:FACT]->(y) WHERE b.relation = rule.relation2 }
     ELSE COUNT { (y)-[b:FACT]->(z) WHERE b.relation = rule.relation2 } END), 0) AS support
 }
-RETURN rule.rule AS rule, body, support
+RETURN rule.rule AS rule, body, coalesce(rule.support, support) AS support

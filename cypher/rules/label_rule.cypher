@@ -1,8 +1,8 @@
-// Store what an annotator says of a rule, in place of what they said before, and what follows of it.
+// Store what an annotator says of a rule, in place of what they said before, and what follows.
 //
-// Two labels or more decide: the rule is kept if all of them are a (must be true) or b (likely to be
-// true), else rejected (DepEdit, section 4.1, step 5). One label leaves the status as it is. Those
-// who label one rule at the same moment wait for each other, so the last of them sees all labels.
+// Two labels or more decide: the rule is kept if all of them are a (must be true) or b (likely to
+// be true), else rejected (DepEdit, section 4.1, step 5). One label leaves the status as it is.
+// Those who label a rule at the same moment wait for each other, so the last sees all labels.
 //
 // mode: write
 // params:

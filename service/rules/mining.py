@@ -80,18 +80,27 @@ def mine(
         )
     dataset = require_graph(db, graph, kind=None).dataset
     found = db.read(rows.MineRow, graph=graph, min_support=min_support, limit=limit)
-    rules = count(db, graph, [_rule(row, typed) for row in found])
+    rules = count(db, graph, [_rule(row, typed) for row in found], supported=True)
     enough = [rule for rule in rules if (rule.confidence or 0.0) >= min_confidence]
     ordered = sorted(enough, key=lambda r: (-(r.support or 0), -(r.confidence or 0), r.id))
     created = save(db, dataset, ordered, status="candidate").created if store else 0
     return Mined(graph, dataset, tuple(ordered), found[0].total if found else 0, created)
 
 
-def count(db: Database, graph: str, rules: Sequence[Rule]) -> list[Rule]:
-    """The rules with support and body as the graph has them, in the same order."""
+def count(
+    db: Database, graph: str, rules: Sequence[Rule], *, supported: bool = False
+) -> list[Rule]:
+    """The rules with support and body as the graph has them, in the same order.
+
+    Args:
+        supported: their support is what this graph gave already, and is not counted again.
+    """
     counted: dict[str, rows.BodyCountRow] = {}
     for start in range(0, len(rules), COUNTED):
-        part = [rule_param(rule) for rule in rules[start : start + COUNTED]]
+        part = [
+            rule_param(rule) | {"support": rule.support if supported else None}
+            for rule in rules[start : start + COUNTED]
+        ]
         counted |= {row.rule: row for row in db.read(rows.BodyCountRow, graph=graph, rules=part)}
     return [
         replace(rule, support=counted[rule.id].support, body=counted[rule.id].body)
