@@ -18,7 +18,8 @@ from loaders.rule_records import Atom, rule
 from loaders.rules_yaml import load_rules
 from service import ingest
 from service.depedit import report, store
-from service.depedit.build import SetOptions, build, draw, material_of
+from service.depedit.build import build
+from service.depedit.draw import SetOptions, draw, material_of
 from service.depedit.metrics import METRICS, Share
 from service.depedit.questions import Question, questions
 from service.depedit.records import Answer, RunRecord

@@ -15,7 +15,7 @@ from loaders.errors import SchemaError, UnreadableFileError
 from loaders.graph_yaml import load
 from loaders.knowledge_sets import SETTINGS, KnowledgeSet
 from loaders.rules_yaml import load_rules
-from service.depedit.build import SetOptions, draw, material_of
+from service.depedit.draw import SetOptions, draw, material_of
 
 ATLAS = material_of(load(graphs.path("atlas")).graph)
 _PATH = rules.path("atlas")

@@ -15,7 +15,7 @@ from loaders.knowledge_sets import QA, KnowledgeSet
 from loaders.records import Entity, Fact, KnowledgeGraph
 from loaders.rule_records import SHAPES, Atom, Rule, rule
 from loaders.rules_yaml import load_rules
-from service.depedit.build import Material, SetOptions, draw, material_of
+from service.depedit.draw import Material, SetOptions, draw, material_of
 from service.depedit.questions import questions
 from service.errors import UsageError
 
