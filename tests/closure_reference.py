@@ -45,17 +45,18 @@ class Tree:
 def fixpoint(
     facts: set[Triple], rules: Sequence[PlainRule], kinds: Mapping[str, str | None]
 ) -> set:
-    """Every triple that is a fact or follows, by trying all entities until nothing is new."""
-    names = sorted(kinds)
+    """Every triple that is a fact or follows, by trying all pairs until nothing is new."""
     known = set(facts)
     while True:
         new = set()
         for rule in rules:
-            for x, y, z in product(names, repeat=3):
-                if len({x, y, z}) == 3 and fits(rule, kinds, x, y, z):
-                    one, other = rule.premises(x, y, z)
-                    if one in known and other in known:
-                        new.add((x, rule.relation3, z))
+            firsts = [t for t in known if t[1] == rule.relation1]
+            seconds = [t for t in known if t[1] == rule.relation2]
+            for one, other in product(firsts, seconds):
+                x, y = (one[2], one[0]) if rule.back1 else (one[0], one[2])
+                shared, z = (other[2], other[0]) if rule.back2 else (other[0], other[2])
+                if y == shared and len({x, y, z}) == 3 and fits(rule, kinds, x, y, z):
+                    new.add((x, rule.relation3, z))
         if new <= known:
             return known
         known |= new

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -12,6 +13,7 @@ from closure_rules import stored
 from cypher import rows
 from cypher.run import Database
 from own_graphs import own_graphs
+from service import ingest
 from service.closure import backward, forward
 from service.closure.proofs import leaves_of
 from service.closure.records import ClosureOptions, ProofOut
@@ -153,6 +155,41 @@ def assert_sound(
         assert (premise.subject, premise.object) == (ends[atom.subject], ends[atom.object])
         assert_sound(premise, facts, rules, above | {triple})
     assert tree.leaves == len(leaves_of(tree))
+
+
+def triangles(facts: set[tuple[str, str, str]], most: int) -> list[PlainRule]:
+    """The relation triangles x→y→z that most facts close, as rules."""
+    leaving: dict[str, list[tuple[str, str]]] = {}
+    for subject, relation, object_ in facts:
+        leaving.setdefault(subject, []).append((relation, object_))
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for x, one, y in sorted(facts):
+        for other, z in leaving.get(y, ()):
+            if len({x, y, z}) == 3:
+                counts.update((one, other, third) for third, end in leaving[x] if end == z)
+    return [PlainRule(a, False, b, False, c) for (a, b, c), _ in counts.most_common(most)]
+
+
+@pytest.mark.parametrize("name", ["hogwarts", "knowgic"])
+def test_the_closure_of_a_real_graph_is_the_naive_fixpoint(
+    db: Database, prefix: str, name: str, request: pytest.FixtureRequest
+) -> None:
+    source = name
+    if name == "knowgic":
+        source = str(request.getfixturevalue("data_dir") / "knowgic")
+    graph = ingest.store(db, ingest.read(source, name=f"{prefix}-{name}")).graph
+    facts = {(f.subject, f.relation, f.object) for f in db.read(rows.FactRow, graph=graph)}
+    names = {e.name: e.kind for e in db.read(rows.EntityRow, graph=graph)}
+    rules = triangles(facts, 6)
+    used = [stored(r) for r in rules]
+    whole = forward.closure(db, graph, used)
+    concluded = {forward.triple_of(a) for a in whole.atoms.values() if a.implied}
+    assert concluded == follows(facts, rules, names)
+    assert len(concluded & facts) >= 5
+    # The lowest proofs are found from the end as well, and no others.
+    for atom in whole.conclusions[:5]:
+        depth = ClosureOptions(depth=atom.round)
+        assert backward.prove(db, graph, forward.triple_of(atom), used, depth)
 
 
 def test_a_rule_that_supports_itself_ends_and_proves_nothing_by_itself(
