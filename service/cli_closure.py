@@ -89,7 +89,8 @@ def show_closure(told: ClosureOut) -> None:
     """What follows, strongest first, each with a proof; then what cannot be true together."""
     out = console()
     out.print(
-        f"{told.conclusions} conclusions in {told.rounds} rounds by {told.rules} rules"
+        f"{told.conclusions} conclusions in {told.rounds} round{'s' * (told.rounds != 1)} by"
+        f" {told.rules} rule{'s' * (told.rules != 1)}"
         f" ({told.groundings} groundings); {told.stated} of them are facts of the graph too",
         highlight=False,
     )
@@ -100,7 +101,7 @@ def show_closure(told: ClosureOut) -> None:
         out.print(f"showing {len(told.items)} of {told.conclusions}", style="dim")
     if told.contradictions:
         out.print(f"\n{len(told.contradictions)} contradictions (the relation has one object only)")
-        for each in told.contradictions:
+        for each in told.contradictions[: max(5, len(told.items))]:
             out.print(proof_tree(each.conclusion, note="against the next"))
             out.print(proof_tree(each.against))
 

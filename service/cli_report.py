@@ -99,7 +99,8 @@ def report(
     different data sets are never pooled: name one with --graph where several are stored.
 
     [bold]thinkeval report -g hogwarts --figures figures --figure-format pdf[/bold] draws the
-    methods; [bold]thinkeval report EDIT --figures figures[/bold] shows how that edit leaks.
+    methods; [bold]thinkeval report EDIT --figures figures[/bold] shows how that edit leaks. Of
+    edits that are named, the Markdown also says what the graph's rules make of them.
     """
     from service import report_formats, reports
 
@@ -110,6 +111,11 @@ def report(
         scores = editrecords.scores(bench.db, edit or [], graph=graph, model=model)
         frame = (reports.scores_frame if each else reports.method_table)(scores, measure.key)
         caption = (reports.caption_each if each else reports.caption)(scores, measure.key)
+        implied = ""
+        if edit and format == "markdown":
+            from service.closure.report import implied_lines
+
+            implied = implied_lines(bench.db, scores, measure.key)
         if figures is not None:
             formats = [f.value for f in figure_format or [FigureFormat.png]]
             write_figures(bench, scores, edit or [], measure.key, figures, formats)
@@ -118,7 +124,7 @@ def report(
         return
     text = report_formats.render(frame, format)
     if format == "markdown":
-        text += f"\n{caption}\n"
+        text += f"\n{caption}\n" + (f"\n{implied}\n" if implied else "")
     elif format == "latex":
         text = f"% {caption}\n{text}"
     emit_text(text, output)

@@ -10,14 +10,12 @@ from rich.text import Text
 from service.cli_closure import proof_tree
 from service.cli_options import cell, console, emit_table
 from service.closure.implications import GOOD, implications
-from service.closure.omega import KINDS, OmegaOut, kept_rules, omega
+from service.closure.omega import KINDS, WAYS, OmegaOut, kept_rules, omega
 from service.schemas import MEASURE_NAMES, Measure, Score
 
 if TYPE_CHECKING:
     from cypher.run import Database
     from service.closure.implications import ImplicationOut, ImplicationsOut, TallyOut
-
-WAYS = {"paths": "chains of facts", "rules": "rules", "both": "chains and rules together"}
 
 
 def show_implied(db: Database, score: Score, measure: Measure, limit: int = 20) -> None:

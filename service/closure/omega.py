@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 Kind = Literal["paths", "rules", "both"]
 KINDS: tuple[Kind, ...] = ("paths", "rules", "both")
+WAYS: dict[Kind, str] = {
+    "paths": "chains of facts",
+    "rules": "rules",
+    "both": "chains and rules together",
+}
 
 
 class ReturnOut(BaseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from service.closure.implications import GOOD, MEANINGS, implications
-from service.closure.omega import KINDS, kept_rules, omega
+from service.closure.omega import KINDS, WAYS, kept_rules, omega
 from service.schemas import Measure, Score
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 FIRST = 20
 """Conclusions that are shown at once; the others unfold."""
 
-WAYS = {"paths": "chains of facts", "rules": "rules", "both": "chains and rules together"}
 SIDES = {
     "lost": "lost its premise",
     "due": "is due now",

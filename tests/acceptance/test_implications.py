@@ -84,6 +84,8 @@ def test_what_the_rules_say_is_on_the_command_line_and_over_rest(
         if (v["metric"], v["measure"]) == ("deep_edited", "likelihood")
     }
     assert deep[5] == (paths["value"], paths["chains"])
+    report = thinkeval("report", edit).out
+    assert f"rules: {omega['items'][9]['surviving']} of {omega['items'][9]['chains']}" in report
     assert omega["deep"]["paths"] == max((s for s, (v, _) in deep.items() if s and v), default=0)
 
 
