@@ -27,8 +27,8 @@ def implied_lines(db: Database, scores: Sequence[Score], measure: Measure) -> st
                 for kind in KINDS
             )
             parts.append(
-                f"**{score.edit}**, by {len(rules)} rules, within {told.max_steps} facts. {ways}. Of"
-                f" what the edit bears on: stale {_share(said.stale)}, taken up"
+                f"**{score.edit}**, by {len(rules)} rules, within {told.max_steps} facts. {ways}."
+                f" Of what the edit bears on: stale {_share(said.stale)}, taken up"
                 f" {_share(said.taken_up)}, kept {_share(said.kept)}."
             )
     return "\n\n".join(parts)
