@@ -116,9 +116,8 @@ def plain_form(
 
             def run(query: neo4j.Query = query) -> None:
                 with driver.session(default_access_mode=neo4j.READ_ACCESS) as session:
-                    session.run(
-                        neo4j.Query(f"EXPLAIN {query.text}"), graph=graph, least=least
-                    ).consume()
+                    explain = neo4j.Query(f"EXPLAIN {query.text}")  # type: ignore[arg-type]
+                    session.run(explain, graph=graph, least=least).consume()
                     for *key, support in session.run(query, graph=graph, least=least):
                         found[tuple(key)] = support  # type: ignore[index]
 

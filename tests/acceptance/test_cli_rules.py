@@ -42,9 +42,11 @@ def test_from_mining_to_what_a_kept_rule_predicts(thinkeval: Cli, dataset: str) 
     assert "16 wait for a review" in none
     best = mined[0]["id"]
     names = [f"{dataset} {name}" for name in ("ann", "bob")]
-    for name, label in zip(names, "ab", strict=True):
-        said = thinkeval("rules", "review", dataset, "-a", name, "-l", f"{best[:8]}={label}")
-    assert "Agreement over 1 rules" in said.out
+    said = [
+        thinkeval("rules", "review", dataset, "-a", name, "-l", f"{best[:8]}={label}").out
+        for name, label in zip(names, "ab", strict=True)
+    ]
+    assert "Agreement over 1 rules" in said[-1]
     assert thinkeval("rules", "list", dataset, "--status", "kept", "--json").json[0]["id"] == best
     shown = thinkeval("rules", "instantiate", dataset, "--show", "predicted", "--json").json
     assert len(shown) == mined[0]["body"] - mined[0]["support"]
