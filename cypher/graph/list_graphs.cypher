@@ -22,7 +22,8 @@
 MATCH (g:Graph)
 WHERE ($incomplete OR g.complete)
   AND ($kind IS NULL OR g.kind = $kind)
-  AND ($dataset IS NULL OR g.dataset = $dataset)
+  // A graph that is deleted while it is read has no properties any more.
+  AND g.dataset IS NOT NULL AND ($dataset IS NULL OR g.dataset = $dataset)
 RETURN g.id AS graph, g.kind AS kind, g.dataset AS dataset, g.model AS model, g.edit AS edit,
   g.probe AS probe, g.content_digest AS content_digest, g.complete AS complete,
   coalesce(g.n_facts, 0) AS n_facts, coalesce(g.n_entities, 0) AS n_entities,
