@@ -109,11 +109,27 @@ class _Pool:
             i for i in found if (keys[i].subject, keys[i].relation) != (me.subject, me.relation)
         ]
 
-    def beside(self, keys: Sequence[Key], number: int, rng: random.Random, n: int) -> list[Key]:
-        """`n` keys other than that of the number, every second one a near one."""
+    def beside(
+        self,
+        keys: Sequence[Key],
+        number: int,
+        rng: random.Random,
+        n: int,
+        without: Collection[int] = (),
+    ) -> list[Key]:
+        """`n` keys other than that of the number, every second one a near one; none of `without`.
+
+        There are fewer where nothing else is left.
+        """
         near, found = self.near(keys, number), []
+        numbers = self.numbers
+        if without:
+            near = [i for i in near if i not in without]
+            numbers = [i for i in numbers if i not in without]
+        if all(i == number for i in numbers):
+            return []
         while len(found) < n:
-            i = rng.choice(near if near and len(found) % 2 == 0 else self.numbers)
+            i = rng.choice(near if near and len(found) % 2 == 0 else numbers)
             if i != number:
                 found.append(keys[i])
         return found
@@ -173,16 +189,31 @@ class Examples:
         number = rng.choice(self.validation if validation else self.training)
         return self.example(number, rng, n_locality, validation=validation)
 
+    def draw_together(self, rng: random.Random, n: int, n_locality: int) -> list[Example]:
+        """Training examples that can be edited at once: different keys, and none beside another."""
+        numbers = rng.sample(self.training, min(n, len(self.training)))
+        return [self.example(i, rng, n_locality, without=numbers) for i in numbers]
+
     def example(
-        self, number: int, rng: random.Random, n_locality: int, *, validation: bool = False
+        self,
+        number: int,
+        rng: random.Random,
+        n_locality: int,
+        *,
+        validation: bool = False,
+        without: Collection[int] = (),
     ) -> Example:
-        """The key of that number, edited to an object that is drawn."""
+        """The key of that number, edited to an object that is drawn.
+
+        Args:
+            without: keys that are edited too, and so do not stay as they are.
+        """
         key = self.keys[number]
         anything = rng.random() < self.any_entity
         follows = self._inferences.get((key.subject, key.relation), {})
         objects = tuple(o for o in follows if o in (*key.others, *key.entities))
         target = rng.choice(objects or (key.entities if anything else key.others))
-        beside = self._pools[validation].beside(self.keys, number, rng, n_locality)
+        beside = self._pools[validation].beside(self.keys, number, rng, n_locality, without)
         kept = tuple(self._row(k, rng.choice(k.prompts), rng.choice(k.objects)) for k in beside)
         return Example(
             self._row(key, key.prompts[0], target),

@@ -26,7 +26,9 @@ class HyperParams(ModuleNames):
         rank, n_hidden: of the hypernetwork's layers.
         norm: normalise x and δ; else their statistics stay 0 and 1.
         grad_clip: largest norm of a training gradient.
-        batch_size: edits of a training forward, each seen by itself.
+        batch_size: edits of a training forward.
+        n_edits: how many of them are made at once, as one sum of updates; 1 sees each by itself,
+            and is what the published files train for.
         accumulate_bs: forwards a training step.
         max_iters: forwards at most.
         val_interval, val_steps: forwards between validations, and edits of one.
@@ -53,6 +55,7 @@ class HyperParams(ModuleNames):
     norm: bool = True
     grad_clip: float = 100.0
     batch_size: int = 1
+    n_edits: int = 1
     accumulate_bs: int = 10
     max_iters: int = 100_000
     val_interval: int = 1000
@@ -83,7 +86,15 @@ class HyperParams(ModuleNames):
         )
         for key in ("lr", "lr_lr", "grad_clip"):
             require(getattr(self, key) > 0, f"'{key}' has to be positive")
-        counts = ("rank", "batch_size", "accumulate_bs", "max_iters", "val_interval", "val_steps")
+        counts = (
+            "rank",
+            "batch_size",
+            "n_edits",
+            "accumulate_bs",
+            "max_iters",
+            "val_interval",
+            "val_steps",
+        )
         for key in (*counts, "early_stop_patience", "n_locality"):
             require(getattr(self, key) >= 1, f"'{key}' has to be 1 or more")
         for key in ("cedit", "cloc", "cimp", "n_hidden"):
@@ -95,6 +106,8 @@ class HyperParams(ModuleNames):
     def training_digest(self) -> str:
         """Changes with every value that a trained hypernetwork depends on."""
         aside = {"archive", *ModuleNames.__dataclass_fields__}
-        if not self.cimp:
-            aside.add("cimp")  # as it was before there was this key
+        # As it was before there were these keys.
+        aside |= {
+            key for key, plain in (("cimp", 0), ("n_edits", 1)) if getattr(self, key) == plain
+        }
         return digest({k: v for k, v in self.as_dict().items() if k not in aside})

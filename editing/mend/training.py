@@ -86,7 +86,7 @@ class Trainer:
             self.network.normalise(name, statistics.mean, statistics.std)
 
     def losses(self, examples: Sequence[Example]) -> tuple[Tensor, Numbers]:
-        """The loss of some examples, each edited by itself, and the numbers it is made of."""
+        """The loss of some examples, `n_edits` of them edited at once, and what it is made of."""
         updates = self._updates(examples)
         owners = list(range(len(examples)))
         kept = [(i, row) for i, example in enumerate(examples) for row in example.kept]
@@ -99,7 +99,8 @@ class Trainer:
         rows = [e.asked for e in examples] + [row for _, row in (*implied, *kept)]
         owners += [i for i, _ in (*implied, *kept)]
         batch = target_batch(rows, self.tokenizer, self.device)
-        chosen = {name: RowUpdate(u.left[owners], u.right[owners]) for name, u in updates.items()}
+        groups = [i // self.hparams.n_edits for i in owners]
+        chosen = {name: RowUpdate(u.left[groups], u.right[groups]) for name, u in updates.items()}
         with row_updates(self.adapter, self.matrices, chosen):
             log_p = log_probabilities(self.adapter, batch)
         losses = batch.nll(log_p)
@@ -123,12 +124,13 @@ class Trainer:
         } | told
 
     def _updates(self, examples: Sequence[Example]) -> dict[str, RowUpdate]:
-        """The update of each example for each matrix, differentiable."""
+        """The update of each `n_edits` examples for each matrix, differentiable."""
         batch = target_batch([e.edit for e in examples], self.tokenizer, self.device)
         found, _ = token_pairs(self.adapter, self.matrices, batch)
-        owners = range(len(examples))
+        n = self.hparams.n_edits
+        groups = range((len(examples) - 1) // n + 1)
         return {
-            name: by_row(self.network(name, pairs.x, pairs.delta), pairs.row, owners)
+            name: by_row(self.network(name, pairs.x, pairs.delta), pairs.row // n, groups)
             for name, pairs in found.items()
         }
 
@@ -203,7 +205,7 @@ def _fit(trainer: Trainer, progress: Progress) -> Training:
         ]
     )
     for step in range(1, hparams.max_iters + 1):
-        drawn = [trainer.examples.draw(rng, hparams.n_locality) for _ in range(hparams.batch_size)]
+        drawn = _drawn(trainer.examples, rng, hparams)
         loss, numbers = trainer.losses(drawn)
         _check(numbers["loss"], step)
         (loss / hparams.accumulate_bs).backward()
@@ -224,6 +226,13 @@ def _fit(trainer: Trainer, progress: Progress) -> Training:
     network.load_state_dict(kept)
     network.requires_grad_(False)
     return Training(network, step, best_step, before, best)
+
+
+def _drawn(examples: Examples, rng: random.Random, hparams: HyperParams) -> list[Example]:
+    """The examples of one forward."""
+    if hparams.n_edits > 1:
+        return examples.draw_together(rng, hparams.batch_size, hparams.n_locality)
+    return [examples.draw(rng, hparams.n_locality) for _ in range(hparams.batch_size)]
 
 
 def _validation(trainer: Trainer) -> list[Example]:

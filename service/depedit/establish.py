@@ -118,6 +118,20 @@ def finetune_overrides(model: BenchModel) -> dict[str, object]:
     return {**FINETUNE, **FINETUNE_SMALL, "layers": layers, "rewrite_module_tmp": name}
 
 
+def below_mend(model: BenchModel) -> dict[str, object]:
+    """How a small model is fine-tuned before MEND: in the first layer's projection only.
+
+    MEND's hypernetwork is trained for the unedited weights. Where all layers were fine-tuned, its
+    updates broke an organism; below the layers that it edits, they still took.
+    """
+    if model.loaded.info.n_parameters > SMALL:
+        return {}
+    from editing.architectures import adapter_for
+
+    name = adapter_for(model.loaded.model).mlp_out(0).name.replace(".0.", ".{}.")
+    return {"layers": [0], "rewrite_module_tmp": name, "lr": 1e-2}
+
+
 class Editor:
     """Establishes and updates; keeps its last effects, which several strategies ask for.
 
@@ -177,7 +191,12 @@ def editor(
             changes prompts.
     """
     if name in ("mend", "mend_imp"):
-        plain = EditorOptions(options.graph, covariance=options.covariance, seed=options.seed)
+        plain = EditorOptions(
+            options.graph,
+            overrides=below_mend(model),
+            covariance=options.covariance,
+            seed=options.seed,
+        )
         first = Method(bench, model, "finetune", plain)
         return Editor(name, first, Method(bench, model, "mend", options, mend_state))
     method = Method(bench, model, name, options)

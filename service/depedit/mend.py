@@ -28,9 +28,17 @@ CIMP = 1.0
 """Weight of the implications in MEND_IMP's loss (equation 3)."""
 
 
-def with_implications(options: EditorOptions) -> EditorOptions:
-    """The options of `mend` for `mend_imp`."""
-    return replace(options, overrides={"cimp": CIMP, **options.overrides})
+def adapted(options: EditorOptions, knowledge: KnowledgeSet, name: str) -> EditorOptions:
+    """The options of MEND for a set: trained for as many edits at once as an update has.
+
+    Args:
+        name: `mend`, or `mend_imp`, which has the implications in its loss.
+    """
+    n = max((len(copy.updates) for copy in knowledge.copies), default=1)
+    own: dict[str, object] = {"n_edits": n, "batch_size": n, "n_locality": 1}
+    if name == "mend_imp":
+        own["cimp"] = CIMP
+    return replace(options, overrides={**own, **options.overrides})
 
 
 def state(

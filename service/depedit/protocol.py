@@ -112,8 +112,9 @@ class Protocol:
             def state(method: Any, hparams: Any) -> dict[str, Any]:
                 return mend.state(self.bench, self.model, self.knowledge, self.options, hparams)
 
-            implied = name == "mend_imp"
-            options = mend.with_implications(self.options) if implied else self.options
+            options = self.options
+            if name in ("mend", "mend_imp"):
+                options = mend.adapted(options, self.knowledge, name)
             self._editors[name] = editor(self.bench, self.model, name, options, state)
         return self._editors[name]
 

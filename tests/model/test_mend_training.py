@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from edit_reference import Reference, close
 from editing.architectures import adapter_for
 from editing.deltas import EditEffect, applied
 from editing.errors import HparamsError, HypernetworkError
-from editing.mend.data import Examples, training_facts
+from editing.mend.data import Examples, Inference, training_facts
 from editing.mend.gradients import RowUpdate, by_row, row_updates, token_pairs
 from editing.mend.matrices import matrices_of, untrained
 from editing.mend.rows import log_probabilities, target_batch
@@ -373,3 +374,51 @@ def test_tokens_are_spread_over_rows():
     assert isinstance(out, RowUpdate)
     assert out.left[..., 0].tolist() == [[2, 3], [1, 0], [0, 0]]
     assert out.right[..., 0].tolist() == [[5, 6], [4, 0], [0, 0]]
+
+
+def test_conclusions_are_a_part_of_the_loss(pair, facts):
+    """DepEdit, equation 3: asked for like the edit itself, an implication costs as much."""
+    h = replace(hparams(), cimp=0.5)
+    trainer = trainer_for(pair, facts, h)
+    drawn = [trainer.examples.draw(random.Random(i), 2) for i in range(3)]
+    plain = trainer.losses(drawn)[1]
+    told = [replace(e, implied=(e.asked,)) for e in drawn]
+    loss, numbers = trainer.losses(told)
+    assert numbers["implication"] == pytest.approx(numbers["edit"], rel=1e-5)
+    assert loss.item() == pytest.approx(plain["loss"] + 0.5 * plain["edit"], rel=1e-5)
+    trainer.hparams = hparams()
+    assert trainer.losses(told)[1] == pytest.approx(plain)
+
+
+def test_edits_at_once_are_the_sum_of_their_updates(pair, facts):
+    h = replace(hparams(), n_edits=2)
+    trainer = trainer_for(pair, facts, h)
+    drawn = trainer.examples.draw_together(random.Random(0), 3, 2)
+    edited = {e.edit.prompt for e in drawn}
+    assert len(edited) == 3
+    assert not any(row.prompt in edited for e in drawn for row in e.kept)
+    alone = trainer_for(pair, facts, hparams())._updates(drawn)
+    for name, update in trainer._updates(drawn).items():
+        found = update.left.mT @ update.right
+        each = alone[name].left.mT @ alone[name].right
+        assert torch.allclose(found[0], each[0] + each[1], atol=1e-6)
+        assert torch.allclose(found[1], each[2], atol=1e-6)
+
+
+def test_an_inference_decides_what_its_premise_is_edited_to(pair, facts):
+    fact = facts[0]
+    other = next(f.object for f in facts if f.object not in (fact.object, fact.subject))
+    said = Inference((fact.subject, fact.relation), other, "Hogwarts", "{} lies in", "Scotland")
+    examples = Examples(facts, pair[1], seed=0, val_share=0.25, inferences=[said])
+    number = next(i for i, k in enumerate(examples.keys) if (k.subject, k.relation) == said.premise)
+    found = examples.example(number, random.Random(1), 1)
+    assert found.edit.target == tuple(pair[1](f" {other}", add_special_tokens=False)["input_ids"])
+    assert [row.target for row in found.implied] == [
+        tuple(pair[1](" Scotland", add_special_tokens=False)["input_ids"])
+    ]
+
+
+def test_new_keys_leave_stored_hypernetworks_valid():
+    assert replace(hparams(), cimp=0.0, n_edits=1).training_digest == hparams().training_digest
+    assert replace(hparams(), cimp=0.5).training_digest != hparams().training_digest
+    assert replace(hparams(), n_edits=2).training_digest != hparams().training_digest
