@@ -38,5 +38,6 @@ WITH fact, a.subject AS first, b.subject AS second,
   CASE WHEN $inverse1 THEN [a.object, a.subject] ELSE [a.subject, a.object] END AS xy,
   CASE WHEN $inverse2 THEN [b.object, b.subject] ELSE [b.subject, b.object] END AS yz
 WHERE xy[1] = yz[0] AND xy[0] <> xy[1] AND yz[0] <> yz[1] AND xy[0] <> yz[1]
-RETURN DISTINCT fact, xy[0] AS subject, yz[1] AS object, first, second
+WITH DISTINCT fact, xy[0] AS subject, yz[1] AS object, first, second
+RETURN fact, subject, object, first, second
 ORDER BY fact, subject, object, first, second
