@@ -1,9 +1,9 @@
 // What follows by one rule from new facts together with known ones. Reads nothing that is stored:
 // the facts are those a model was given, or those that it says.
 //
-// A grounding takes two facts of different (subject, relation), one of them new, and three different
-// entities. Forward chaining asks with the updates as new facts; backward chaining with all facts on
-// both sides, and looks for its goal among the conclusions.
+// A grounding takes two facts of different (subject, relation), one of them new, and three
+// different entities. Forward chaining asks with the updates as new facts; backward chaining with
+// all facts on both sides, and looks for its goal among the conclusions.
 //
 // mode: read
 // params:
@@ -11,8 +11,8 @@
 //   $new.subject     STRING           name of its subject
 //   $new.relation    STRING           name of its relation
 //   $new.object      STRING           name of its object
-//   $known           LIST<MAP>        facts that the other premise may be; the new ones too, if those
-//                                     may stand together
+//   $known           LIST<MAP>        facts that the other premise may be; the new ones too, if
+//                                     those may stand together
 //   $known.subject   STRING           name of its subject
 //   $known.relation  STRING           name of its relation
 //   $known.object    STRING           name of its object
