@@ -66,6 +66,7 @@ def published(
         unrelated=tuple(_qa(item, item) for item in irre if item.trips is not None),
         implications=tuple(implications),
         copies=tuple(copies),
+        init="file",
     )
     return knowledge, notes
 

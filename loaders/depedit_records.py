@@ -39,6 +39,7 @@ def to_json(knowledge: KnowledgeSet) -> dict[str, Any]:
         "dataset": knowledge.dataset,
         "setting": knowledge.setting,
         "seed": knowledge.seed,
+        "init": knowledge.init,
         "rule": rule_to_json(knowledge.rule),
     }
     return record
@@ -178,6 +179,7 @@ def from_json(record: Mapping[str, Any], id: str | None = None) -> KnowledgeSet:
         unrelated=tuple(_qa(item, item["prompt"]) for item in init["queries"]["irre"]),
         implications=implications,
         copies=tuple(_copy(record[key], own["setting"], implications) for key in copies),
+        init=own.get("init", "stored"),
     )
 
 

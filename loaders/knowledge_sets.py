@@ -86,6 +86,8 @@ class KnowledgeSet:
         unrelated: facts of other relations (5).
         implications: what follows from `specific` by the rule (12).
         copies: 3, with 20 updates each.
+        init: where its facts come from: `stored` as the graph has them (a model may know them),
+            `shuffled` among their subjects (it cannot), or a `file`.
     """
 
     id: str
@@ -97,6 +99,7 @@ class KnowledgeSet:
     unrelated: tuple[QA, ...]
     implications: tuple[Implication, ...]
     copies: tuple[Copy, ...]
+    init: str = "stored"
 
     def after(self, copy: Copy) -> tuple[QA, ...]:
         """The specific facts as they are after the update, in the same order."""

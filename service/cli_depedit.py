@@ -354,14 +354,14 @@ def _set_json(row: rows.KnowledgeSetRow) -> dict[str, Any]:
 def _show_sets(
     title: str, found: list[rows.KnowledgeSetRow], saved: dict[str, str], note: str
 ) -> None:
-    columns = ["id", "setting", "facts", "implications", "copies", "runs"]
+    columns = ["id", "setting", "init", "facts", "implications", "copies", "runs"]
     emit_table(
         title,
         columns + (["status"] if saved else []),
         [
             (
-                r.id, r.setting, f"{r.n_specific} + {r.n_unrelated}", r.n_implications, r.n_copies,
-                r.n_runs, *([saved[r.id]] if saved else []),
+                r.id, r.setting, r.init, f"{r.n_specific} + {r.n_unrelated}", r.n_implications,
+                r.n_copies, r.n_runs, *([saved[r.id]] if saved else []),
             )
             for r in found
         ],

@@ -119,9 +119,11 @@ def _write(
 ) -> rows.CompleteGraphRow:
     run(rows.MergeGraphRow, **header.params())
     run(rows.ClearGraphRow, graph=header.graph)
+    # A model's graph and an edit's have the entities of their data set, which knows their kinds.
+    dataset = None if header.graph == header.dataset else header.dataset
     for start in range(0, len(entities), BATCH):
         batch = [entity_row(e) for e in entities[start : start + BATCH]]
-        run(rows.MergeEntitiesRow, graph=header.graph, rows=batch)
+        run(rows.MergeEntitiesRow, graph=header.graph, dataset=dataset, rows=batch)
     for start in range(0, len(facts), BATCH):
         batch = list(facts[start : start + BATCH])
         run(rows.MergeFactsRow, graph=header.graph, rows=batch)

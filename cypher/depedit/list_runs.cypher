@@ -12,6 +12,7 @@
 //   knowledge_set    STRING         id of its set
 //   dataset          STRING         the data set that was drawn from; "" where a file gave it
 //   setting          STRING         how the questions were worded
+//   init             STRING         stored, shuffled or file: where the facts come from
 //   strategy         STRING         its key
 //   editor           STRING|NULL    the editing method it wraps
 //   method           STRING         what tables call both
@@ -26,6 +27,7 @@ WHERE ($ids IS NULL OR r.id IN $ids) AND ($knowledge_sets IS NULL OR k.id IN $kn
   AND ($dataset IS NULL OR k.dataset = $dataset) AND ($setting IS NULL OR k.setting = $setting)
   AND ($model IS NULL OR r.model = $model)
 RETURN r.id AS id, k.id AS knowledge_set, k.dataset AS dataset, k.setting AS setting,
+  coalesce(k.init, 'stored') AS init,
   r.strategy AS strategy, r.editor AS editor, r.method AS method, r.model AS model,
   r.hparams AS hparams, r.seconds AS seconds, r.created_at AS created_at,
   COUNT { (r)-[:ANSWERED]->() } AS n_answers

@@ -11,6 +11,7 @@
 //   dataset          STRING         the data set it was drawn from; "" where a file gave it
 //   setting          STRING         how its questions are worded
 //   seed             INTEGER        of everything that was drawn
+//   init             STRING         stored, shuffled or file: where the facts come from
 //   rule             STRING         id of its rule
 //   text             STRING         the rule in words
 //   content_digest   STRING         of the body
@@ -33,7 +34,8 @@ CALL (k) {
     sum(CASE WHEN first AND role = 'implication' THEN 1 ELSE 0 END) AS n_implications,
     count(DISTINCT copy) AS n_copies
 }
-RETURN k.id AS id, k.dataset AS dataset, k.setting AS setting, k.seed AS seed, k.rule AS rule,
+RETURN k.id AS id, k.dataset AS dataset, k.setting AS setting,
+  k.seed AS seed, coalesce(k.init, 'stored') AS init, k.rule AS rule,
   k.text AS text, k.content_digest AS content_digest,
   k.created_at AS created_at, CASE WHEN $bodies THEN k.body END AS body,
   n_specific, n_unrelated, n_implications, n_copies,

@@ -6,6 +6,7 @@
 //   $dataset                STRING         the data set it was drawn from; "" where a file gave it
 //   $setting                STRING(CQ_DT|CQ_UT|ICQ_DT)   how its questions are worded
 //   $seed                   INTEGER        of everything that was drawn
+//   $init                   STRING(stored|shuffled|file)   where its facts come from
 //   $rule                   STRING         id of its rule
 //   $text                   STRING         the rule in words
 //   $body                   STRING         JSON: the whole set, as loaders/depedit.py writes it
@@ -25,8 +26,8 @@
 //   asked    INTEGER   questions sent
 //   written  INTEGER   questions stored
 
-CREATE (k:KnowledgeSet {id: $id, dataset: $dataset, setting: $setting, seed: $seed, rule: $rule,
-  text: $text, body: $body, content_digest: $content_digest,
+CREATE (k:KnowledgeSet {id: $id, dataset: $dataset, setting: $setting, seed: $seed, init: $init,
+  rule: $rule, text: $text, body: $body, content_digest: $content_digest,
   created_at: toString(datetime())})
 WITH k
 CALL (k) {

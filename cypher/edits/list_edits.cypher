@@ -36,6 +36,7 @@ WHERE ($dataset IS NULL OR e.dataset = $dataset)
   AND ($model IS NULL OR e.model = $model)
   AND ($method IS NULL OR e.method = $method)
   AND ($status IS NULL OR e.status = $status)
+  AND e.model IS NOT NULL  // what is removed while it is read has no properties any more
 OPTIONAL MATCH (e)-[:PRODUCED]->(g:Graph)
 WHERE g.complete
 RETURN e.id AS id, e.model AS model, e.method AS method, e.dataset AS dataset,

@@ -3,16 +3,20 @@
 // mode: write
 // params:
 //   $graph         GRAPH_ID              id of the graph
+//   $dataset       GRAPH_ID|NULL = null  the data set that knows their kinds, if another graph
 //   $rows          LIST<MAP>             the entities, a few thousand at a time
 //   $rows.name     STRING                canonical name, unique within the graph
 //   $rows.aliases  LIST<STRING>|NULL     other names for it, without the name itself
-//   $rows.kind     STRING|NULL           what sort of thing it is
+//   $rows.kind     STRING|NULL           what sort of thing it is; null for what the data set says
 // returns: one row
 //   asked          INTEGER               rows that were sent
 //   written        INTEGER               entities that are now stored
 
 UNWIND $rows AS row
 MERGE (e:Entity {key: $graph + '|' + row.name})
-SET e.graph = $graph, e.name = row.name, e.aliases = coalesce(row.aliases, []), e.kind = row.kind
+WITH e, row
+OPTIONAL MATCH (known:Entity {key: $dataset + '|' + row.name})
+SET e.graph = $graph, e.name = row.name, e.aliases = coalesce(row.aliases, []),
+  e.kind = coalesce(row.kind, known.kind)
 WITH count(e) AS written
 RETURN size($rows) AS asked, written

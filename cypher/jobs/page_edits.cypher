@@ -54,6 +54,7 @@ WHERE ($dataset IS NULL OR e.dataset = $dataset)
   AND ($model IS NULL OR e.model = $model)
   AND ($method IS NULL OR e.method = $method)
   AND ($status IS NULL OR e.status = $status)
+  AND e.model IS NOT NULL  // what is removed while it is read has no properties any more
   AND ($before IS NULL OR datetime(e.created_at) < datetime($before)
     OR (datetime(e.created_at) = datetime($before) AND e.id < $before_id))
 WITH e

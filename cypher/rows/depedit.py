@@ -24,6 +24,7 @@ class KnowledgeSetRow(Row):
     dataset: str
     setting: str
     seed: int
+    init: str
     rule: str
     text: str
     content_digest: str
@@ -61,6 +62,7 @@ class ProtocolRunRow(Row):
     knowledge_set: str
     dataset: str
     setting: str
+    init: str
     strategy: str
     editor: str | None
     method: str

@@ -66,7 +66,8 @@ UNWIND [
   'support', 'body_count', 'confidence', 'source', 'label', 'labelled_at',
   'rule', 'round', 'premise1', 'premise2', 'conclusion', 'strength_pre', 'strength_post', 'leaves',
   'other_pre', 'other_post',
-  'closure', 'setting', 'seed', 'phase', 'copy', 'expected', 'established', 'updated', 'answer',
+  'closure', 'setting', 'init', 'seed', 'phase', 'copy', 'expected', 'established', 'updated',
+  'answer',
   'strategy', 'editor', 'hparams', 'seconds'
 ] AS property
 CALL db.createProperty(property);

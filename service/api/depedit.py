@@ -34,6 +34,10 @@ JSONL = "application/jsonl"
 Setting = Literal["CQ_DT", "CQ_UT", "ICQ_DT"]
 Id = Annotated[str, PathParam(min_length=1, max_length=300)]
 Of = Annotated[Name | None, Query(description="Only of sets that were built from this graph.")]
+InitOfSet = Annotated[
+    Literal["stored", "shuffled", "file"],
+    Field(description="Facts as the graph has them, shuffled among their subjects, or a file's."),
+]
 In = Annotated[Setting | None, Query(description="Only of sets in this setting.")]
 
 
@@ -46,6 +50,7 @@ class SetOut(BaseModel):
     dataset: str = Field(description="The graph it was built from; empty where a file gave it.")
     setting: Setting
     seed: int
+    init: InitOfSet
     rule: str = Field(description="Id of its rule.")
     text: str = Field(description="The rule in words.")
     created_at: str
@@ -168,6 +173,7 @@ class RunOut(BaseModel):
     knowledge_set: str
     dataset: str
     setting: Setting
+    init: InitOfSet
     strategy: str
     editor: str | None
     method: str = Field(description="What tables call it: the editor and the strategy.")
@@ -221,6 +227,7 @@ class MethodOut(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     setting: Setting
+    init: InitOfSet
     model: str
     method: str
     strategy: str

@@ -160,6 +160,7 @@ def draw(material: Material, rule: Rule, options: SetOptions) -> KnowledgeSet:
         unrelated=tuple(wording.other(*fact) for fact in unrelated),
         implications=tuple(_implication(wording, g) for g in follows.values()),
         copies=tuple(copies),
+        init=options.init,
     )
 
 

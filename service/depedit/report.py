@@ -42,7 +42,7 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One row of the tables: one method with one model in one setting.
+    """One row of the tables: one method with one model in one setting, by one kind of facts.
 
     Attributes:
         runs: how many runs, one a set (the newest of each).
@@ -51,6 +51,7 @@ class Method:
     """
 
     setting: str
+    init: str
     model: str
     method: str
     strategy: str
@@ -83,18 +84,19 @@ def methods(
             "There is no run of the protocol yet to report on.",
             remedy="Run one: `thinkeval depedit run SET --strategy finetune`.",
         )
-    newest: dict[tuple[str, str, str], dict[str, rows.ProtocolRunRow]] = {}
+    newest: dict[tuple[str, str, str, str], dict[str, rows.ProtocolRunRow]] = {}
     for run in found:
-        newest.setdefault((run.setting, run.model, run.method), {})[run.knowledge_set] = run
+        key = (run.setting, run.init, run.model, run.method)
+        newest.setdefault(key, {})[run.knowledge_set] = run
     counted = [run.id for runs in newest.values() for run in runs.values()]
     metrics = metrics_of_runs(db, counted)
     by_set = {
         key: {name: metrics[run.id] for name, run in runs.items()} for key, runs in newest.items()
     }
     rows_ = []
-    for key in sorted(newest, key=lambda key: key[:2]):
+    for key in sorted(newest, key=lambda key: key[:3]):
         any_run = next(iter(newest[key].values()))
-        plain = by_set.get((key[0], key[1], any_run.editor or ""), {})
+        plain = by_set.get((*key[:3], any_run.editor or ""), {})
         rows_.append(
             Method(
                 *key,
@@ -139,6 +141,7 @@ def frame(found: Sequence[Method], table: str) -> pd.DataFrame:
     for row in found:
         record: dict[str, object] = {
             "Setting": row.setting,
+            "Facts": row.init,
             "Model": row.model,
             "Method": row.method,
         }
@@ -153,7 +156,7 @@ def frame(found: Sequence[Method], table: str) -> pd.DataFrame:
             else:
                 record[f"n {TITLES[name]}"] = mean.n
         records.append(record)
-    columns = None if records else ["Setting", "Model", "Method"]
+    columns = None if records else ["Setting", "Facts", "Model", "Method"]
     return pd.DataFrame(records, columns=columns)
 
 
@@ -163,9 +166,10 @@ def _percent(value: float | None) -> float:
 
 
 CAPTIONS: Mapping[str, str] = {
-    "specificity": "Shares in percent, means over n knowledge sets (DepEdit, Table 3). Est: given"
-    " as established; Upd: given as updated; Cons: said as before the update (NS: specific facts"
-    " that were not updated, U: unrelated facts).",
+    "specificity": "Shares in percent, means over n knowledge sets (DepEdit, Table 3). Facts:"
+    " stored as the graph has them, or shuffled, so that no model knows them. Est: given as"
+    " established; Upd: given as updated; Cons: said as before the update (NS: specific facts that"
+    " were not updated, U: unrelated facts).",
     "implications": "Shares in percent, means over n knowledge sets (DepEdit, Tables 4 and 7)."
     " Est.I: implications drawn once established; Upd.I: those that changed with the facts, after"
     " the update; Cons.NI: those that did not, said as before it. Gain: over the editor that the"

@@ -73,6 +73,7 @@ def save_set(db: Database, knowledge: KnowledgeSet, *, replace: bool = False) ->
             dataset=knowledge.dataset,
             setting=knowledge.setting,
             seed=knowledge.seed,
+            init=knowledge.init,
             rule=knowledge.rule.id,
             text=knowledge.rule.text(),
             body=json.dumps(body, ensure_ascii=False),

@@ -116,7 +116,7 @@ def test_the_tables_say_the_same_everywhere(
         run_on(db, name, right=True)
         run_on(db, name, right=False)
     text = at_once("depedit", "report", "-g", atlas).out
-    assert text.count("| Setting | Model | Method |") == 2
+    assert text.count("| Setting | Facts | Model | Method |") == 2
     assert "Table 3" in text
     assert "Tables 4 and 7" in text
     tables = at_once("depedit", "report", "-g", atlas, "--setting", "cq_dt", "-f", "json").json

@@ -297,7 +297,7 @@ def test_tables_are_means_over_sets_with_gains_over_the_editor(db: Database, atl
     assert wrapped.gains["upd_i"].value == pytest.approx(sum(differences) / 2)
     assert wrapped.gains["upd_i"].n == 2
     told = report.text([plain, wrapped], ["specificity", "implications"], "markdown")
-    assert "| Setting | Model | Method | Est.S (%) | n Est.S |" in told
+    assert "| Setting | Facts | Model | Method | Est.S (%) | n Est.S |" in told
     assert "gain Upd.I" in told
     with pytest.raises(UsageError):
         report.frame([plain], "table 3")
