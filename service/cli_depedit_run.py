@@ -165,6 +165,7 @@ def _show(
 ) -> None:
     """What was run, and the paper's tables of these methods over these sets."""
     from service.depedit import report
+    from service.depedit.narrow import narrow
 
     sets = list(dict.fromkeys(one.knowledge_set for one in done))
     methods = {one.method for one in done}
@@ -176,13 +177,8 @@ def _show(
         emit_json({"runs": [asdict(one) for one in done], **tables}, output)
         return
     for table in report.TABLES:
-        shown = report.frame(found, table)
-        emit_table(
-            f"{name}: {table}, %",
-            [str(column) for column in shown.columns if column != "Model"],
-            shown.drop(columns="Model").round(1).to_numpy().tolist(),
-            note=report.CAPTIONS[table],
-        )
+        columns, rows = narrow(found, table)
+        emit_table(f"{name}: {table}, %", columns, rows, note=report.CAPTIONS[table])
     fresh = [one for one in done if not one.reused]
     took = sum(one.seconds or 0 for one in fresh)
     typer.echo(

@@ -13,6 +13,7 @@
 //   dataset          STRING         the data set that was drawn from; "" where a file gave it
 //   setting          STRING         how the questions were worded
 //   init             STRING         stored, shuffled or file: where the facts come from
+//   n_specific       INTEGER        specific facts of the set
 //   strategy         STRING         its key
 //   editor           STRING|NULL    the editing method it wraps
 //   method           STRING         what tables call both
@@ -28,6 +29,8 @@ WHERE ($ids IS NULL OR r.id IN $ids) AND ($knowledge_sets IS NULL OR k.id IN $kn
   AND ($model IS NULL OR r.model = $model)
 RETURN r.id AS id, k.id AS knowledge_set, k.dataset AS dataset, k.setting AS setting,
   coalesce(k.init, 'stored') AS init,
+  COUNT { (k)-[:HAS_QUESTION]->(q:Question) WHERE q.phase = 'establish' AND q.role = 'specific' }
+    AS n_specific,
   r.strategy AS strategy, r.editor AS editor, r.method AS method, r.model AS model,
   r.hparams AS hparams, r.seconds AS seconds, r.created_at AS created_at,
   COUNT { (r)-[:ANSWERED]->() } AS n_answers

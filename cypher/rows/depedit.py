@@ -63,6 +63,7 @@ class ProtocolRunRow(Row):
     dataset: str
     setting: str
     init: str
+    n_specific: int
     strategy: str
     editor: str | None
     method: str

@@ -70,6 +70,7 @@ class VocabularyRow(Row):
     sort: str
     name: str | None
     n: int
+    prompt: str | None
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,17 @@
 //   sort       STRING        relation or kind
 //   name       STRING|NULL   its name; null for the entities without a kind
 //   n          INTEGER       facts or entities
+//   prompt     STRING|NULL   of a relation: the cloze that most of its facts have
 
 MATCH ()-[f:FACT]->()
 WHERE f.graph = $graph AND f.relation IS NOT NULL
-RETURN 'relation' AS sort, f.relation AS name, count(f) AS n
+WITH f.relation AS name, f.prompt AS prompt, count(f) AS n
+ORDER BY n DESC, prompt
+WITH name, sum(n) AS n, collect(prompt)[0] AS prompt
+RETURN 'relation' AS sort, name, n, prompt
 ORDER BY name
 UNION ALL
 MATCH (e:Entity)
 WHERE e.key STARTS WITH $graph + '|'
-RETURN 'kind' AS sort, e.kind AS name, count(e) AS n
+RETURN 'kind' AS sort, e.kind AS name, count(e) AS n, null AS prompt
 ORDER BY name

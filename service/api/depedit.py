@@ -174,6 +174,7 @@ class RunOut(BaseModel):
     dataset: str
     setting: Setting
     init: InitOfSet
+    n_specific: int
     strategy: str
     editor: str | None
     method: str = Field(description="What tables call it: the editor and the strategy.")
@@ -228,6 +229,7 @@ class MethodOut(BaseModel):
 
     setting: Setting
     init: InitOfSet
+    n_specific: int
     model: str
     method: str
     strategy: str

@@ -42,7 +42,7 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One row of the tables: one method with one model in one setting, by one kind of facts.
+    """One row of the tables: one method with one model in one setting, on sets of one kind.
 
     Attributes:
         runs: how many runs, one a set (the newest of each).
@@ -52,6 +52,7 @@ class Method:
 
     setting: str
     init: str
+    n_specific: int
     model: str
     method: str
     strategy: str
@@ -59,6 +60,11 @@ class Method:
     runs: int
     means: Mapping[str, Mean]
     gains: Mapping[str, Mean]
+
+    @property
+    def facts(self) -> str:
+        """How many specific facts the sets have, and where those come from: `24 shuffled`."""
+        return f"{self.n_specific} {self.init}"
 
 
 def methods(
@@ -84,9 +90,9 @@ def methods(
             "There is no run of the protocol yet to report on.",
             remedy="Run one: `thinkeval depedit run SET --strategy finetune`.",
         )
-    newest: dict[tuple[str, str, str, str], dict[str, rows.ProtocolRunRow]] = {}
+    newest: dict[tuple[str, str, int, str, str], dict[str, rows.ProtocolRunRow]] = {}
     for run in found:
-        key = (run.setting, run.init, run.model, run.method)
+        key = (run.setting, run.init, run.n_specific, run.model, run.method)
         newest.setdefault(key, {})[run.knowledge_set] = run
     counted = [run.id for runs in newest.values() for run in runs.values()]
     metrics = metrics_of_runs(db, counted)
@@ -94,9 +100,9 @@ def methods(
         key: {name: metrics[run.id] for name, run in runs.items()} for key, runs in newest.items()
     }
     rows_ = []
-    for key in sorted(newest, key=lambda key: key[:3]):
+    for key in sorted(newest, key=lambda key: key[:4]):
         any_run = next(iter(newest[key].values()))
-        plain = by_set.get((*key[:3], any_run.editor or ""), {})
+        plain = by_set.get((*key[:4], any_run.editor or ""), {})
         rows_.append(
             Method(
                 *key,
@@ -141,7 +147,7 @@ def frame(found: Sequence[Method], table: str) -> pd.DataFrame:
     for row in found:
         record: dict[str, object] = {
             "Setting": row.setting,
-            "Facts": row.init,
+            "Facts": row.facts,
             "Model": row.model,
             "Method": row.method,
         }
@@ -167,13 +173,13 @@ def _percent(value: float | None) -> float:
 
 CAPTIONS: Mapping[str, str] = {
     "specificity": "Shares in percent, means over n knowledge sets (DepEdit, Table 3). Facts:"
-    " stored as the graph has them, or shuffled, so that no model knows them. Est: given as"
-    " established; Upd: given as updated; Cons: said as before the update (NS: specific facts that"
-    " were not updated, U: unrelated facts).",
+    " specific ones a set, stored as the graph has them or shuffled, so that no model knows them."
+    " Est: given as established; Upd: given as updated; Cons: said as before the update (NS:"
+    " specific facts that were not updated, U: unrelated facts).",
     "implications": "Shares in percent, means over n knowledge sets (DepEdit, Tables 4 and 7)."
     " Est.I: implications drawn once established; Upd.I: those that changed with the facts, after"
     " the update; Cons.NI: those that did not, said as before it. Gain: over the editor that the"
-    " method wraps, over the sets that both ran on.",
+    " method wraps, over the sets that both ran on; in brackets where it has no column.",
 }
 
 

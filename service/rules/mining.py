@@ -8,15 +8,16 @@ Mining an edit's or a model's graph finds the rules of the data set it was made 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cypher import rows
+from loaders.records import SUBJECT_SLOT
 from loaders.rule_records import Atom, Rule
 from service.errors import UsageError
 from service.ingest import require_graph
-from service.rules.store import save
+from service.rules.store import save, vocabulary
 
 if TYPE_CHECKING:
     from cypher.run import Database
@@ -80,7 +81,8 @@ def mine(
         )
     dataset = require_graph(db, graph, kind=None).dataset
     found = db.read(rows.MineRow, graph=graph, min_support=min_support, limit=limit)
-    rules = count(db, graph, [_rule(row, typed) for row in found], supported=True)
+    prompts = vocabulary(db, graph).prompts if found else {}
+    rules = count(db, graph, [_rule(row, typed, prompts) for row in found], supported=True)
     enough = [rule for rule in rules if (rule.confidence or 0.0) >= min_confidence]
     ordered = sorted(enough, key=lambda r: (-(r.support or 0), -(r.confidence or 0), r.id))
     created = save(db, dataset, ordered, status="candidate").created if store else 0
@@ -122,15 +124,38 @@ def rule_param(rule: Rule) -> dict[str, object]:
     }
 
 
-def _rule(row: rows.MineRow, typed: bool) -> Rule:
-    first = ("y", "x") if row.inverse1 else ("x", "y")
-    second = ("z", "y") if row.inverse2 else ("y", "z")
-    kinds = (("x", row.kind_x), ("y", row.kind_y), ("z", row.kind_z)) if typed else ()
+def _rule(row: rows.MineRow, typed: bool, prompts: Mapping[str, str]) -> Rule:
+    kinds = {v: k for v, k in zip("xyz", (row.kind_x, row.kind_y, row.kind_z), strict=True) if k}
+    words = _words(kinds)
+
+    def atom(subject: str, relation: str, object_: str) -> Atom:
+        if relation not in prompts:
+            return Atom(subject, relation, object_)
+        said, end = (f"[{words.get(variable, variable)}]" for variable in (subject, object_))
+        template = f"{prompts[relation].replace(SUBJECT_SLOT, said, 1)} {end}."
+        return Atom(subject, relation, object_, (template,))
+
     return Rule(
-        Atom(first[0], row.relation1, first[1]),
-        Atom(second[0], row.relation2, second[1]),
-        Atom("x", row.relation3, "z"),
-        kinds=tuple((v, kind) for v, kind in kinds if kind),
+        atom(*(("y", row.relation1, "x") if row.inverse1 else ("x", row.relation1, "y"))),
+        atom(*(("z", row.relation2, "y") if row.inverse2 else ("y", row.relation2, "z"))),
+        atom("x", row.relation3, "z"),
+        kinds=tuple(kinds.items()) if typed else (),
+        words=tuple(words.items()),
         support=row.support,
         source="mined",
     )
+
+
+def _words(kinds: Mapping[str, str]) -> dict[str, str]:
+    """`Person A`, `Person B`, `City A`, as DepEdit says variables; those without a kind as x, y, z.
+
+    Names of kinds that the paper's form has no place for (brackets) are left out.
+    """
+    letters: dict[str, int] = {}
+    words = {}
+    for variable, kind in kinds.items():
+        if "[" in kind or "]" in kind:
+            continue
+        letters[kind] = letters.get(kind, -1) + 1
+        words[variable] = f"{kind[:1].upper()}{kind[1:]} {'ABC'[letters[kind]]}"
+    return words

@@ -54,11 +54,13 @@ class Vocabulary:
         relations: {relation: how many facts}.
         kinds: {kind: how many entities}.
         untyped: entities without a kind.
+        prompts: {relation: the cloze that most of its facts have}.
     """
 
     relations: dict[str, int]
     kinds: dict[str, int]
     untyped: int
+    prompts: dict[str, str]
 
 
 def rule_row(rule: Rule) -> dict[str, object]:
@@ -160,7 +162,8 @@ def vocabulary(db: Database, graph: str) -> Vocabulary:
     kinds = {row.name: row.n for row in found if row.sort == "kind"}
     untyped = kinds.pop(None, 0)
     relations = {row.name: row.n for row in found if row.sort == "relation" and row.name}
-    return Vocabulary(relations, {name: n for name, n in kinds.items() if name}, untyped)
+    prompts = {row.name: row.prompt for row in found if row.name and row.prompt}
+    return Vocabulary(relations, {name: n for name, n in kinds.items() if name}, untyped, prompts)
 
 
 def check(db: Database, dataset: str, *rules: Rule, new_relations: bool = False) -> None:
