@@ -20,8 +20,8 @@ def import_(
         Path,
         typer.Argument(
             help="A KnowGIC chains.json (or its folder), a YAML graph (subject → relation →"
-            " [objects], or ours with templates), a CSV of triples, a CounterFact or zsRE file;"
-            " or the name of a graph that ships with ThinkEval (hogwarts, atlas)."
+            " objects, or ours with templates), a CSV of triples, a CounterFact or zsRE file, the"
+            " folder of the LRE relations; or the name of a graph that ships with ThinkEval (hogwarts, atlas)."
         ),
     ],
     name: Annotated[
@@ -30,7 +30,7 @@ def import_(
     format: Annotated[
         str | None,
         typer.Option(
-            help="knowgic, triples, graph_yaml, counterfact or zsre; default: recognised."
+            help="knowgic, triples, graph_yaml, counterfact, zsre or lre; default: recognised."
         ),
     ] = None,
     target_new: Annotated[
