@@ -21,7 +21,8 @@ def import_(
         typer.Argument(
             help="A KnowGIC chains.json (or its folder), a YAML graph (subject → relation →"
             " objects, or ours with templates), a CSV of triples, a CounterFact or zsRE file, the"
-            " folder of the LRE relations; or the name of a graph that ships with ThinkEval (hogwarts, atlas)."
+            " folder of the LRE relations; or the name of a graph that ships with ThinkEval"
+            " (hogwarts, atlas)."
         ),
     ],
     name: Annotated[
