@@ -13,7 +13,6 @@ too; it holds one gradient a fact and goes through them one by one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from typing import Any, Literal, get_args
 
 import psutil
@@ -26,6 +25,7 @@ from editing.deltas import preserved
 from editing.errors import DeviceMemoryError, EditingError
 from editing.mend.rows import TargetBatch, TargetRow, target_batch
 from editing.requests import prompt_row, target_ids
+from editing.token_gradients import inputs_and_deltas
 from loaders.records import RewriteRequest
 
 Parameters = Literal["linear", "all"]
@@ -171,23 +171,11 @@ def _pairs(
     model: nn.Module, modules: dict[str, Any], batch: TargetBatch
 ) -> dict[str, tuple[Tensor, Tensor, Tensor]]:
     """{name: (x [tokens, d_in], δ [tokens, d_out], row [tokens])} under each row's own loss."""
-    probes: dict[str, Tensor] = {}
-
-    def probed(name: str, output: Tensor) -> Tensor:
-        # Adding zeros changes no value; their gradient is that of the output.
-        probes[name] = torch.zeros_like(output, requires_grad=True)
-        return output + probes[name]
-
-    with torch.enable_grad(), ExitStack() as stack:
-        for name, module in modules.items():
-            stack.enter_context(nethook.changing(module, lambda y, name=name: probed(name, y)))
-        seen = stack.enter_context(nethook.recording(inputs=modules))
-        losses = _losses(model, batch)
-        deltas = torch.autograd.grad(losses.sum(), [probes[name] for name in modules])
+    taken, _ = inputs_and_deltas(modules, lambda: _losses(model, batch))
     found = {}
-    for name, delta in zip(modules, deltas, strict=True):
+    for name, (x, delta) in taken.items():
         row, place = (delta != 0).any(-1).nonzero(as_tuple=True)
-        found[name] = (seen.inputs[name].detach()[row, place], delta[row, place], row)
+        found[name] = (x[row, place], delta[row, place], row)
     return found
 
 

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from editing import nethook
 from editing.architectures import Adapter
 from editing.mend.network import Matrix
 from editing.mend.rows import TargetBatch, log_probabilities
+from editing.token_gradients import inputs_and_deltas
 
 
 class Pairs(NamedTuple):
@@ -42,24 +42,8 @@ def token_pairs(
     x or δ all zero are left out (padding, and tokens behind the last target token).
     """
     modules = {m.name: adapter.model.get_submodule(m.module) for m in matrices}
-    probes: dict[str, Tensor] = {}
-
-    def probed(name: str, output: Tensor) -> Tensor:
-        # Adding zeros changes no value; their gradient is that of the output.
-        probes[name] = torch.zeros_like(output, requires_grad=True)
-        return output + probes[name]
-
-    with torch.enable_grad(), ExitStack() as stack:
-        for name, module in modules.items():
-            stack.enter_context(nethook.changing(module, lambda y, name=name: probed(name, y)))
-        seen = stack.enter_context(nethook.recording(inputs=modules))
-        losses = batch.nll(log_probabilities(adapter, batch))
-        deltas = torch.autograd.grad(losses.sum(), [probes[name] for name in modules])
-    found = {
-        name: _kept(seen.inputs[name].detach(), delta)
-        for name, delta in zip(modules, deltas, strict=True)
-    }
-    return found, losses.detach()
+    found, losses = inputs_and_deltas(modules, lambda: batch.nll(log_probabilities(adapter, batch)))
+    return {name: _kept(x, delta) for name, (x, delta) in found.items()}, losses
 
 
 def _kept(x: Tensor, delta: Tensor) -> Pairs:
