@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from loaders.errors import RuleError
-from loaders.records import digest
+from loaders.records import SUBJECT_SLOT, digest, unique
 
 VARIABLES = ("x", "y", "z")
 SHAPES = ("x→y→z", "x→y←z", "x←y→z", "x←y←z")
@@ -104,13 +104,31 @@ class Rule:
         """The kind that a variable's entities must have; None for any."""
         return dict(self.kinds).get(variable)
 
+    def word(self, variable: str) -> str:
+        """What stands for a variable in the templates: its own name where nobody chose another."""
+        return dict(self.words).get(variable, variable)
+
+    def conclusion_clozes(self) -> tuple[str, ...]:
+        """The rule's own words for its conclusion, where they end with the object.
+
+        For a conclusion that no fact of a graph has: `[Person A] is from [Country A].` asks
+        `{} is from`.
+        """
+        x, z = (f"[{self.word(variable)}]" for variable in "xz")
+        clozes = []
+        for template in self.conclusion.templates:
+            text = template.rstrip(". ")
+            if text.endswith(z) and text.count(x) == 1 and SUBJECT_SLOT not in text:
+                clozes.append(text.removesuffix(z).rstrip().replace(x, SUBJECT_SLOT))
+        return unique(clozes)
+
     def text(self) -> str:
-        """The rule in words: uniform templates where they are written, else variables."""
+        """The rule as a sentence: uniform templates where they are written, else its relations."""
 
         def said(atom: Atom) -> str:
             if atom.templates:
                 return atom.templates[0].rstrip(".")
-            return f"[{atom.subject}] {atom.relation} [{atom.object}]"
+            return f"[{self.word(atom.subject)}] {atom.relation} [{self.word(atom.object)}]"
 
         return f"If {said(self.first)}, and {said(self.second)}, then {said(self.conclusion)}."
 

@@ -86,8 +86,7 @@ def _rule(place: Place, item: object) -> Rule:
     kinds = _by_variable(place.at("kinds"), fields.get("kinds", {}), variables)
     words = _by_variable(place.at("words"), fields.get("words", {}), variables)
     templates = place.at("templates").mapping(fields.get("templates", {}))
-    if templates or words:
-        words = {name: words.get(name, _word(name)) for name in variables}
+    words = {name: words.get(name, _word(name)) for name in variables}
     for line, listed in templates.items():
         there = place.at(f"templates, '{line}'")
         if line.strip() not in atoms:

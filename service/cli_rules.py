@@ -227,7 +227,7 @@ def add(
     if json:
         emit_json([RuleOut.of(r).model_dump() for r in added])
         return
-    note = f"{len(added)} rules, {created} of them new"
+    note = f"{len(added)} rule{'s' * (len(added) != 1)}, {created} of them new"
     _print_rules(f"Added to {dataset}", added, TableFormat.table, None, False, note)
 
 

@@ -69,7 +69,7 @@ WHERE x <> y AND y <> z AND x <> z
     OR EXISTS { (:Entity {key: $dataset + '|' + z.name, kind: rule.kind_z}) })
 MERGE (x)-[i:IMPLIED {id: $graph + '|' + x.name + ' | ' + rule.relation3 + ' | ' + z.name}]->(z)
 ON CREATE SET i.graph = $graph, i.relation = rule.relation3, i.round = $round,
-  i.caption = rule.relation3
+  i.caption = '∴ ' + rule.relation3
 MERGE (g:Grounding {id: $graph + '|' + rule.id + '|' + substring(p1.id, size($graph) + 1) + '|'
   + substring(p2.id, size($graph) + 1)})
 ON CREATE SET g.graph = $graph, g.rule = rule.id, g.premise1 = p1.id, g.premise2 = p2.id,

@@ -39,9 +39,11 @@ UNWIND $rows AS row
 MERGE (r:Rule {id: $dataset + '|' + row.rule})
 WITH r, row, r.status IS NULL AS new, $status <> 'candidate' OR r.status IS NULL AS decides,
   size(row.templates1) + size(row.templates2) + size(row.templates3) > 0 AS has_templates
-// What somebody wrote is not replaced by the wording that mining takes from a graph's prompts.
+// What somebody wrote is not replaced by the wording that mining takes from a graph's prompts; and
+// words stand in templates, so they change only with them.
 WITH r, row, new, decides,
-  r.text IS NULL OR (has_templates AND (decides OR r.source = 'mined')) AS worded
+  r.text IS NULL OR (has_templates AND (decides OR r.source = 'mined'))
+    OR (decides AND size(r.templates1) + size(r.templates2) + size(r.templates3) = 0) AS worded
 SET r.dataset = $dataset, r.rule = row.rule, r.shape = row.shape,
     r.relation1 = row.relation1, r.inverse1 = row.inverse1, r.relation2 = row.relation2,
     r.inverse2 = row.inverse2, r.relation3 = row.relation3,
@@ -51,11 +53,10 @@ SET r.dataset = $dataset, r.rule = row.rule, r.shape = row.shape,
     r.confidence = CASE WHEN row.body_count IS NULL THEN r.confidence ELSE row.confidence END
 FOREACH (_ IN CASE WHEN decides THEN [1] ELSE [] END |
   SET r.status = $status, r.source = row.source)
-FOREACH (_ IN CASE WHEN decides OR worded THEN [1] ELSE [] END |
-  SET r.word_x = coalesce(row.word_x, r.word_x), r.word_y = coalesce(row.word_y, r.word_y),
-      r.word_z = coalesce(row.word_z, r.word_z))
 FOREACH (_ IN CASE WHEN worded THEN [1] ELSE [] END |
-  SET r.text = row.text, r.templates1 = row.templates1, r.templates2 = row.templates2,
+  SET r.word_x = coalesce(row.word_x, r.word_x), r.word_y = coalesce(row.word_y, r.word_y),
+      r.word_z = coalesce(row.word_z, r.word_z),
+      r.text = row.text, r.templates1 = row.templates1, r.templates2 = row.templates2,
       r.templates3 = row.templates3)
 WITH count(r) AS written, sum(CASE WHEN new THEN 1 ELSE 0 END) AS created
 RETURN size($rows) AS asked, written, created

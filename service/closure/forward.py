@@ -195,11 +195,16 @@ def _weigh(
             "strength_post": after,
             "other_pre": mine[0].get(triple, none),
             "other_post": mine[1].get(triple, none),
-            "caption": atom.relation if before is None else caption(atom.relation, before, after),
+            "caption": _caption(atom.relation, before, after),
         })  # fmt: skip
     for start in range(0, len(settled), _BATCH):
         tx.run(rows.SettleRow, rows=settled[start : start + _BATCH])
     tx.run(rows.PruneRow, graph=graph, ids=hollow)
+
+
+def _caption(relation: str, before: float | None, after: float | None) -> str:
+    """What Neo4j Browser writes on it: told from a fact's without colours, by the `therefore`."""
+    return f"∴ {relation if before is None else caption(relation, before, after)}"
 
 
 def probabilities(facts: Sequence[rows.AtomRow], side: str) -> dict[Triple, float]:

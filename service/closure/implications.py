@@ -33,12 +33,12 @@ Side = Literal["lost", "due", "kept"]
 Verdict = Literal["stale", "dropped", "taken up", "missing", "kept", "harmed", "not known"]
 
 MEANINGS: dict[Verdict, str] = {
-    "stale": "it lost its premise, and the model still gives it",
-    "dropped": "it lost its premise, and the model gave it up",
-    "taken up": "it is due now, and the model gives it",
-    "missing": "it is due now, and the model does not give it",
+    "stale": "it no longer follows, yet the model still gives it",
+    "dropped": "it no longer follows, and the model gave it up",
+    "taken up": "it follows now, and the model gives it",
+    "missing": "it follows now, yet the model does not give it",
     "kept": "it still follows, and the model still gives it",
-    "harmed": "it still follows, and the model gave it up",
+    "harmed": "it still follows, yet the model gave it up",
     "not known": "the model did not give it before the edit",
 }
 GOOD: tuple[Verdict, ...] = ("dropped", "taken up", "kept")

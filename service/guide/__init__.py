@@ -6,16 +6,18 @@ guide never says anything else than the files do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import cypher
-from cypher.browser import param_list, style_command
+from cypher.browser import param_list
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from markupsafe import Markup
 
 FOLDER = "explore/"
 
@@ -95,7 +97,6 @@ def render(service: str, edit: str | None = None, **others: Any) -> str:
         service=service.rstrip("/"),
         edit=edit,
         params=settings(edit, **others),
-        style=style_command(),
         slides=questions(),
         rule_slides=questions(RULE_QUESTIONS),
     )
@@ -109,4 +110,12 @@ def _template() -> Template:
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
+    environment.filters["coded"] = _coded
     return environment.get_template("guide.html")
+
+
+def _coded(text: str) -> Markup:
+    """A paragraph of a query's header: what stands between backticks becomes code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))

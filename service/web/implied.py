@@ -15,9 +15,9 @@ FIRST = 20
 """Conclusions that are shown at once; the others unfold."""
 
 SIDES = {
-    "lost": "lost its premise",
-    "due": "is due now",
-    "kept": "follows as before",
+    "lost": "it no longer follows",
+    "due": "it follows now",
+    "kept": "it follows as before",
 }
 
 
@@ -33,6 +33,7 @@ def values(db: Database, score: Score, measure: Measure) -> dict[str, Any]:
     return {
         "implied": implications(db, score, measure, rules),
         "omega": told,
+        "example": rules[0].rule.text(),
         "come": _come(score, {kind: told.at(kind).surviving for kind in KINDS}),
         "ways_by": WAYS,
         "sides": SIDES,

@@ -16,18 +16,21 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
+from closure_reference import PlainRule
+from closure_rules import stored
 from cypher.browser import style_command
 from cypher.run import Database
 from own_graphs import own_graphs
 from service import browser_links, measuring
 from service.api.neo4j_browser import router
+from service.closure import forward
 from service.schemas import Score
 from service.settings import Settings
 from stored_edits import probed, store_edit
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 WAIT_MS = 60_000
-BLUE, RED = "#1f6fb2", "#c0392b"
+BLUE, RED, VIOLET = "#1f6fb2", "#c0392b", "#8e44ad"
 
 
 @pytest.fixture(scope="module")
@@ -160,7 +163,7 @@ def window(address: str, server: dict[str, str]) -> Iterator[Window]:
 def test_the_guide_leads_to_the_surviving_chains(window: Window, service: str, edit: Score) -> None:
     guide = window.play(f"{service}/neo4j/guide.html?edit={edit.edit}")
     sync_api.expect(guide).to_contain_text("How deep does an edit of a language model go?")
-    guide.locator("pre.runnable i").click()  # Connect result nodes: off
+    guide.locator("pre.runnable i").first.click()  # Connect result nodes: off
     sync_api.expect(window.newest).to_contain_text('"autoComplete": false', timeout=WAIT_MS)
     guide.get_by_test_id("nextSlide").click()
     sync_api.expect(guide).to_contain_text("Choose an edit")
@@ -174,6 +177,39 @@ def test_the_guide_leads_to_the_surviving_chains(window: Window, service: str, e
     sync_api.expect(window.editor).to_contain_text("SHORTEST", timeout=WAIT_MS)
     guide.locator("pre.runnable i").click()
     sync_api.expect(window.newest).to_contain_text("Displaying 4 nodes", timeout=WAIT_MS)
+
+
+def test_the_guide_draws_what_follows_by_rules(
+    window: Window, service: str, edit: Score, db: Database
+) -> None:
+    rule = stored(PlainRule("lives in", False, "is part of", False, "studied at"))
+    forward.closure(db, edit.edit, [rule])
+    window.run(":clear")
+    sync_api.expect(window.page.get_by_test_id("frame")).to_have_count(0, timeout=WAIT_MS)
+    guide = window.play(f"{service}/neo4j/guide.html?edit={edit.edit}")
+    shown = guide.locator("pre.runnable i")
+    shown.nth(1).click()  # the style
+    sync_api.expect(window.newest).to_contain_text("relationship.IMPLIED", timeout=WAIT_MS)
+    guide.get_by_test_id("nextSlide").click()
+    sync_api.expect(guide).to_contain_text("Choose an edit")
+    shown.click()
+    window.knows(("edit", "conclusion"))
+    for _ in range(20):
+        if "Which conclusions still follow?" in (guide.text_content() or ""):
+            break
+        before = guide.text_content()
+        guide.get_by_test_id("nextSlide").click()
+        sync_api.expect(guide).not_to_have_text(before or "", timeout=WAIT_MS)
+    sync_api.expect(guide).to_contain_text("IMPLIED")
+    shown.click()
+    drawing = window.page.get_by_test_id("frame").filter(has_text="IMPLIED (1)").first
+    sync_api.expect(drawing.locator("svg g.node")).to_have_count(2, timeout=WAIT_MS)
+    # Told apart from a fact without its colour, too.
+    texts = " ".join(drawing.locator("svg text").all_text_contents())
+    assert "∴ studied at .89 → .73" in texts, texts
+    sync_api.expect(drawing.locator("svg g.relationship path").first).to_have_attribute(
+        "fill", re.compile(VIOLET, re.IGNORECASE)
+    )
 
 
 def test_a_link_draws_exactly_its_chain_in_our_style(

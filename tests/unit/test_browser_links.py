@@ -201,7 +201,7 @@ def test_the_guide_asks_the_ten_questions_with_the_text_of_the_files(client: Tes
         assert slide.text in blocks
     assert page.count("<slide ") == len(guide.QUESTIONS) + len(guide.RULE_QUESTIONS) + 4
     assert ":play http://thinkeval.example:8000/neo4j/guide.html" in page
-    assert f'data-exec="{html.escape(style_command()).replace("&quot;", "&#34;")}"' in page
+    assert ":style http://thinkeval.example:8000/neo4j/thinkeval.grass" in blocks
 
 
 def test_the_guide_is_about_the_edit_that_is_named(client: TestClient) -> None:

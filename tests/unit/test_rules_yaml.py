@@ -56,7 +56,7 @@ def test_words_and_wording_do_not_change_the_id(tmp_path: Path) -> None:
         )
     )
     assert plain.id == worded.id
-    assert plain.words == ()
+    assert plain.text() == "If [A] born in [B], and [B] located in [C], then [A] citizen of [C]."
 
 
 @pytest.mark.parametrize(
