@@ -103,7 +103,9 @@ def _ask(db: Database, dataset: str, annotator: str, limit: int) -> None:
     for rule in reviewing.waiting(db, dataset, annotator)[:limit]:
         typer.echo(f"\n{rule.rule.text()}")
         for found in instances.instantiate(db, dataset, [rule], limit=2).groundings:
-            typer.echo(f"  e.g. x = {found.x}, y = {found.y}, z = {found.z}")
+            at = (("x", found.x), ("y", found.y), ("z", found.z))
+            said = ", ".join(f"[{rule.rule.word(variable)}] {name}" for variable, name in at)
+            typer.echo(f"  e.g. {said}")
         said = ""
         while said not in (*reviewing.LABELS, "s", "q"):
             said = typer.prompt("a–e, s, q").strip().lower()

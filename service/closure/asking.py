@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cypher import rows
-from loaders.records import SUBJECT_SLOT, Fact, digest
+from loaders.records import Fact, digest
 from service.answers import Question
 from service.closure.implications import read
 from service.closure.records import Triple, rules_digest
@@ -98,20 +98,9 @@ def _clozes(facts: Sequence[Fact], rules: Sequence[StoredRule]) -> dict[str, str
     out = {relation: counts.most_common(1)[0][0] for relation, counts in seen.items()}
     for stored in rules:
         relation = stored.rule.conclusion.relation
-        if relation not in out and (cloze := _cloze_of(stored)):
-            out[relation] = cloze
+        if relation not in out and (clozes := stored.rule.conclusion_clozes()):
+            out[relation] = clozes[0]
     return out
-
-
-def _cloze_of(stored: StoredRule) -> str | None:
-    """`[Person A] lives in [City A].` as `{} lives in`, where the object stands last."""
-    words = dict(stored.rule.words)
-    x, z = f"[{words.get('x', 'x')}]", f"[{words.get('z', 'z')}]"
-    for template in stored.rule.conclusion.templates:
-        text = template.rstrip(" .")
-        if text.endswith(z) and text.count(x) == 1:
-            return text.removesuffix(z).replace(x, SUBJECT_SLOT).rstrip()
-    return None
 
 
 def _made(triple: Triple, clozes: dict[str, str]) -> Fact | None:

@@ -15,7 +15,7 @@ from loaders.knowledge_sets import SETTINGS, Copy, Implication, KnowledgeSet
 from loaders.records import KnowledgeGraph, digest, slug
 from loaders.rule_records import Rule
 from service.depedit.updates import Pool, consistent, redraw, what_changes
-from service.depedit.wording import Wording, conclusion_clozes, templates
+from service.depedit.wording import Wording, templates
 from service.errors import UsageError
 
 Init = Literal["stored", "shuffled"]
@@ -124,7 +124,7 @@ def draw(material: Material, rule: Rule, options: SetOptions) -> KnowledgeSet:
     """
     options.check()
     conclusion = rule.conclusion.relation
-    words = {conclusion: conclusion_clozes(rule), **material.templates}
+    words = {conclusion: rule.conclusion_clozes(), **material.templates}
     wording = Wording(words, options.setting, options.seed)
     wording.require(rule)
     rng = random.Random(f"{options.seed}|{rule.id}|facts")

@@ -31,22 +31,6 @@ def templates(facts: Iterable[Fact]) -> dict[str, tuple[str, ...]]:
     return {r: unique([*prompts[r], *paraphrases[r]]) for r in prompts}
 
 
-def conclusion_clozes(rule: Rule) -> tuple[str, ...]:
-    """The rule's own words for its conclusion, where they end with the object.
-
-    For a conclusion that no fact of the graph has: `[Person A] is from [Country A].` asks
-    `{} is from`.
-    """
-    words = dict(rule.words)
-    x, z = (f"[{words.get(variable, variable)}]" for variable in "xz")
-    clozes = []
-    for template in rule.conclusion.templates:
-        text = template.rstrip(". ")
-        if text.endswith(z) and text.count(x) == 1 and "{}" not in text:
-            clozes.append(text.removesuffix(z).rstrip().replace(x, "{}"))
-    return unique(clozes)
-
-
 @dataclass(frozen=True, slots=True)
 class Wording:
     """The words of one set.

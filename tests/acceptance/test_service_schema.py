@@ -23,8 +23,10 @@ from serving import Service, serving
 from conftest import PROGRAM, Cli, Mine
 from cypher import rows
 from cypher.run import Database
+from loaders.rule_records import Atom, rule
 from service.api.app import create_app
 from service.api.examples import EXAMPLES
+from service.rules import store
 
 DOCUMENT = create_app(workers=0).openapi()
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
@@ -64,8 +66,19 @@ def service(
         yield running
 
 
+@pytest.fixture(scope="module")
+def rule_id(db: Database, mine: Mine) -> str:
+    """A rule of the graph; the graph takes it along when it goes."""
+    house = rule(
+        (Atom("student", "was sorted into", "house"), Atom("house", "is a house at", "school")),
+        Atom("student", "studied at", "school"),
+    )
+    store.save(db, mine.graph, [house], status="kept")
+    return house.id
+
+
 @pytest.fixture
-def names(edit: str, mine: Mine) -> dict[str, tuple[str, ...]]:
+def names(edit: str, mine: Mine, rule_id: str) -> dict[str, tuple[str, ...]]:
     """Values of path parameters that lead somewhere, and some that shall lead nowhere."""
     return {
         "edit": (edit, *HOSTILE),
@@ -73,6 +86,9 @@ def names(edit: str, mine: Mine) -> dict[str, tuple[str, ...]]:
         "b": (edit, *HOSTILE),
         "graph": (mine.graph, "hogwarts", edit, *HOSTILE),
         "sweep": HOSTILE,
+        "rule": (rule_id, *HOSTILE),
+        "knowledge_set": HOSTILE,
+        "run": HOSTILE,
         "name": ("metrics/ifr", "chains/leakage", "jobs/beat", "rome", "ifr", *HOSTILE),
     }
 
