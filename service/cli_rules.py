@@ -196,7 +196,8 @@ def add(
         Path,
         typer.Argument(
             help="YAML with `rules:`, each with `if:` (two lines such as `person born in city`) and"
-            " `then:`; or the name of rules that ship with ThinkEval."
+            " `then:`; knowledge sets in DepEdit's JSONL, whose rules are taken; or the name of"
+            " rules that ship with ThinkEval."
         ),
     ],
     new_relations: Annotated[

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from loaders import depedit
 from loaders import rules as shipped
 from loaders.rule_records import Rule
 from loaders.rules_yaml import load_rules
@@ -19,14 +20,21 @@ if TYPE_CHECKING:
 def add_file(
     db: Database, dataset: str, file: Path, *, new_relations: bool = False
 ) -> tuple[list[StoredRule], int]:
-    """Add the rules of a YAML file, or those that ship with us under a name.
+    """Add the rules of a YAML file or of DepEdit's JSONL, or those that ship with us under a name.
 
     Raises:
-        LoaderError: the file is not what loaders/rules_yaml.py reads.
+        LoaderError: the file is not what loaders/rules_yaml.py or loaders/depedit.py reads.
         ServiceError: as `add`.
     """
     bundled = None if file.exists() else shipped.path(str(file))
-    return add(db, dataset, load_rules(bundled or file), new_relations=new_relations)
+    return add(db, dataset, _read(bundled or file), new_relations=new_relations)
+
+
+def _read(file: Path) -> Sequence[Rule]:
+    if file.suffix.lower() != ".jsonl":
+        return load_rules(file)
+    found = (one.rule for one in depedit.read(file, strict=True).sets)
+    return list({rule.id: rule for rule in found}.values())
 
 
 def add(

@@ -9,6 +9,8 @@ import pytest
 
 from cypher import rows
 from cypher.run import Database
+from loaders import depedit
+from loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
 from loaders.rule_records import Atom, Rule, rule
 from own_graphs import hogwarts_as, own_graphs
 from service import ingest
@@ -172,3 +174,22 @@ def test_a_rule_found_again_keeps_its_words(db: Database, dataset: str) -> None:
     assert found.rule.first == STUDIED.first
     assert (found.rule.words, found.rule.source) == (STUDIED.words, "given")
     assert (found.status, found.rule.confidence) == ("kept", pytest.approx(7 / 9))
+
+
+def test_rules_come_from_knowledge_sets_too(db: Database, dataset: str, tmp_path: Path) -> None:
+    facts = (
+        QA("Luna", "was sorted into", "Ravenclaw", "{} was sorted into", "{} was sorted into"),
+        QA("Ravenclaw", "is a house at", "Hogwarts", "{} is a house at", "{} is a house at"),
+    )
+    asked = QA("Luna", "studied at", "Hogwarts", "{} studied at", "{} studied at")
+    implication = Implication(asked, (facts[0].key, facts[1].key))
+    copies = (Copy(updates=(), updated=(), kept=(asked.key,)),)
+    sets = [
+        KnowledgeSet(f"set-{i}", dataset, "CQ_DT", i, STUDIED, facts, (), (implication,), copies)
+        for i in range(2)
+    ]
+    file = tmp_path / "sets.jsonl"
+    file.write_text(depedit.write(sets), encoding="utf-8")
+    added, created = writing.add_file(db, dataset, file)
+    assert ([each.rule.id for each in added], created) == ([STUDIED.id], 1)
+    assert (added[0].status, added[0].rule.conclusion) == ("kept", STUDIED.conclusion)
