@@ -139,13 +139,13 @@ def _plain(rule: WrittenRule) -> dict[str, Any]:
 
 
 @router.post("/mine", response_model=MinedOut, summary="Find rules in a graph")
-def mine_rules(graph: GraphId, asked: MineIn, db: Db) -> MinedOut:
+def mine_rules(graph: GraphId, db: Db, asked: MineIn | None = None) -> MinedOut:
     """Each triangle of facts suggests three rules; they are stored as candidates.
 
     Mining again renews the counts and changes no decision.
     """
     ingest.ensure(db, graph)
-    mined = mining.mine(db, graph, **asked.model_dump())
+    mined = mining.mine(db, graph, **(asked or MineIn()).model_dump())
     stored = {rule.id: rule for rule in store.rules_of(db, mined.dataset, status=None)}
     items = [RuleOut.of(stored[rule.id]) for rule in mined.rules if rule.id in stored]
     return MinedOut(items=items, total=mined.total, created=mined.created)
