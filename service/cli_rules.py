@@ -228,7 +228,7 @@ def add(
     if json:
         emit_json([RuleOut.of(r).model_dump() for r in added])
         return
-    note = f"{len(added)} rule{'s' * (len(added) != 1)}, {created} of them new"
+    note = f"{_several(len(added), 'rule')}, {created} of them new"
     _print_rules(f"Added to {dataset}", added, TableFormat.table, None, False, note)
 
 
@@ -374,6 +374,10 @@ def _print_groundings(title: str, found: Instances) -> None:
             (g.rule, said(g.premises[0]), said(g.premises[1]), said(g.conclusion), g.known)
             for g in shown
         ],
-        note=f"{len(shown)} groundings of {len(found.rules)} rules"
+        note=f"{_several(len(shown), 'grounding')} of {_several(len(found.rules), 'rule')}"
         + ("; more are left out by --limit" if found.cut else ""),
     )
+
+
+def _several(n: int, what: str) -> str:
+    return f"{n} {what}{'s' * (n != 1)}"

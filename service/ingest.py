@@ -166,7 +166,11 @@ def require_graph(db: Database, graph: str, kind: str | None = "dataset") -> row
     found = db.read(rows.GetGraphRow, graph=graph) if named else []
     if not found or (kind is not None and found[0].kind != kind):
         known = [g.graph for g in db.read(rows.GraphRow, kind=kind)]
-        raise NotFoundError(f"{kind or 'stored'} graph", graph, known, listing="thinkeval graphs")
+        what = f"{kind or 'stored'} graph"
+        missing = NotFoundError(what, graph, known, listing="thinkeval graphs")
+        if graph in graphs.names() and not found:
+            missing.remedy = f"It ships with ThinkEval: `thinkeval import {graph}` stores it."
+        raise missing
     return found[0]
 
 

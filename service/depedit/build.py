@@ -111,11 +111,11 @@ def _seeded(options: SetOptions, seed: int) -> SetOptions:
 def _bring_rules(db: Database, dataset: str) -> None:
     """Store a bundled graph, and the rules that ship for it where none is kept or was rejected."""
     from loaders import rules as bundled
-    from loaders.rules_yaml import load_rules
     from service import ingest
-    from service.rules.store import rules_of, save
+    from service.rules import writing
+    from service.rules.store import rules_of
 
     ingest.ensure(db, dataset)
     path = bundled.path(dataset)
     if path is not None and not rules_of(db, dataset, status=("kept", "rejected")):
-        save(db, dataset, load_rules(path), status="kept")
+        writing.add_file(db, dataset, path)
