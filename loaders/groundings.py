@@ -6,7 +6,7 @@ For sets of some dozens of facts; a stored graph is grounded by the queries of c
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from loaders.rule_records import Atom, Rule
@@ -60,11 +60,6 @@ def conclusions(found: Iterable[Grounding]) -> dict[tuple[str, str], set[str]]:
         subject, relation, object_ = grounding.conclusion
         derived.setdefault((subject, relation), set()).add(object_)
     return derived
-
-
-def premise_relations(rule: Rule) -> Collection[str]:
-    """The relations of its premises."""
-    return frozenset(rule.relations[:2])
 
 
 def _bound(

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from service.cli_options import (
+    CandidatesFlag,
     JsonFlag,
     MeasureName,
     MeasureOption,
     OutputOption,
+    RulesOption,
     cell,
     console,
     emit_json,
     require_json,
+    several,
 )
 from service.progress import ProgressBars
 from service.settings import Settings
@@ -36,12 +39,8 @@ def closure(
         tuple[str, str, str] | None,
         typer.Option(metavar="SUBJECT RELATION OBJECT", help="Prove this one, from its end."),
     ] = None,
-    rule: Annotated[
-        list[str] | None, typer.Option("--rule", help="Only this rule, by its id; repeatable.")
-    ] = None,
-    candidates: Annotated[
-        bool, typer.Option("--candidates", help="Also rules that nobody has judged yet.")
-    ] = False,
+    rule: RulesOption = None,
+    candidates: CandidatesFlag = False,
     confidence: Annotated[
         bool,
         typer.Option(help="Whether a rule's confidence weakens what follows by it."),
@@ -64,15 +63,16 @@ def closure(
     Witchcraft and Wizardry"[/bold] works the other way: it looks for what would prove that, in four
     steps unless --depth says more.
     """
-    from service.closure import views
+    from service.closure import backward, views
     from service.closure.records import ClosureOptions
+    from service.rules import instances
 
     require_json(output, json)
     options = ClosureOptions(depth=depth, measure=measure.key, confidence=confidence)
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        rules = views.rules_for(bench.db, graph, candidates=candidates, ids=rule or [])
+        rules = instances.rules_for(bench.db, graph, ids=rule, candidates=candidates)
         if proof is not None:
-            found = views.proofs(bench.db, graph, proof, rules, options)
+            found = backward.prove(bench.db, graph, proof, rules, options)
             if json:
                 emit_json([each.model_dump() for each in found], output)
             else:
@@ -89,8 +89,8 @@ def show_closure(told: ClosureOut) -> None:
     """What follows, strongest first, each with a proof; then what cannot be true together."""
     out = console()
     out.print(
-        f"{told.conclusions} conclusions in {told.rounds} round{'s' * (told.rounds != 1)} by"
-        f" {told.rules} rule{'s' * (told.rules != 1)}"
+        f"{told.conclusions} conclusions in {several(told.rounds, 'round')} by"
+        f" {several(told.rules, 'rule')}"
         f" ({told.groundings} groundings); {told.stated} of them are facts of the graph too",
         highlight=False,
     )

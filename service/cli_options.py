@@ -51,6 +51,18 @@ OutputOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write to this file instead.")
 ]
 
+RulesOption = Annotated[
+    list[str] | None, typer.Option("--rule", help="Only this rule, by its id; repeatable.")
+]
+CandidatesFlag = Annotated[
+    bool, typer.Option("--candidates", help="Also rules that nobody has judged yet.")
+]
+
+
+def several(n: int, what: str) -> str:
+    """`1 rule`, `2 rules`."""
+    return f"{n} {what}{'s' * (n != 1)}"
+
 
 def console() -> Console:
     """Standard output, at least 140 columns wide where it is not a terminal."""

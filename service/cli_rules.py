@@ -10,14 +10,17 @@ import typer
 
 from service.cli_closure import closure
 from service.cli_options import (
+    CandidatesFlag,
     JsonFlag,
     MeasureName,
     OutputOption,
+    RulesOption,
     cell,
     emit_json,
     emit_table,
     emit_text,
     require_json,
+    several,
 )
 from service.cli_rules_review import review
 from service.errors import UsageError
@@ -228,19 +231,15 @@ def add(
     if json:
         emit_json([RuleOut.of(r).model_dump() for r in added])
         return
-    note = f"{_several(len(added), 'rule')}, {created} of them new"
+    note = f"{several(len(added), 'rule')}, {created} of them new"
     _print_rules(f"Added to {dataset}", added, TableFormat.table, None, False, note)
 
 
 @rules.command()
 def instantiate(
     graph: GraphArgument,
-    rule: Annotated[
-        list[str] | None, typer.Option("--rule", help="Only this rule, by its id; repeatable.")
-    ] = None,
-    candidates: Annotated[
-        bool, typer.Option("--candidates", help="Also rules that nobody has judged yet.")
-    ] = False,
+    rule: RulesOption = None,
+    candidates: CandidatesFlag = False,
     show: Annotated[
         ShowName, typer.Option(help="known: the graph has the conclusion; predicted: it lacks it.")
     ] = ShowName.all,
@@ -374,10 +373,6 @@ def _print_groundings(title: str, found: Instances) -> None:
             (g.rule, said(g.premises[0]), said(g.premises[1]), said(g.conclusion), g.known)
             for g in shown
         ],
-        note=f"{_several(len(shown), 'grounding')} of {_several(len(found.rules), 'rule')}"
+        note=f"{several(len(shown), 'grounding')} of {several(len(found.rules), 'rule')}"
         + ("; more are left out by --limit" if found.cut else ""),
     )
-
-
-def _several(n: int, what: str) -> str:
-    return f"{n} {what}{'s' * (n != 1)}"

@@ -8,7 +8,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from service.cli_closure import proof_tree
-from service.cli_options import cell, console, emit_table
+from service.cli_options import cell, console, emit_table, several
 from service.closure.implications import GOOD, MEANINGS, implications
 from service.closure.omega import KINDS, WAYS, OmegaOut, kept_rules, omega
 from service.schemas import MEASURE_NAMES, Measure, Score
@@ -36,7 +36,7 @@ def show_omega(told: OmegaOut, score: Score) -> None:
         f"Does {score.target_true} come back? ({MEASURE_NAMES[told.measure]})",
         ["by", "ways", "surviving", "deep-edited up to n facts"],
         rows,
-        note=f"within {told.max_steps} facts, by {told.rules} rule{'s' * (told.rules != 1)}",
+        note=f"within {told.max_steps} facts, by {several(told.rules, 'rule')}",
     )
     for proof in told.proofs:
         console().print(proof_tree(proof, note="proves the old fact"))
@@ -54,8 +54,7 @@ def show_implications(told: ImplicationsOut, limit: int = 20) -> None:
     if any(item.verdict is None for item in told.items):
         summary += "\nWhat was not asked is undefined: score it again with --implications."
     note = f"showing {len(shown)} of {len(told.items)}" if len(shown) < len(told.items) else None
-    many = "s" * (told.rules != 1)
-    title = f"Implications by {told.rules} rule{many} ({MEASURE_NAMES[told.measure]})"
+    title = f"Implications by {several(told.rules, 'rule')} ({MEASURE_NAMES[told.measure]})"
     text.append(summary)
     met = {item.verdict for item in shown}
     for verdict, meaning in MEANINGS.items():

@@ -13,13 +13,13 @@ the stored score, and nothing is overwritten.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from loaders.records import Fact, RewriteRequest, digest, slug
 from service import editrecords, generating, measuring, model_graphs, planning
-from service.answers import Neighbor, ProbedFact, Question, Role
+from service.answers import Answer, Neighbor, ProbedFact, Question, Role
 from service.closure import asking
 from service.deltas import keep
 from service.editgraph import edited_facts
@@ -57,9 +57,10 @@ def score_edit(
         model = bench.model_of(request)
     plan = planning.plan(bench, request, model)
     identity = dict(plan.identity)
-    implied = None
+    scope = implied = None
     if request.implications:
-        implied = asking.implied(bench.db, request, facts_in_scope(bench.db, request))
+        scope = facts_in_scope(bench.db, request)
+        implied = asking.implied(bench.db, request, scope)
         identity["implications"] = implied.identity
     edit_id = edit_id_of(request, identity, step)
     if posted is not None:
@@ -71,7 +72,7 @@ def score_edit(
         bench.db, edit_id, request, model.name, bench.reach, bench.interrupted
     ) as record:
         with watch.stage("scope"):
-            scope = facts_in_scope(bench.db, request)
+            scope = scope or facts_in_scope(bench.db, request)
         with watch.stage("probe pre"):
             pre = _pre(bench, request, model, scope)
             further = _further(bench, request, model, implied)
@@ -166,16 +167,27 @@ def _pre(
     near = neighbors(bench.db, request.graph, request.rewrite)
     edited = _edited_questions(request.rewrite, scope, near)
     ids = {question.fact.id for question in edited}
-    info = model.loaded.info
-    told = digest([asdict(question) for question in edited])
-    asked = bench.remembered(
-        ("edited", info.weights_digest, info.dtype, request.probe.digest, told),
-        lambda: ask(model.loaded, edited, request.probe, progress=bench.progress),
-    )
+    asked = _asked_once(bench, request, model, "edited", edited)
     rest = [q for q in questions_for(scope.facts, scope.aliases) if q.fact.id not in ids]
     return [ProbedFact(q, known[q.fact.id]) for q in rest] + [
         ProbedFact(q, answer) for q, answer in zip(edited, asked, strict=True)
     ]
+
+
+def _asked_once(
+    bench: Workbench,
+    request: ScoreRequest,
+    model: BenchModel,
+    what: str,
+    questions: Sequence[Question],
+) -> Sequence[Answer]:
+    """What the unedited model says to some questions, asked once for all edits that need it."""
+    info = model.loaded.info
+    told = digest([asdict(question) for question in questions])
+    return bench.remembered(
+        (what, info.weights_digest, info.dtype, request.probe.digest, told),
+        lambda: ask(model.loaded, questions, request.probe, progress=bench.progress),
+    )
 
 
 def _edited_questions(rewrite: RewriteRequest, scope: Scope, near: Pairs) -> list[Question]:
@@ -204,12 +216,7 @@ def _further(
     """What is asked for the sake of implications, by itself: no other answer depends on it."""
     if implied is None or not implied.questions:
         return []
-    info = model.loaded.info
-    told = digest([asdict(question) for question in implied.questions])
-    said = bench.remembered(
-        ("implied", info.weights_digest, info.dtype, request.probe.digest, told),
-        lambda: ask(model.loaded, implied.questions, request.probe, progress=bench.progress),
-    )
+    said = _asked_once(bench, request, model, "implied", implied.questions)
     return [ProbedFact(q, answer) for q, answer in zip(implied.questions, said, strict=True)]
 
 

@@ -13,11 +13,12 @@ from service.api.graphs import GraphId
 from service.api.problems import DESCRIBED
 from service.api.results import MeasureQuery
 from service.api.state import Db
-from service.closure import implications, omega, views
+from service.closure import backward, implications, omega, views
 from service.closure.implications import ImplicationsOut
 from service.closure.omega import OmegaOut
 from service.closure.records import ClosureOptions, ClosureOut, ProofOut
 from service.edit_views import measure_of
+from service.rules import instances
 
 router = APIRouter(prefix="/v1", tags=["rules"], responses=DESCRIBED)
 
@@ -52,7 +53,7 @@ def get_closure(graph: GraphId, db: Db, chosen: Annotated[ClosureChoice, Query()
 
     What follows is kept in the graph as IMPLIED until rules or facts change.
     """
-    rules = views.rules_for(db, graph, candidates=chosen.candidates, ids=chosen.rules)
+    rules = instances.rules_for(db, graph, ids=chosen.rules or None, candidates=chosen.candidates)
     return views.shown(db, graph, rules, chosen.options, limit=chosen.limit, new_only=chosen.new)
 
 
@@ -68,9 +69,9 @@ def get_proofs(
     candidates: bool = False,
 ) -> ProofPage:
     """Proofs from the goal backwards, to a depth; one for each way to conclude it."""
-    rules = views.rules_for(db, graph, candidates=candidates)
+    rules = instances.rules_for(db, graph, candidates=candidates)
     options = ClosureOptions(depth=depth, measure=measure or "likelihood")
-    return ProofPage(items=views.proofs(db, graph, (subject, relation, object), rules, options))
+    return ProofPage(items=backward.prove(db, graph, (subject, relation, object), rules, options))
 
 
 @router.get(

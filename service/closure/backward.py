@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cypher import rows
+from loaders.groundings import groundings
 from service.closure.proofs import Prover
 from service.closure.records import ClosureOptions, Grounding, ProofOut, Triple, factors
 from service.errors import NotFoundError
@@ -58,11 +59,11 @@ def prove(
     kinds = _kinds(db, graph, held.dataset)
     _require(goal, kinds, db, graph, used)
     found = _facts(db, graph, goal, used, depth, options)
-    groundings = _ground(found.facts, used, kinds, factor, depth)
+    grounded = _ground(found.facts, used, kinds, factor, depth)
     sides = tuple(
         {t: values[i] for t, values in found.facts.items() if values[i] is not None} for i in (0, 1)
     )
-    prover = Prover(groundings, found.facts, sides, rules, depth)  # pyright: ignore
+    prover = Prover(grounded, found.facts, sides, rules, depth)  # pyright: ignore
     return prover.proofs(goal, most=most)
 
 
@@ -148,33 +149,14 @@ def _ground(
             by_relation[triple[1]].append(triple)
         new = set()
         for stored in rules:
-            for grounding in _groundings(stored, by_relation, kinds, factor[stored.id]):
-                found[grounding] = None
-                new.add(grounding.conclusion)
+            premises = dict.fromkeys(stored.rule.relations[:2])
+            near = [triple for name in premises for triple in by_relation.get(name, ())]
+            for one in groundings(stored.rule, near, kinds):
+                found[
+                    Grounding(stored.id, one.first, one.second, one.conclusion, factor[stored.id])
+                ] = None
+                new.add(one.conclusion)
         if new <= known:
             break
         known |= new
     return list(found)
-
-
-def _groundings(
-    stored: StoredRule,
-    by_relation: Mapping[str, Sequence[Triple]],
-    kinds: Mapping[str, str | None],
-    factor: float,
-) -> Iterable[Grounding]:
-    rule = stored.rule
-    inverse1, inverse2 = rule.inverse
-    seconds: dict[str, list[tuple[str, Triple]]] = defaultdict(list)
-    for triple in by_relation.get(rule.second.relation, ()):
-        y, z = (triple[2], triple[0]) if inverse2 else (triple[0], triple[2])
-        seconds[y].append((z, triple))
-    wanted = {v: rule.kind(v) for v in "xyz"}
-    for first in by_relation.get(rule.first.relation, ()):
-        x, y = (first[2], first[0]) if inverse1 else (first[0], first[2])
-        for z, second in seconds.get(y, ()):
-            if len({x, y, z}) == 3 and all(
-                wanted[v] in (None, kinds.get(name)) for v, name in (("x", x), ("y", y), ("z", z))
-            ):
-                conclusion = (x, rule.conclusion.relation, z)
-                yield Grounding(stored.id, first, second, conclusion, factor)

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from loaders.records import digest
-from service.rules.store import StoredRule
+from service.rules.store import StoredRule, columns
 from service.schemas import Measure
 
 Triple = tuple[str, str, str]
@@ -121,19 +121,7 @@ class ClosureOut(BaseModel):
 
 def rule_rows(rules: Sequence[StoredRule]) -> list[dict[str, Any]]:
     """Rules as the queries of closure/ take them."""
-    out = []
-    for stored in rules:
-        rule = stored.rule
-        first, second, conclusion = rule.relations
-        inverse1, inverse2 = rule.inverse
-        out.append({
-            "id": stored.id,
-            "relation1": first, "inverse1": inverse1,
-            "relation2": second, "inverse2": inverse2,
-            "relation3": conclusion,
-            **{f"kind_{v}": rule.kind(v) for v in "xyz"},
-        })  # fmt: skip
-    return out
+    return [{"id": stored.id, **columns(stored.rule)} for stored in rules]
 
 
 def factors(rules: Sequence[StoredRule], options: ClosureOptions) -> dict[str, float]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cypher import rows
-from service.closure import backward, forward
+from service.closure import forward
 from service.closure.forward import Closure, triple_of
 from service.closure.proofs import Prover
 from service.closure.records import (
@@ -14,42 +14,14 @@ from service.closure.records import (
     ClosureOut,
     ConclusionOut,
     ContradictionOut,
-    ProofOut,
     Triple,
 )
-from service.errors import NothingStoredError
-from service.ingest import require_graph
-from service.rules import store
 from service.rules.store import StoredRule
 
 if TYPE_CHECKING:
     from cypher.run import Database
 
 MOST_CONTRADICTIONS = 100
-
-
-def rules_for(
-    db: Database, graph: str, *, candidates: bool = False, ids: Sequence[str] = ()
-) -> list[StoredRule]:
-    """The rules a graph of any kind is closed under: those of its data set that are kept.
-
-    Args:
-        candidates: also those nobody has judged yet.
-        ids: these and no others.
-
-    Raises:
-        NotFoundError: no such graph or rule.
-        NothingStoredError: there is none.
-    """
-    dataset = require_graph(db, graph, kind=None).dataset
-    status = ("kept", "candidate") if candidates else store.KEPT
-    found = store.rules_of(db, dataset, status=status, ids=list(ids) or None)
-    if not found:
-        raise NothingStoredError(
-            f"{dataset!r} has no rules that are kept.",
-            remedy=f"Write some (`thinkeval rules add {dataset} FILE`), or mine them and review.",
-        )
-    return found
 
 
 def shown(
@@ -87,17 +59,6 @@ def shown(
         contradictions=_contradictions(db, found, prover),
         items=[_item(a, stated, prover) for a in (listed[:limit] if limit else listed)],
     )
-
-
-def proofs(
-    db: Database,
-    graph: str,
-    goal: Triple,
-    rules: Sequence[StoredRule],
-    options: ClosureOptions | None = None,
-) -> list[ProofOut]:
-    """Proofs of one triple, from its end; see `service.closure.backward.prove`."""
-    return backward.prove(db, graph, goal, rules, options)
 
 
 def prover_of(found: Closure) -> Prover:

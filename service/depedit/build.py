@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from loaders.knowledge_sets import KnowledgeSet
@@ -83,7 +83,7 @@ def build(
     for number, stored in enumerate(found, start=1):
         try:
             sets += [
-                draw(material, stored.rule, _seeded(options, options.seed + i))
+                draw(material, stored.rule, replace(options, seed=options.seed + i))
                 for i in range(per_rule)
             ]
         except UsageError as error:
@@ -102,10 +102,6 @@ def build(
             " take a larger graph.",
         )
     return Built(tuple(sets), tuple(skipped))
-
-
-def _seeded(options: SetOptions, seed: int) -> SetOptions:
-    return SetOptions(**{**asdict(options), "seed": seed})
 
 
 def _bring_rules(db: Database, dataset: str) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from loaders.knowledge_sets import QA, KnowledgeSet
 from loaders.records import SUBJECT_SLOT, RewriteRequest, unique
 from service.depedit.establish import request
+from service.depedit.wording import templates
 
 if TYPE_CHECKING:
     from cypher.run import Database
@@ -153,7 +154,5 @@ def wordings(db: Database, graph: str) -> dict[str, tuple[str, ...]]:
     """{relation: every cloze that the graph has for it}."""
     from service.ingest import stored_graph
 
-    found: dict[str, list[str]] = {}
-    for fact in stored_graph(db, graph).facts:
-        found.setdefault(fact.relation, []).extend((fact.prompt, *fact.paraphrases))
-    return {relation: unique(sorted(texts)) for relation, texts in found.items()}
+    found = templates(stored_graph(db, graph).facts)
+    return {relation: tuple(sorted(texts)) for relation, texts in found.items()}

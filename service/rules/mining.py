@@ -17,7 +17,7 @@ from loaders.records import SUBJECT_SLOT
 from loaders.rule_records import Atom, Rule
 from service.errors import UsageError
 from service.ingest import require_graph
-from service.rules.store import save, vocabulary
+from service.rules.store import columns, save, vocabulary
 
 if TYPE_CHECKING:
     from cypher.run import Database
@@ -111,17 +111,8 @@ def count(
 
 
 def rule_param(rule: Rule) -> dict[str, object]:
-    """A rule as the queries that ground it take it."""
-    kinds = dict(rule.kinds)
-    return {
-        "rule": rule.id,
-        "relation1": rule.first.relation,
-        "inverse1": rule.inverse[0],
-        "relation2": rule.second.relation,
-        "inverse2": rule.inverse[1],
-        "relation3": rule.conclusion.relation,
-        **{f"kind_{v}": kinds.get(v) for v in "xyz"},
-    }
+    """A rule as the queries of rules/ that ground it take it."""
+    return {"rule": rule.id, **columns(rule)}
 
 
 def _rule(row: rows.MineRow, typed: bool, prompts: Mapping[str, str]) -> Rule:

@@ -63,17 +63,24 @@ class Vocabulary:
     prompts: dict[str, str]
 
 
-def rule_row(rule: Rule) -> dict[str, object]:
-    """A rule as rules/merge_rules takes it."""
-    words, kinds = dict(rule.words), dict(rule.kinds)
+def columns(rule: Rule) -> dict[str, object]:
+    """A rule's relations, directions and kinds, as every query that grounds it takes them."""
     first, second, conclusion = rule.relations
     inverse1, inverse2 = rule.inverse
     return {
-        "rule": rule.id,
         "relation1": first, "inverse1": inverse1,
         "relation2": second, "inverse2": inverse2,
         "relation3": conclusion,
-        **{f"kind_{v}": kinds.get(v) for v in "xyz"},
+        **{f"kind_{v}": rule.kind(v) for v in "xyz"},
+    }  # fmt: skip
+
+
+def rule_row(rule: Rule) -> dict[str, object]:
+    """A rule as rules/merge_rules takes it."""
+    words = dict(rule.words)
+    return {
+        "rule": rule.id,
+        **columns(rule),
         **{f"word_{v}": words.get(v) for v in "xyz"},
         "templates1": list(rule.first.templates),
         "templates2": list(rule.second.templates),
