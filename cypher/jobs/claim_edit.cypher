@@ -1,5 +1,6 @@
 // Take the next edit from the queue: of two workers that ask at the same moment each gets another.
 //
+// They go in the order of their tickets, that is, as they were posted.
 // Edits of the model that is loaded go first, so that a model is loaded once for all of them; but
 // none waits longer than `$patience_s` for others to pass.
 //
@@ -27,7 +28,7 @@ WITH e, CASE
     WHEN e.affinity = $affinity THEN 1
     ELSE 2
   END AS turn
-ORDER BY turn, e.queued_at, e.id
+ORDER BY turn, coalesce(e.ticket, 0), datetime(e.queued_at), e.id
 LIMIT 1
 SET e.status = 'running', e.owner = $owner, e.attempts = coalesce(e.attempts, 0) + 1,
   e.progress = 0.0, e.stage = 'starting', e.events = coalesce(e.events, []) + $event

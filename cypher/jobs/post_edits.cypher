@@ -3,7 +3,9 @@
 // The queue's node is locked first, so of clients that post at the same moment each sees what the
 // other did. An edit that is there or done already stays as it is; one that failed or was cancelled
 // is queued again, with `$force` also one that succeeded. A key that was used before gives the edit
-// it was used for, whatever became of it. Edits are taken up in the order of $rows.
+// it was used for, whatever became of it. Edits are taken up in the order in which they were posted,
+// within $rows in its order: the locked queue hands out tickets 1, 2 ... (clocks give the same
+// moment twice, and step back).
 //
 // mode: write
 // params:
@@ -47,18 +49,23 @@ WITH now, waiting, collect({row: row, found: found, r: r, outcome: CASE
   END}) AS looked
 WITH now, waiting, looked,
   size([one IN looked WHERE one.outcome IN ['created', 'queued']]) AS more
+MATCH (q:Queue {id: 'edits'})
+WITH q, coalesce(q.tickets, 0) AS given, now, waiting, looked, more
+SET q.tickets = given + size(looked)
+WITH given, now, waiting, looked, more
 UNWIND looked AS one
-WITH now, waiting, one.row AS row, one.found AS found, one.r AS r, CASE
+WITH given, now, waiting, one.row AS row, one.found AS found, one.r AS r, CASE
     WHEN more > 0 AND waiting + more > $limit AND one.outcome <> 'known' THEN 'full'
     ELSE one.outcome
   END AS outcome
-CALL (now, row, found, r, outcome) {
-  WITH now, row, found, r, outcome
+CALL (given, now, row, found, r, outcome) {
+  WITH given, now, row, found, r, outcome
   WHERE outcome IN ['created', 'queued']
-  WITH row, found, r, toString(now + duration({microseconds: row.place})) AS moment
+  WITH given, row, found, r, toString(now + duration({microseconds: row.place})) AS moment
   MERGE (e:Edit {id: coalesce(found.id, row.id)})
   ON CREATE SET e.created_at = moment
   SET e.status = 'queued', e.progress = 0.0, e.stage = 'waiting', e.queued_at = moment,
+    e.ticket = given + row.place + 1,
     e.model = coalesce(e.model, row.model), e.method = row.method, e.dataset = $dataset,
     e.rewrite = row.rewrite, e.request = row.request, e.affinity = row.affinity, e.attempts = 0,
     e.error = null, e.remedy = null, e.finished_at = null, e.cancel = null, e.owner = null,

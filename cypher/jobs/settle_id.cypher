@@ -33,8 +33,9 @@ CALL (e, other) {
   FOREACH (go IN CASE WHEN take THEN [1] ELSE [] END |
     SET other.status = e.status, other.request = e.request, other.affinity = e.affinity,
       other.owner = e.owner, other.attempts = e.attempts, other.queued_at = e.queued_at,
-      other.progress = e.progress, other.stage = e.stage, other.events = e.events,
-      other.cancel = e.cancel, other.error = null, other.remedy = null, other.finished_at = null)
+      other.ticket = e.ticket, other.progress = e.progress, other.stage = e.stage,
+      other.events = e.events, other.cancel = e.cancel, other.error = null, other.remedy = null,
+      other.finished_at = null)
   MERGE (p:Post {id: $id})
   MERGE (p)-[:ASKS_FOR]->(other)
   WITH e, other, take

@@ -122,6 +122,27 @@ def test_each_of_many_workers_gets_another_edit(db: Database, graph: str) -> Non
     assert taken.count(None) == 3
 
 
+def test_edits_are_taken_up_in_the_order_in_which_they_were_posted(
+    db: Database, graph: str
+) -> None:
+    # Moments as text do not sort (".12Z" comes after ".125Z"), and several fall on the same one.
+    wanted = [posting.post(db, SETTINGS, posted(graph, seed=seed)).edit for seed in range(12)]
+    batches = [[posted(graph, seed=seed) for seed in range(n, n + 4)] for n in (20, 30)]
+    for batch in batches:
+        wanted += [one.edit for one in posting.post_all(db, SETTINGS, batch)]
+    taken = [claim(db) for _ in wanted]
+    assert [edit.id for edit in taken if edit] == wanted
+
+
+def test_an_edit_that_is_posted_again_takes_its_place_at_the_end(db: Database, graph: str) -> None:
+    first = posting.post(db, SETTINGS, posted(graph, seed=0)).edit
+    other = posting.post(db, SETTINGS, posted(graph, seed=1)).edit
+    jobs.cancel(db, first)
+    assert posting.post(db, SETTINGS, posted(graph, seed=0)).outcome == "queued"
+    taken = [claim(db), claim(db)]
+    assert [edit.id for edit in taken if edit] == [other, first]
+
+
 def test_edits_of_the_loaded_model_go_first_but_nobody_waits_for_ever(
     db: Database, graph: str
 ) -> None:
