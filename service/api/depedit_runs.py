@@ -1,0 +1,72 @@
+"""/v1/depedit/runs and /report: stored runs of the protocol, and the paper's tables over them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from cypher import rows
+from service.api.depedit_run_schemas import (
+    AnswerOut,
+    MethodRow,
+    Report,
+    RunOut,
+    Runs,
+    RunWithAnswers,
+    ShareOut,
+)
+from service.api.depedit_schemas import Id, In, Of
+from service.api.problems import DESCRIBED
+from service.api.state import Db
+from service.depedit import report, store
+from service.depedit.metrics import Share, metrics_of
+
+router = APIRouter(prefix="/v1/depedit", tags=["depedit"], responses=DESCRIBED)
+
+
+@router.get("/runs", response_model=Runs, summary="List runs of the protocol")
+def list_protocol_runs(
+    db: Db,
+    graph: Of = None,
+    setting: In = None,
+    model: Annotated[str | None, Query(max_length=200)] = None,
+    knowledge_set: Annotated[str | None, Query(max_length=300)] = None,
+) -> Runs:
+    """Oldest first."""
+    sets = None if knowledge_set is None else [knowledge_set]
+    found = store.list_runs(db, sets=sets, dataset=graph, setting=setting, model=model)
+    return Runs(items=[RunOut.model_validate(row) for row in found])
+
+
+@router.get("/runs/{run}", response_model=RunWithAnswers, summary="See a run of the protocol")
+def get_protocol_run(run: Id, db: Db) -> RunWithAnswers:
+    """With its seven metrics and every answer."""
+    answers = store.answers_of(db, run)
+    row = db.read(rows.ProtocolRunRow, ids=[run])[0]
+    shares: dict[str, Share] = metrics_of(db, run)
+    return RunWithAnswers(
+        **RunOut.model_validate(row).model_dump(),
+        metrics={name: ShareOut.model_validate(share) for name, share in shares.items()},
+        answers=[AnswerOut.model_validate(asdict(answer)) for answer in answers],
+    )
+
+
+@router.delete("/runs/{run}", status_code=204, summary="Delete a run of the protocol")
+def delete_protocol_run(run: Id, db: Db) -> Response:
+    """With its answers; the set stays."""
+    store.delete_run(db, run)
+    return Response(status_code=204)
+
+
+@router.get("/report", response_model=Report, summary="See the tables over runs")
+def report_protocol_runs(
+    db: Db,
+    graph: Of = None,
+    setting: In = None,
+    model: Annotated[str | None, Query(max_length=200)] = None,
+) -> Report:
+    """A row a method, means over sets with their n; of one method on one set the newest counts."""
+    found = report.methods(db, dataset=graph, setting=setting, model=model)
+    return Report(items=[MethodRow.model_validate(method) for method in found])
