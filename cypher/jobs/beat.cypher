@@ -4,11 +4,11 @@
 // params:
 //   $owner      STRING                    the worker
 //   $device     STRING                    what it computes on
-//   $busy       BOOLEAN                   whether it works on an edit
+//   $busy       BOOLEAN                   whether it works on an edit or a job
 //   $stage      STRING|NULL = null        what it is doing, in words
 //   $progress   PROBABILITY|NULL = null   from 0 to 1
 // returns: one row
-//   cancel      BOOLEAN                   whether that edit shall be stopped
+//   cancel      BOOLEAN                   whether that shall be stopped
 
 MERGE (w:Worker {id: $owner})
 ON CREATE SET w.started_at = toString(datetime()), w.device = $device
@@ -16,7 +16,10 @@ SET w.beat_at = toString(datetime())
 WITH w
 OPTIONAL MATCH (e:Edit {status: 'running'})
 WHERE $busy AND e.owner = $owner
+OPTIONAL MATCH (j:ProtocolJob {status: 'running'})
+WHERE $busy AND j.owner = $owner
 SET e.stage = coalesce($stage, e.stage), e.progress = coalesce($progress, e.progress),
-  w.edit = e.id
-RETURN coalesce(e.cancel, false) AS cancel
+  j.stage = coalesce($stage, j.stage), j.progress = coalesce($progress, j.progress),
+  w.edit = e.id, w.job = j.id
+RETURN coalesce(e.cancel, j.cancel, false) AS cancel
 LIMIT 1

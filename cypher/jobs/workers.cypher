@@ -6,10 +6,11 @@
 //   id           STRING        host, process and start time
 //   device       STRING        what it computes on
 //   edit         STRING|NULL   the edit it works on
+//   job          STRING|NULL   or the job: runs of the protocol
 //   started_at   STRING        ISO 8601
 //   silent_s     FLOAT         seconds since its last beat
 
 MATCH (w:Worker)
-RETURN w.id AS id, w.device AS device, w.edit AS edit, w.started_at AS started_at,
+RETURN w.id AS id, w.device AS device, w.edit AS edit, w.job AS job, w.started_at AS started_at,
   duration.inSeconds(datetime(w.beat_at), datetime()).milliseconds / 1000.0 AS silent_s
 ORDER BY id

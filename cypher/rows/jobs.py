@@ -101,6 +101,7 @@ class WorkerRow(Row):
     id: str
     device: str
     edit: str | None
+    job: str | None
     started_at: str
     silent_s: float
 

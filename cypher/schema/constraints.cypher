@@ -24,6 +24,7 @@ CREATE CONSTRAINT grounding_id IF NOT EXISTS FOR (g:Grounding) REQUIRE g.id IS U
 CREATE CONSTRAINT knowledge_set_id IF NOT EXISTS FOR (k:KnowledgeSet) REQUIRE k.id IS UNIQUE;
 CREATE CONSTRAINT question_id IF NOT EXISTS FOR (q:Question) REQUIRE q.id IS UNIQUE;
 CREATE CONSTRAINT protocol_run_id IF NOT EXISTS FOR (r:ProtocolRun) REQUIRE r.id IS UNIQUE;
+CREATE CONSTRAINT protocol_job_id IF NOT EXISTS FOR (j:ProtocolJob) REQUIRE j.id IS UNIQUE;
 CREATE INDEX rule_dataset IF NOT EXISTS FOR (r:Rule) ON (r.dataset);
 CREATE INDEX fact_relation IF NOT EXISTS FOR ()-[f:FACT]-() ON (f.graph, f.relation);
 CREATE INDEX implied_relation IF NOT EXISTS FOR ()-[i:IMPLIED]-() ON (i.graph, i.relation);
@@ -31,10 +32,11 @@ CREATE INDEX entity_name IF NOT EXISTS FOR (e:Entity) ON (e.name);
 CREATE INDEX rewrite_dataset IF NOT EXISTS FOR (r:RewriteRequest) ON (r.dataset);
 CREATE INDEX edit_dataset IF NOT EXISTS FOR (e:Edit) ON (e.dataset);
 CREATE INDEX edit_status IF NOT EXISTS FOR (e:Edit) ON (e.status);
+CREATE INDEX protocol_job_status IF NOT EXISTS FOR (j:ProtocolJob) ON (j.status);
 
 UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 'Sweep',
   'Rule', 'Annotator', 'Grounding', 'KnowledgeSet', 'Question', 'ProtocolRun',
-  'Subject', 'TargetTrue', 'TargetNew'] AS label
+  'ProtocolJob', 'Subject', 'TargetTrue', 'TargetNew'] AS label
 CALL db.createLabel(label);
 
 UNWIND ['FACT', 'REWRITES', 'PRODUCED', 'ASKS_FOR', 'IMPLIED', 'LABELLED', 'HAS_QUESTION',
@@ -69,7 +71,8 @@ UNWIND [
   'other_pre', 'other_post',
   'closure', 'setting', 'init', 'seed', 'phase', 'copy', 'expected', 'established', 'updated',
   'answer',
-  'strategy', 'editor', 'hparams', 'seconds'
+  'strategy', 'editor', 'hparams', 'seconds',
+  'sets', 'strategies', 'runs', 'total', 'job'
 ] AS property
 CALL db.createProperty(property);
 
