@@ -8,6 +8,7 @@ from the graph.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 20_000
 """Training steps of an organism that a client may ask for: a few minutes."""
+FILES = ("archive",)
+"""Hyperparameters whose values are files."""
 EXACT = ("likelihood", "likelihood_norm")
 
 
@@ -57,6 +60,7 @@ def check(settings: Settings, posted: EditIn) -> None:
     """
     methods.info(posted.method)
     require_allowed(settings, posted.model)
+    require_no_files(posted.overrides)
     if posted.hparams is not None and posted.hparams not in hparams_files.available(posted.method):
         known = ", ".join(hparams_files.available(posted.method)) or "none"
         raise UsageError(
@@ -93,6 +97,28 @@ def require_allowed(settings: Settings, model: str) -> None:
         + "".join(f", {name}" for name in allowed)
         + "; whoever runs the service adds names to THINKEVAL_MODELS, folders to"
         " THINKEVAL_MODEL_DIRS.",
+    )
+
+
+def require_no_files(overrides: Mapping[str, object]) -> None:
+    """Refuse hyperparameters that name a file: MEND's `archive`, and anything that is a path.
+
+    Raises:
+        UsageError: says which.
+    """
+    for key, value in overrides.items():
+        parts = value if isinstance(value, list) else [value]
+        if value is not None and (key in FILES or any(map(_is_path, parts))):
+            raise UsageError(
+                f"The hyperparameter {key!r} names a file of the service's machine.",
+                remedy="Leave it out. Hyperparameters are taken from a shipped file by `hparams`;"
+                " files of one's own are the command line's.",
+            )
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str) and (
+        "/" in value or "\\" in value or value.startswith("~") or value.endswith(".json")
     )
 
 
@@ -162,6 +188,19 @@ def posted_id(posted: EditIn, rewrite: RewriteRequest, content: str) -> str:
 
 def affinity(posted: EditIn) -> str:
     """Same for edits that one loaded model serves."""
-    spec = parse(posted.model, seed=posted.organism_seed)
-    graph = posted.graph if spec.organism else ""
-    return "|".join([repr(spec), graph, posted.dtype, posted.revision or ""])
+    return affinity_of(
+        posted.model, posted.graph, posted.dtype, posted.revision, posted.organism_seed
+    )
+
+
+def affinity_of(
+    model: str, graph: str, dtype: str, revision: str | None, seed: int | None = None
+) -> str:
+    """Same for all work that one loaded model serves.
+
+    Args:
+        graph: what an organism is trained on; another model is the same for all graphs.
+        seed: of an organism whose name tells none.
+    """
+    spec = parse(model, seed=seed)
+    return "|".join([repr(spec), graph if spec.organism else "", dtype, revision or ""])

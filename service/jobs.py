@@ -150,7 +150,7 @@ def page_rows(
     Raises:
         UsageError: the cursor is not one of ours.
     """
-    before, before_id = _cursor(cursor)
+    before, before_id = read_cursor(cursor)
     found = db.read(
         rows.PageEditRow,
         before=before,
@@ -165,7 +165,12 @@ def page_rows(
     return shown, more, total
 
 
-def _cursor(cursor: str | None) -> tuple[str | None, str]:
+def read_cursor(cursor: str | None) -> tuple[str | None, str]:
+    """The moment and the id after which a page begins; (None, "") for the first.
+
+    Raises:
+        UsageError: the cursor is not one of ours.
+    """
     if cursor is None:
         return None, ""
     moment, tilde, edit = cursor.partition("~")

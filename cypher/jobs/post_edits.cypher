@@ -3,7 +3,7 @@
 // The queue's node is locked first, so of clients that post at the same moment each sees what the
 // other did. An edit that is there or done already stays as it is; one that failed or was cancelled
 // is queued again, with `$force` also one that succeeded. A key that was used before gives the edit
-// it was used for, whatever became of it. Edits are taken up in the order in which they were posted,
+// it was used for, whatever became of it. Edits are taken up in the order they were posted in,
 // within $rows in its order: the locked queue hands out tickets 1, 2 ... (clocks give the same
 // moment twice, and step back).
 //

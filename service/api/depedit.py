@@ -1,11 +1,11 @@
-"""/v1/depedit: knowledge sets, runs of the protocol on them, and the tables over those."""
+"""/v1/depedit: knowledge sets, runs of the protocol on them, jobs that do those, and tables."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter
 
-from service.api import depedit_runs, depedit_sets
+from service.api import depedit_jobs, depedit_runs, depedit_sets
 
 router = APIRouter()
-for part in (depedit_sets, depedit_runs):
+for part in (depedit_sets, depedit_runs, depedit_jobs):
     router.include_router(part.router)

@@ -1,7 +1,8 @@
 """/v1/edits/{id}/events: an edit under way, as server-sent events that can be resumed.
 
 `stage` and `end` events are kept with the edit and carry ids: who comes back with `Last-Event-ID`
-gets every one that was missed, once. `progress` events between them are of the moment.
+gets every one that was missed, once. `progress` events between them are of the moment. Jobs of the
+protocol are followed by the same stream.
 """
 
 from __future__ import annotations
@@ -52,50 +53,68 @@ EVENT = {
 }
 
 
+STREAM: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "Events `stage`, `progress` and at last `end`; `data` is JSON with"
+        " `status`, `stage`, `progress` and, for stages, the moment `at`.",
+        "content": {"text/event-stream": {"schema": EVENT}},
+    },
+    204: {"description": "The client has had the `end` already: it need not come back."},
+}
+"""`responses=` of a route that streams."""
+
+LastEventId = Annotated[
+    str | None,
+    Header(max_length=20, description="Id of the last event received: goes on after it."),
+]
+Followed = rows.EditJobRow | rows.ProtocolJobRow
+
+
 @router.get(
     "/events",
     summary="Follow an edit until it ends (server-sent events)",
     response_class=EventSourceResponse,
-    responses={
-        200: {
-            "description": "Events `stage`, `progress` and at last `end`; `data` is JSON with"
-            " `status`, `stage`, `progress` and, for stages, the moment `at`.",
-            "content": {"text/event-stream": {"schema": EVENT}},
-        },
-        204: {"description": "The client has had the `end` already: it need not come back."},
-    },
+    responses=STREAM,
 )
 async def follow_edit(
-    edit: EditId,
-    db: Db,
-    here: Here,
-    request: Request,
-    last_event_id: Annotated[
-        str | None,
-        Header(max_length=20, description="Id of the last event received: goes on after it."),
-    ] = None,
+    edit: EditId, db: Db, here: Here, request: Request, last_event_id: LastEventId = None
 ) -> Response:
     """`stage` and `end` events are kept and carry ids; `progress` is of the moment.
 
     A client that comes back with `Last-Event-ID` gets every one it missed, once.
     """
     job = await run_in_threadpool(jobs.job_of, db, edit)
+    return stream(here.connection, request, rows.EditJobRow, job, last_event_id)
+
+
+def stream(
+    connection: Connection,
+    request: Request,
+    row_type: type[Followed],
+    job: Followed,
+    last_event_id: str | None,
+) -> Response:
+    """What is under way as events, from the one after `last_event_id` on.
+
+    Args:
+        row_type: that of `job`, by which it is looked at again and again.
+    """
     said = last_event_id or ""
     seen = int(said) + 1 if said.isascii() and said.isdigit() else 0
     if job.status in ENDED and seen > max(len(job.events) - 1, 0):
         return Response(status_code=204)
-    return EventSourceResponse(_follow(here.connection, request, job.id, seen), ping=15)
+    return EventSourceResponse(_follow(connection, request, row_type, job.id, seen), ping=15)
 
 
 async def _follow(
-    connection: Connection, request: Request, edit: str, seen: int
+    connection: Connection, request: Request, row_type: type[Followed], edit: str, seen: int
 ) -> AsyncIterator[ServerSentEvent]:
     moment: dict[str, Any] = {}
     in_vain = 0
     while not await request.is_disconnected():
         try:
             # Asked for each time: a database that went away comes back as another connection.
-            found = await run_in_threadpool(connection.get().read, rows.EditJobRow, id=edit)
+            found = await run_in_threadpool(connection.get().read, row_type, id=edit)
             in_vain = 0
         except GraphError:
             in_vain += 1
@@ -119,7 +138,7 @@ async def _follow(
         await asyncio.sleep(LOOK_S)
 
 
-def _news(job: rows.EditJobRow, seen: int) -> Iterator[ServerSentEvent]:
+def _news(job: Followed, seen: int) -> Iterator[ServerSentEvent]:
     """The kept events from number `seen` on; of an ended edit the last one is its end."""
     ended = job.status in ENDED
     last = len(job.events) - 1

@@ -19,6 +19,7 @@ from service.mend_training import SMALL
 
 if TYPE_CHECKING:
     from editing.deltas import EditEffect
+    from editing.methods import MethodInfo
     from service.workbench import BenchModel, Workbench
 
 ALIASES = {"finetune": "fine_tuning"}
@@ -70,12 +71,7 @@ class Method:
         from editing import hparams, methods
 
         self.name = ALIASES.get(name, name)
-        info = methods.info(self.name)
-        if info.kind == "prompt":
-            raise UsageError(
-                f"{name} changes prompts; facts are established in weights.",
-                remedy="Take a method that edits weights, or --strategy derive.",
-            )
+        require_weights(name, methods.info(self.name))
         self._bench, self._model, self._seed = bench, model, options.seed
         self._method = methods.get(self.name)
         own = finetune_overrides(model) if name == "finetune" else {}
@@ -104,6 +100,19 @@ class Method:
         # Sampled once, from the unedited model: an updated one would write other prefixes.
         self._templates = self._templates or effect.templates or None
         return effect
+
+
+def require_weights(name: str, info: MethodInfo) -> None:
+    """Refuse a method that changes prompts.
+
+    Raises:
+        UsageError: it does.
+    """
+    if info.kind == "prompt":
+        raise UsageError(
+            f"{name} changes prompts; facts are established in weights.",
+            remedy="Take a method that edits weights, or --strategy derive.",
+        )
 
 
 def finetune_overrides(model: BenchModel) -> dict[str, object]:

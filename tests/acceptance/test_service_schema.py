@@ -89,6 +89,7 @@ def names(edit: str, mine: Mine, rule_id: str) -> dict[str, tuple[str, ...]]:
         "rule": (rule_id, *HOSTILE),
         "knowledge_set": HOSTILE,
         "run": HOSTILE,
+        "job": HOSTILE,
         "name": ("metrics/ifr", "chains/leakage", "jobs/beat", "rome", "ifr", *HOSTILE),
     }
 
@@ -143,6 +144,8 @@ def take_back(service: Service, db: Database, label: str, answer: Any) -> None:
         for each in told["edits"]:
             db.write(rows.DeleteEditRow, id=each)
         db.write(rows.DeleteSweepRow, id=told["id"])
+    if label == "POST /v1/depedit/runs" and answer.status_code == 202:
+        db.write(rows.DeleteJobRow, id=told["id"])
     if label.startswith("POST /v1/depedit/sets"):
         for each in told.get("items", ()):
             db.write(rows.DeleteSetRow, id=each["id"])

@@ -1,0 +1,132 @@
+"""What runs of the protocol may be posted at all, and which sets they mean. No torch here.
+
+Refused at once is what a worker would refuse after loading a model, and what names a file: files
+are the service's, and who posts does not own them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from editing import hparams as hparams_files
+from editing import methods as editing_methods
+from service import ingest, job_requests
+from service.depedit import running, store, strategies
+from service.depedit.establish import ALIASES, require_weights
+from service.depedit.job_schemas import RunsIn
+from service.depedit.protocol import Method
+from service.errors import NotFoundError, NothingStoredError, UsageError
+from service.modelspec import parse
+
+if TYPE_CHECKING:
+    from cypher import rows
+    from cypher.run import Database
+    from service.settings import Settings
+
+MOST = 2000
+"""Runs that one job may ask for."""
+
+
+def check(settings: Settings, posted: RunsIn) -> list[Method]:
+    """What is run on each set, in order and each once.
+
+    Raises:
+        NotFoundError: no such strategy; close ones are suggested.
+        EditingError: no such editor, or it has no hyperparameters for the model.
+        UsageError: the model is not on the allow-list, an editor fits no strategy, or a file is
+            named. Keys of `overrides` are checked by the worker: methods import torch.
+    """
+    job_requests.require_allowed(settings, posted.model)
+    job_requests.require_no_files(posted.overrides)
+    found = running.methods(posted.strategies or [], posted.editor)
+    for name in dict.fromkeys(filter(None, map(editor_of, found))):
+        _check_editor(name, posted)
+    # `forwchain` is `finetune+forwchain`: runs of one id are one run.
+    return list({(method.strategy, method.wrapped): method for method in found}.values())
+
+
+def editor_of(method: Method) -> str | None:
+    """The editor that a method puts facts in with; None where it edits nothing."""
+    name = method.editor or strategies.get(method.strategy).EDITOR
+    return None if name == "base" else name
+
+
+def label(method: Method) -> str:
+    """What tables call it, and what may be posted again: `memit+forwchain`."""
+    return method.strategy if method.wrapped is None else f"{method.wrapped}+{method.strategy}"
+
+
+def _check_editor(name: str, posted: RunsIn) -> None:
+    method = "mend" if name == "mend_imp" else ALIASES.get(name, name)
+    require_weights(name, editing_methods.info(method))
+    shipped = hparams_files.available(method)
+    if posted.hparams is not None and posted.hparams not in shipped:
+        raise UsageError(
+            f"{name} has no hyperparameter file {posted.hparams!r}.",
+            remedy=f"Shipped are: {', '.join(shipped) or 'none'}. Single values go into"
+            " `overrides`.",
+        )
+    spec = parse(posted.model)
+    if posted.hparams is None and spec.organism is None and shipped:
+        hparams_files.file_for(method, spec.text)
+
+
+def sets_of(db: Database, posted: RunsIn) -> list[rows.KnowledgeSetRow]:
+    """The sets that are meant, in order and each once.
+
+    Raises:
+        NotFoundError: no such set, or no such graph; close names are suggested.
+        NothingStoredError: the graph has no sets.
+        UsageError: nothing says which, or a set came from a file and no graph is named.
+    """
+    if posted.sets is not None:
+        by_id = {row.id: row for row in store.list_sets(db)}
+        for name in posted.sets:
+            if name not in by_id:
+                raise NotFoundError("knowledge set", name, by_id, listing="GET /v1/depedit/sets")
+        return [by_id[name] for name in dict.fromkeys(posted.sets)]
+    if posted.graph is None:
+        raise UsageError(
+            "Nothing says which knowledge sets to run.",
+            remedy="Give their ids as `sets`, or `graph` for all of a data set's.",
+        )
+    found = store.list_sets(db, dataset=posted.graph)
+    if not found:
+        ingest.require_graph(db, posted.graph)
+        raise NothingStoredError(
+            f"No knowledge set of {posted.graph!r} is stored.",
+            remedy="`POST /v1/depedit/sets` builds some.",
+        )
+    return found
+
+
+def graphs_of(sets: Sequence[rows.KnowledgeSetRow], graph: str | None) -> list[str]:
+    """The graphs whose models are used, each once.
+
+    Raises:
+        UsageError: a set came from a file, and no graph is named.
+    """
+    for row in sets:
+        if not (graph or row.dataset):
+            raise UsageError(
+                f"The knowledge set {row.id!r} came from a file, which names no graph.",
+                remedy="Name the graph whose sentences and model are used as `graph`.",
+            )
+    return list(dict.fromkeys(graph or row.dataset for row in sets))
+
+
+def require_bounded(sets: Sequence[rows.KnowledgeSetRow], wanted: Sequence[Method]) -> int:
+    """How many runs that makes.
+
+    Raises:
+        UsageError: too many for one job.
+    """
+    total = len(sets) * len(wanted)
+    if total > MOST:
+        raise UsageError(
+            f"{len(sets)} sets and {len(wanted)} strategies make {total:,} runs; one job may ask"
+            f" for {MOST:,}.",
+            remedy="Post them in parts: fewer sets or strategies at a time.",
+        )
+    return total

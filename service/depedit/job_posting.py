@@ -1,0 +1,87 @@
+"""Runs of the protocol are posted: checked, stored as one waiting job, or found to be there.
+
+When a post returns, the job is committed: whatever is killed afterwards, its runs will be done.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cypher import rows
+from loaders.records import digest
+from service import __version__, ingest, job_requests
+from service.depedit import job_checks
+from service.depedit.job_schemas import RunsIn
+from service.editrecords import event
+from service.errors import ConflictError, QueueFullError
+from service.modelspec import parse
+from service.posting import Posted
+
+if TYPE_CHECKING:
+    from cypher.run import Database
+    from service.settings import Settings
+
+
+def post(db: Database, settings: Settings, posted: RunsIn, *, key: str | None = None) -> Posted:
+    """Accept runs. The same request of the same sets and graphs is the same job.
+
+    Args:
+        key: the client's idempotency key; the same key and body give the same job for ever.
+
+    Returns:
+        The job's id, and what became of the post: `created`, `queued` again, or `known`. A job
+        that succeeded is queued again where some of its runs were deleted since.
+
+    Raises:
+        QueueFullError: too many edits and jobs wait already.
+        ConflictError: the key belongs to another body.
+        NotFoundError, UsageError, NothingStoredError, EditingError: a worker would refuse it.
+    """
+    wanted = job_checks.check(settings, posted)
+    sets = job_checks.sets_of(db, posted)
+    total = job_checks.require_bounded(sets, wanted)
+    graphs = job_checks.graphs_of(sets, posted.graph)
+    contents = [ingest.graph_digest(db, graph) for graph in graphs]
+    written = posted.model_copy(
+        update={
+            "sets": [row.id for row in sets],
+            "strategies": [job_checks.label(method) for method in wanted],
+            "editor": None,  # each strategy names its own now
+        }
+    )
+    asked = written.model_dump(exclude={"force"})
+    about = [asked, [row.content_digest for row in sets], contents, __version__]
+    found = db.write(
+        rows.PostJobRow,
+        id=f"runs-{digest(about, 10)}",
+        sets=written.sets,
+        strategies=written.strategies,
+        total=total,
+        model=parse(posted.model).name,
+        graph=posted.graph,
+        request=written.model_dump_json(),
+        affinity=job_requests.affinity_of(
+            posted.model, graphs[0] if len(graphs) == 1 else "", posted.dtype, posted.revision
+        ),
+        key=key,
+        body=digest(asked, 16),
+        limit=settings.queue_limit,
+        force=posted.force,
+        event=event("queued", "waiting"),
+    )[0]
+    return _accepted(found, settings, key)
+
+
+def _accepted(row: rows.PostJobRow, settings: Settings, key: str | None) -> Posted:
+    if row.outcome == "conflict":
+        raise ConflictError(
+            f"The idempotency key {key!r} was used for other runs.",
+            remedy="Use a new key for each different request.",
+            status=422,
+        )
+    if row.outcome == "full" or row.id is None:
+        raise QueueFullError(
+            f"{row.waiting} edits and jobs wait or run already; the limit is"
+            f" {settings.queue_limit}."
+        )
+    return Posted(row.id, row.outcome)
