@@ -30,15 +30,18 @@
 //   target_true  STRING            its object before the edit
 //   target_new   STRING            and after
 
-MATCH (e:Edit)-[:REWRITES]->(r:RewriteRequest)
-WHERE ($dataset IS NULL OR e.dataset = $dataset)
-  AND ($rewrite IS NULL OR e.rewrite = $rewrite)
-  AND ($model IS NULL OR e.model = $model)
-  AND ($method IS NULL OR e.method = $method)
-  AND ($status IS NULL OR e.status = $status)
-  AND e.model IS NOT NULL  // what is removed while it is read has no properties any more
-OPTIONAL MATCH (e)-[:PRODUCED]->(g:Graph)
+MATCH (node:Edit)-[:REWRITES]->(request:RewriteRequest)
+WHERE ($dataset IS NULL OR node.dataset = $dataset)
+  AND ($rewrite IS NULL OR node.rewrite = $rewrite)
+  AND ($model IS NULL OR node.model = $model)
+  AND ($method IS NULL OR node.method = $method)
+  AND ($status IS NULL OR node.status = $status)
+OPTIONAL MATCH (node)-[:PRODUCED]->(g:Graph)
 WHERE g.complete
+// What is removed while it is read loses its properties one by one: they are read at once.
+WITH g, properties(node) AS e, properties(request) AS r
+WHERE none(each IN [e.id, e.model, e.method, e.dataset, e.rewrite, e.status, e.created_at, r.prompt,
+  r.subject, r.relation, r.target_true, r.target_new] WHERE each IS NULL)
 RETURN e.id AS id, e.model AS model, e.method AS method, e.dataset AS dataset,
   e.rewrite AS rewrite, e.status AS status, coalesce(e.progress, 0.0) AS progress,
   e.stage AS stage, e.error AS error, e.remedy AS remedy, e.created_at AS created_at,

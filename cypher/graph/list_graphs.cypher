@@ -19,11 +19,13 @@
 //   measures        LIST<STRING>     what was measured on each fact
 //   created_at      STRING           ISO 8601
 
-MATCH (g:Graph)
+MATCH (node:Graph)
+// A graph that is deleted while it is read loses its properties one by one: they are read at once.
+WITH properties(node) AS g
 WHERE ($incomplete OR g.complete)
   AND ($kind IS NULL OR g.kind = $kind)
-  // A graph that is deleted while it is read has no properties any more.
-  AND g.dataset IS NOT NULL AND ($dataset IS NULL OR g.dataset = $dataset)
+  AND ($dataset IS NULL OR g.dataset = $dataset)
+  AND none(each IN [g.id, g.kind, g.dataset, g.complete, g.created_at] WHERE each IS NULL)
 RETURN g.id AS graph, g.kind AS kind, g.dataset AS dataset, g.model AS model, g.edit AS edit,
   g.probe AS probe, g.content_digest AS content_digest, g.complete AS complete,
   coalesce(g.n_facts, 0) AS n_facts, coalesce(g.n_entities, 0) AS n_entities,

@@ -282,6 +282,33 @@ def test_of_many_that_claim_an_edit_one_gets_it(db: Database, graph_id: str) -> 
         assert sorted(won) == [False] * 5 + [True]
 
 
+def test_graphs_are_listed_while_others_are_deleted(db: Database, graph_id: str) -> None:
+    """A reader sees a graph whole or not at all; each deletion here meets two readers."""
+    over, seen, wrong = threading.Event(), [], []
+
+    def look() -> None:
+        while not over.is_set():
+            try:
+                seen.append(db.read(rows.GraphRow, dataset=graph_id, incomplete=True))
+                db.read(rows.GetGraphRow, graph=graph_id, incomplete=True)
+            except GraphError as error:
+                wrong.append(error)
+
+    readers = [threading.Thread(target=look) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    try:
+        for _ in range(150):
+            db.write(rows.MergeGraphRow, graph=graph_id, kind="dataset", dataset=graph_id)
+            db.autocommit(rows.DeleteGraphRow, graph=graph_id)
+    finally:
+        over.set()
+        for reader in readers:
+            reader.join()
+    assert not wrong, wrong[0]
+    assert any(seen)
+
+
 def test_many_facts_go_in_and_out_a_batch_at_a_time(db: Database, graph_id: str) -> None:
     """Neither way are all rows held: while the generator is drawn on, all batches before are in."""
     n, batch = 3000, 500
