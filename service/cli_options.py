@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from service.errors import UsageError
+from service.plurals import several as several
 from service.schemas import Measure
 
 
@@ -57,11 +58,6 @@ RulesOption = Annotated[
 CandidatesFlag = Annotated[
     bool, typer.Option("--candidates", help="Also rules that nobody has judged yet.")
 ]
-
-
-def several(n: int, what: str) -> str:
-    """`1 rule`, `2 rules`."""
-    return f"{n} {what}{'s' * (n != 1)}"
 
 
 def console() -> Console:

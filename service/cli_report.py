@@ -20,6 +20,8 @@ from service.cli_options import (
 )
 from service.cli_show import show_chains, show_leakage
 from service.cli_show_implications import show_implied
+from service.cli_show_mixed import show_mixed
+from service.closure.mixed import Chosen, mixed
 from service.errors import UsageError
 from service.measuring import chain_rows
 from service.progress import ProgressBars
@@ -35,6 +37,13 @@ def chains(
     steps: Annotated[
         int | None, typer.Option(min=1, max=5, help="Only chains of this many steps.")
     ] = None,
+    implied: Annotated[
+        bool,
+        typer.Option(
+            "--implied",
+            help="The chains instead that pass conclusions of the graph's rules, with proofs.",
+        ),
+    ] = False,
     limit: Annotated[int, typer.Option(min=0, help="Show at most so many; 0 shows all.")] = 20,
     measure: MeasureOption = MeasureName.likelihood,
     json: JsonFlag = False,
@@ -46,9 +55,19 @@ def chains(
 
     Where the graph has rules ([bold]thinkeval rules[/bold]): whether the old object comes back by
     chains, by rules or by both, and which conclusions the edit should have changed.
+    [bold]--implied --surviving[/bold] lists the chains that facts and rules make together; their
+    steps are facts too, an implied link counting those of its proof.
     """
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
         score = editrecords.get_score(bench.db, edit)
+        if implied:
+            chosen = Chosen(surviving=surviving, steps=steps, limit=limit or None)
+            page = mixed(bench.db, score, measure.key, chosen=chosen)
+            if json:
+                emit_json([item.model_dump() for item in page.items])
+            else:
+                show_mixed(page)
+            return
         if json:
             rows = chain_rows(bench.db, score, measure.key, surviving=surviving, steps=steps)
             emit_json([asdict(r) for r in (rows[:limit] if limit else rows)])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from cypher.rows.base import Row, WrittenRow
 
@@ -155,3 +156,44 @@ class OmegaRow(Row):
     chains: int
     surviving: int
     value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MixedLink:
+    """One link of a chain that implied links are in: a fact, or what follows from some.
+
+    Attributes:
+        id: id of the fact or conclusion in the database.
+        facts: how many of the chain's facts it stands for; None where the chain has no strength.
+        pre, post: a fact's probability, or strength of the best proof of so many facts.
+    """
+
+    id: str
+    implied: bool
+    subject: str
+    relation: str
+    object: str
+    facts: int | None
+    pre: float | None
+    post: float | None
+
+
+@dataclass(frozen=True)
+class MixedChainRow(Row):
+    """A chain with an implied link at least; `steps` are facts, None with its strength."""
+
+    QUERY: ClassVar[str] = "closure/mixed"
+    steps: int | None
+    entities: tuple[str, ...]
+    r_pre: float | None
+    r_post: float | None
+    ratio: float | None
+    surviving: bool | None
+    links: tuple[MixedLink, ...]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Self:
+        """Turn the maps of `links` into MixedLink records."""
+        steps, entities, r_pre, r_post, ratio, surviving, links = values
+        told = tuple(MixedLink(**link) for link in links)
+        return cls(steps, entities, r_pre, r_post, ratio, surviving, told)

@@ -13,11 +13,12 @@ from service.api.graphs import GraphId
 from service.api.problems import DESCRIBED
 from service.api.results import MeasureQuery
 from service.api.state import Db
-from service.closure import backward, implications, omega, views
+from service.closure import backward, implications, mixed, omega, views
 from service.closure.implications import ImplicationsOut
+from service.closure.mixed import Chosen, MixedPage
 from service.closure.omega import OmegaOut
 from service.closure.records import ClosureOptions, ClosureOut, ProofOut
-from service.edit_views import measure_of
+from service.edit_views import measure_of, offset_of
 from service.rules import instances
 
 router = APIRouter(prefix="/v1", tags=["rules"], responses=DESCRIBED)
@@ -43,6 +44,16 @@ class ClosureChoice(ClosureOptions):
     def options(self) -> ClosureOptions:
         """How the closure is taken."""
         return ClosureOptions(depth=self.depth, measure=self.measure, confidence=self.confidence)
+
+
+class MixedChoice(BaseModel):
+    """Which chains with implied links to list; steps are facts."""
+
+    surviving: bool = False
+    steps: int | None = Field(default=None, ge=1, le=5)
+    max_steps: int = Field(default=5, ge=1, le=5)
+    limit: int = Field(default=100, ge=1, le=1000)
+    cursor: str | None = Field(default=None, max_length=20)
 
 
 @router.get(
@@ -97,3 +108,26 @@ def get_omega(edit: EditId, db: Db, measure: MeasureQuery = None) -> OmegaOut:
     """Deep-edited up to n facts: asked of paths, of rules, and of both in one closure."""
     score = editrecords.get_score(db, edit)
     return omega.omega(db, score, measure_of(score, measure))
+
+
+@router.get(
+    "/edits/{edit}/omega/chains",
+    response_model=MixedPage,
+    summary="List the chains that pass conclusions",
+)
+def get_mixed_chains(
+    edit: EditId, db: Db, chosen: Annotated[MixedChoice, Query()], measure: MeasureQuery = None
+) -> MixedPage:
+    """Chains over facts and conclusions together, strongest after the edit first.
+
+    Steps count facts: an implied link has as many as its proof, which says rule and premises.
+    """
+    score = editrecords.get_score(db, edit)
+    part = Chosen(
+        surviving=chosen.surviving,
+        steps=chosen.steps,
+        max_steps=chosen.max_steps,
+        start=offset_of(chosen.cursor),
+        limit=chosen.limit,
+    )
+    return mixed.mixed(db, score, measure_of(score, measure), chosen=part)

@@ -6,6 +6,7 @@ forward        the closure, round by round in Cypher, stored in the graph
 backward       proofs from their end, without the stored closure
 proofs         proof trees from either
 omega          paths and rules in one: does the old object come back?
+mixed          the chains with implied links by which it does, one by one
 implications   conclusions that an edit takes a premise from, or gives one
 asking         the further questions of `score --implications`
 views, report  a closure as it is shown; an edit's rules in a report

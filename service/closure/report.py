@@ -6,11 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from service.closure.implications import TallyOut, implications
+from service.closure.mixed import Chosen, MixedChainOut, MixedPage, mixed
 from service.closure.omega import KINDS, WAYS, kept_rules, omega
+from service.plurals import several
 from service.schemas import Measure, Score
 
 if TYPE_CHECKING:
     from cypher.run import Database
+
+STRONGEST = 3
+"""Surviving chains with implied links that a report names."""
 
 
 def implied_lines(db: Database, scores: Sequence[Score], measure: Measure) -> str:
@@ -27,14 +32,40 @@ def implied_lines(db: Database, scores: Sequence[Score], measure: Measure) -> st
                 for kind in KINDS
             )
             parts.append(
-                f"**{score.edit}**, by {len(rules)} rules, within {told.max_steps} facts. {ways}."
+                f"**{score.edit}**, by {several(len(rules), 'rule')}, within"
+                f" {several(told.max_steps, 'fact')}. {ways}."
                 f" Of what the edit bears on: stale {_share(said.stale)}, taken up"
                 f" {_share(said.taken_up)}, kept {_share(said.kept)}."
             )
+            if told.at("both").surviving:
+                chosen = Chosen(surviving=True, limit=STRONGEST)
+                parts.append(_listed(mixed(db, score, measure, rules, chosen)))
     return "\n\n".join(parts)
 
 
+def _listed(page: MixedPage) -> str:
+    """The strongest surviving chains with implied links, one an entry of a list."""
+    head = f"Strongest of {several(page.total, 'surviving chain')} with implied links:"
+    return "\n".join([head, "", *(_entry(item) for item in page.items)])
+
+
+def _entry(item: MixedChainOut) -> str:
+    """`- 3 facts, R 0.200 → R' 0.025: ∴ S u B (0.200 → 0.100; If …); B t T (1.000 → 0.250)`."""
+    links = "; ".join(
+        f"{'∴ ' if link.implied else ''}{link.subject} {link.relation} {link.object}"
+        f" ({_number(link.pre)} → {_number(link.post)}"
+        + (f"; {link.proof.text}" if link.proof and link.proof.text else "")
+        + ")"
+        for link in item.links
+    )
+    steps = several(item.steps or 0, "fact")
+    return f"- {steps}, R {_number(item.r_pre)} → R' {_number(item.r_post)}: {links}"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
 def _share(tally: TallyOut) -> str:
-    value = "–" if tally.value is None else f"{tally.value:.3f}"
     left = f", {tally.undefined} undefined" if tally.undefined else ""
-    return f"{value} (n = {tally.n}{left})"
+    return f"{_number(tally.value)} (n = {tally.n}{left})"

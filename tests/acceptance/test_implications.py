@@ -89,6 +89,41 @@ def test_what_the_rules_say_is_on_the_command_line_and_over_rest(
     assert omega["deep"]["paths"] == max((s for s, (v, _) in deep.items() if s and v), default=0)
 
 
+def test_chains_with_implied_links_are_listed_with_their_proofs(
+    thinkeval: Cli, service: Service, edit: str
+) -> None:
+    path = f"/v1/edits/{edit}/omega/chains"
+    omega = service.get(f"/v1/edits/{edit}/omega")
+    both = next(i for i in omega["items"] if (i["kind"], i["step"]) == ("both", 5))
+    whole = service.get(path, limit=1000)
+    assert (whole["total"], whole["surviving"]) == (both["chains"], both["surviving"])
+    assert len(whole["items"]) == whole["total"] > 2
+    assert whole["next"] is None
+    first = service.get(path, limit=2)
+    assert first["next"]
+    second = service.get(path, limit=2, cursor=first["next"])
+    assert first["items"] + second["items"] == whole["items"][:4]
+    assert thinkeval("chains", edit, "--implied", "--limit", "0", "--json").json == whole["items"]
+    three = [item for item in whole["items"] if item["steps"] == 3]
+    assert service.get(path, steps=3, limit=1000)["items"] == three
+
+    alive = [item for item in whole["items"] if item["surviving"]]
+    assert service.get(path, surviving=True, limit=1000)["items"] == alive
+    shown = thinkeval("chains", edit, "--implied", "--surviving", "--limit", "0", COLUMNS="250").out
+    assert shown.count("● survives") == len(alive)
+    assert f"by {omega['rules']} rules" in shown
+    for item in alive[:5]:
+        implied = [link for link in item["links"] if link["implied"]]
+        assert implied
+        for link in implied:
+            assert len(leaves(link["proof"])) == link["facts"] >= 2
+            assert link["proof"]["text"] in shown
+            assert f"∴ {link['relation']} → {link['object']}" in shown
+    if alive:
+        report = thinkeval("report", edit).out
+        assert f"with implied links:\n\n- {alive[0]['steps']} facts, R " in report
+
+
 def test_bad_questions_are_answered_with_a_remedy(
     thinkeval: Cli, service: Service, mine: Mine, edit: str
 ) -> None:

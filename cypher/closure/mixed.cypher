@@ -1,0 +1,71 @@
+// The chains from subject to old object that have an implied link, as closure/omega counts them.
+//
+// Steps are counted in facts: a fact is one, an implied link as many as its proof rests on. A chain
+// is an entity sequence; of its forms and numbers of facts the strongest after the edit that
+// survives is told, else the strongest. R and R' are those of the best proofs of so many facts,
+// each side for itself (closure/settle); the links say how R' comes about.
+//
+// mode: read
+// params:
+//   $graph      GRAPH_ID                      id of the edit, whose closure is stored
+//   $subject    STRING                        name of the subject s0
+//   $object     STRING                        name of the object o0 before the edit
+//   $relation   STRING|NULL = null            the edited relation
+//   $max_steps  INTEGER(1..5) = 5             facts at most
+//   $pre        STRING                        property that holds the probability before the edit;
+//                                             the closure was made with it
+//   $post       STRING                        and after
+//   $threshold  FLOAT                         a chain survives if R' > $threshold * R and R' > 0
+//   $limit      INTEGER(0..1000000) = 100000  rows at most; closure/omega says how many there are
+// returns: one row a chain, strongest (by R') first; before them those with a missing probability
+//   steps      INTEGER|NULL  facts in the chain
+//   entities   LIST<STRING>  names, from subject to object
+//   r_pre      FLOAT|NULL    R, before the edit; null where a probability is missing
+//   r_post     FLOAT|NULL    R', and after
+//   ratio      FLOAT|NULL    R'/R; null when R is 0
+//   surviving  BOOLEAN|NULL  whether the old object can still be concluded by it
+//   links      LIST<MAP>     id, implied, subject, relation, object, facts, pre, post of each link
+
+MATCH (s:Entity {key: $graph + '|' + $subject})
+MATCH (o:Entity {key: $graph + '|' + $object})
+// One implied link stands for two facts at least, so five facts make four links at most.
+MATCH SHORTEST 4 GROUPS (s) ((a)-[r:FACT|IMPLIED]->(b) WHERE a <> o AND b <> s){1,4} (o)
+WHERE any(f IN r WHERE type(f) = 'IMPLIED')
+  AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
+  AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])
+  AND NOT (size(r) = 1 AND coalesce(r[0].relation = $relation, false))
+// By link the product of 1 to 5 facts, -1 where there is none; then by chain.
+WITH b, r, none(f IN r WHERE type(f) = 'FACT' AND (f[$pre] IS NULL OR f[$post] IS NULL)) AS known,
+  [f IN r | CASE type(f) WHEN 'FACT' THEN [f[$pre], -1.0, -1.0, -1.0, -1.0]
+    ELSE [-1.0] + f.other_pre END] AS before,
+  [f IN r | CASE type(f) WHEN 'FACT' THEN [f[$post], -1.0, -1.0, -1.0, -1.0]
+    ELSE [-1.0] + f.other_post END] AS after
+WITH b, r, known, before, after,
+  reduce(v = [1.0, -1.0, -1.0, -1.0, -1.0, -1.0], w IN before | [t IN range(0, 5) |
+    reduce(m = -1.0, k IN range(1, t) | CASE WHEN v[t - k] >= 0 AND w[k - 1] >= 0
+      AND v[t - k] * w[k - 1] > m THEN v[t - k] * w[k - 1] ELSE m END)]) AS R,
+  // After the edit also how many facts each link has of the chain's.
+  reduce(v = [{p: 1.0, k: []}] + [t IN range(1, 5) | {p: -1.0, k: []}], w IN after |
+    [t IN range(0, 5) | reduce(m = {p: -1.0, k: []}, k IN range(1, t) |
+      CASE WHEN v[t - k].p >= 0 AND w[k - 1] >= 0 AND v[t - k].p * w[k - 1] > m.p
+      THEN {p: v[t - k].p * w[k - 1], k: v[t - k].k + k} ELSE m END)]) AS best
+UNWIND range(2, 5) AS n
+WITH b, r, n, known, before, after, R[n] AS R, best[n].p AS R_post, best[n].k AS sizes
+WHERE n <= $max_steps AND (R >= 0 AND R_post >= 0 OR NOT known)
+WITH b, r, before, after, known, CASE WHEN known THEN n END AS n, CASE WHEN known THEN R END AS R,
+  CASE WHEN known THEN R_post END AS R_post, CASE WHEN known THEN sizes END AS sizes
+WITH *, R_post > $threshold * R AND R_post > 0 AS alive
+ORDER BY known DESC, alive DESC, R_post DESC, n, R DESC, [f IN r | f.id]
+WITH b, collect({r: r, before: before, after: after, n: n, R: R, R_post: R_post, sizes: sizes,
+  alive: alive})[0] AS c
+WITH c, [startNode(c.r[0]).name] + [f IN c.r | endNode(f).name] AS entities
+ORDER BY c.R_post DESC, c.n, entities
+LIMIT $limit
+RETURN c.n AS steps, entities, c.R AS r_pre, c.R_post AS r_post,
+  CASE WHEN c.R <> 0 THEN c.R_post / c.R END AS ratio, c.alive AS surviving,
+  [i IN range(0, size(c.r) - 1) | {
+    id: c.r[i].id, implied: type(c.r[i]) = 'IMPLIED', subject: startNode(c.r[i]).name,
+    relation: c.r[i].relation, object: endNode(c.r[i]).name, facts: c.sizes[i],
+    pre: CASE type(c.r[i]) WHEN 'FACT' THEN c.r[i][$pre] ELSE c.before[i][c.sizes[i] - 1] END,
+    post: CASE type(c.r[i]) WHEN 'FACT' THEN c.r[i][$post] ELSE c.after[i][c.sizes[i] - 1] END
+  }] AS links
