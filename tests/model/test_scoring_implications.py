@@ -136,3 +136,39 @@ def test_the_rule_that_leads_back_is_found_and_what_was_only_asked_is_no_fact(
         if not a.implied
     }
     assert not {(name, new) for name in friends} & atoms
+
+
+def test_what_is_only_asked_for_implications_goes_by_its_aliases_too(
+    bench: Workbench, request_: ScoreRequest, pair: tuple[Score, Score]
+) -> None:
+    """The model says a friend studied at Hogwarts; where that is another name of the new object,
+    what is due is as likely as the fact in scope is.
+    """
+    new = request_.rewrite.target_new
+    graph = hogwarts_as(bench.db, f"{request_.graph}-named")
+    bench.db.write(rows.MergeEntitiesRow, graph=graph, rows=[{"name": new, "aliases": [HOGWARTS]}])
+    store.save(bench.db, graph, [SORTED, FRIENDS], status="kept")
+    named = score_edit(bench, replace(request_, graph=graph, implications=True))
+
+    def due(score: Score) -> dict[str, float]:
+        found = bench.db.read(rows.FactRow, graph=score.edit)
+        return {
+            row.subject: row.likelihood_pre
+            for row in found
+            if (row.role, row.relation, row.object) == ("implication", "studied at", new)
+            and row.likelihood_pre is not None
+        }
+
+    plain, by_alias = due(pair[1]), due(named)
+    assert by_alias.keys() == plain.keys()
+    assert len(plain) >= 2
+    said = {
+        row.subject: row.likelihood_pre
+        for row in bench.db.read(rows.FactRow, graph=named.edit)
+        if (row.relation, row.object) == ("studied at", HOGWARTS)
+    }
+    known = {name: value for name, value in said.items() if name in by_alias and value is not None}
+    assert known
+    for name, value in known.items():
+        # The school goes by a short name too, which the new object was not given.
+        assert plain[name] < 0.5 < by_alias[name] <= plain[name] + value + 1e-6
