@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from service import ingest
+from service import deltas, ingest, removal
 from service.cli_options import JsonFlag, emit_json, emit_table
+from service.errors import UsageError
 from service.progress import ProgressBars
 from service.settings import Settings
 from service.workbench import Workbench
@@ -86,12 +87,26 @@ def import_(
 
 def graphs(
     delete: Annotated[str | None, typer.Option(help="Delete this graph.")] = None,
+    with_dependents: Annotated[
+        bool,
+        typer.Option(
+            "--with-dependents",
+            help="Delete with a data set all that was made of it: edits and their saved updates,"
+            " model graphs, sweeps, rules, knowledge sets.",
+        ),
+    ] = False,
     json: JsonFlag = False,
 ) -> None:
     """List the stored graphs: data sets, what a model knows of them, and edits."""
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+    if with_dependents and delete is None:
+        raise UsageError(
+            "--with-dependents belongs to --delete.", remedy="Name the graph: --delete GRAPH."
+        )
+    settings = Settings()
+    with ProgressBars() as progress, Workbench(settings, progress) as bench:
         if delete is not None:
-            ingest.delete_graph(bench.db, delete)
+            for edit in removal.delete_graph(bench.db, delete, with_dependents=with_dependents):
+                deltas.remove(settings, edit)
             typer.echo(f"Deleted graph {delete}.")
             return
         stored = ingest.list_graphs(bench.db)

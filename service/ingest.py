@@ -207,13 +207,6 @@ def list_graphs(db: Database) -> list[StoredGraph]:
     ]
 
 
-def delete_graph(db: Database, graph: str) -> None:
-    """Delete a graph of any kind with its facts; a data set's rules go with it."""
-    if require_graph(db, graph, kind=None).kind == "dataset":
-        db.write(rows.DeleteRulesRow, dataset=graph)
-    db.autocommit(rows.DeleteGraphRow, graph=graph)
-
-
 def list_rewrites(db: Database, graph: str, *, own: bool = False) -> list[RewriteRequest]:
     """The rewrite requests of a data set, by id; or those that users wrote for it themselves.
 

@@ -84,6 +84,11 @@ class Settings(BaseSettings):
     workers: int = Field(
         default=1, ge=0, le=64, description="Worker processes of the service; 0: others work."
     )
+    restart_pause_s: float = Field(
+        default=30.0,
+        ge=0,
+        description="Longest pause before a worker that keeps dying is replaced.",
+    )
     api_token: SecretStr | None = Field(
         default=None, min_length=16, description="What clients must show; see `thinkeval serve`."
     )

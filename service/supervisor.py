@@ -29,11 +29,19 @@ class Supervisor:
 
     Args:
         died: called after a worker has died, from the thread that watches it.
+        longest_pause_s: no pause before a worker is replaced is longer.
     """
 
-    def __init__(self, count: int, died: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        count: int,
+        died: Callable[[], None] = lambda: None,
+        *,
+        longest_pause_s: float = PAUSE_S[-1],
+    ) -> None:
         self.count = count
         self._died = died
+        self._longest_pause_s = longest_pause_s
         self._ending = threading.Event()
         self._lock = threading.Lock()
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
@@ -99,7 +107,8 @@ class Supervisor:
             log.warning("worker %s (process %s) ended with code %s", number, process.pid, code)
             self._died()
             failures = 0 if time.monotonic() - began > LIVED_S else failures + 1
-            self._ending.wait(PAUSE_S[min(failures, len(PAUSE_S) - 1)])
+            pause = PAUSE_S[min(failures, len(PAUSE_S) - 1)]
+            self._ending.wait(min(pause, self._longest_pause_s))
 
     def _spawn(self, number: int) -> subprocess.Popen[bytes] | None:
         with self._lock:

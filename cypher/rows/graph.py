@@ -118,6 +118,21 @@ class DeleteGraphRow(Row):
 
 
 @dataclass(frozen=True)
+class DependentsRow(Row):
+    """What was made of a data set: ids, and how many of what has none that people know."""
+
+    QUERY: ClassVar[str] = "graph/dependents"
+    graphs: tuple[str, ...]
+    edits: tuple[str, ...]
+    active: int
+    sweeps: tuple[str, ...]
+    rules: int
+    sets: tuple[str, ...]
+    runs: int
+    jobs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class EntityRow(Row):
     """One entity of a graph."""
 

@@ -22,6 +22,7 @@ from service.api import (
     edits,
     events,
     figures,
+    graph_imports,
     graphs,
     health,
     neo4j_browser,
@@ -29,6 +30,7 @@ from service.api import (
     pages,
     problems,
     results,
+    rewrites,
     rules,
     security,
     sweeps,
@@ -56,7 +58,9 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     settings = settings or Settings()
     connection = Connection(settings)
     count = settings.workers if workers is None else workers
-    supervisor = Supervisor(count, died=connection.suspect)
+    supervisor = Supervisor(
+        count, died=connection.suspect, longest_pause_s=settings.restart_pause_s
+    )
     registry = CollectorRegistry()
 
     @asynccontextmanager
@@ -84,8 +88,8 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     problems.install(app)
     openapi.install(app)
     for part in (
-        health, graphs, edits, events, results, rules, closure, diffs, sweeps, catalogue, figures,
-        depedit, neo4j_browser, security, pages,
+        health, graphs, graph_imports, rewrites, edits, events, results, rules, closure, diffs,
+        sweeps, catalogue, figures, depedit, neo4j_browser, security, pages,
     ):  # fmt: skip
         app.include_router(part.router)
     registry.register(health.Edits(connection))

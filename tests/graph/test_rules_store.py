@@ -13,7 +13,7 @@ from loaders import depedit
 from loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
 from loaders.rule_records import Atom, Rule, rule
 from own_graphs import hogwarts_as, own_graphs
-from service import ingest
+from service import ingest, removal
 from service.errors import NotFoundError, UsageError
 from service.rules import agreement, review, store, writing
 
@@ -152,7 +152,7 @@ def test_deleting_takes_labels_and_lonely_annotators(db: Database, dataset: str)
     assert [r.id for r in store.rules_of(db, dataset, status=None)] == [FRIENDS.id]
     store.save(db, dataset, [STUDIED], status="candidate")
     assert store.rule_of(db, dataset, STUDIED.id).labels == ()
-    ingest.delete_graph(db, dataset)
+    removal.delete_graph(db, dataset, with_dependents=True)
     assert db.read(rows.RuleRow, dataset=dataset) == []
 
 

@@ -19,7 +19,7 @@ from cypher import rows
 from cypher.errors import GraphError, ParameterError, ServerUnavailableError
 from cypher.run import Database
 from loaders.records import Entity, Fact, KnowledgeGraph, LoadedGraph, RewriteRequest
-from service import graphwriter, ingest
+from service import graphwriter, ingest, removal
 from service.errors import ConflictError, NotFoundError
 
 KNOWGIC_CHAINS = {1: 24, 2: 108, 3: 227, 4: 428, 5: 619}
@@ -139,10 +139,10 @@ def test_deleted_graphs_are_gone_with_their_rewrites(
     db: Database, graph_id: str, count: Callable[[], tuple[int, int]]
 ) -> None:
     ingest.store(db, ingest.read("hogwarts", name=graph_id))
-    ingest.delete_graph(db, graph_id)
+    removal.delete_graph(db, graph_id)
     assert count() == (0, 0)
     with pytest.raises(NotFoundError):
-        ingest.delete_graph(db, graph_id)
+        removal.delete_graph(db, graph_id)
 
 
 @pytest.mark.parametrize("name", ["a|b", "", " "])
