@@ -26,7 +26,7 @@
 MATCH (e:Edit {status: 'succeeded'})-[:PRODUCED]->(g:Graph)
 WHERE g.complete AND $measure IN g.measures
 WITH e
-ORDER BY datetime(e.created_at) DESC
+ORDER BY datetime(e.created_at) DESC, e.id
 LIMIT 50
 MATCH (e)-[:REWRITES]->(r:RewriteRequest)
 CALL (e, r) {
