@@ -28,8 +28,8 @@ from service.workbench import embedded_server
 if TYPE_CHECKING:
     from service.workbench import BenchModel, Workbench
 
-# The same examples at every run: a failure comes from a change, not from the draw, nor from a machine
-# that is busy for a moment. Others are tried with `pytest --hypothesis-profile=default`.
+# The same examples at every run, without a clock: a failure comes from a change, not from the draw
+# or a busy machine. Others are tried with `pytest --hypothesis-profile=default`.
 hypothesis.settings.register_profile("the same", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("the same")
 
