@@ -66,6 +66,15 @@ class GetEditRow(_Edit):
 
 
 @dataclass(frozen=True)
+class ScoredStateRow(Row):
+    """How many edits are scored, and when the newest score was taken."""
+
+    QUERY: ClassVar[str] = "edits/scored_state"
+    edits: int
+    newest: str | None
+
+
+@dataclass(frozen=True)
 class WriteGenerationsRow(WrittenRow):
     """Whether the texts of an edit are stored."""
 

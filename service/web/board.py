@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from cachetools import LRUCache
+
 from cypher import rows
-from service import editrecords, ingest
+from service import editrecords
 from service.errors import NothingStoredError
 from service.reports import caption, method_table
 from service.schemas import MEASURE_NAMES, Measure
@@ -23,10 +26,30 @@ COLUMNS = (
 FIGURES = (("ifr_by_steps", "IFR by steps"), ("ifr_preservation", "IFR against Preservation"))
 
 
+_KEPT: LRUCache[tuple[object, ...], dict[str, Any]] = LRUCache(32)
+"""Boards by what was asked and by the state of the scores they are over; the newest ones asked."""
+_LOCK = threading.Lock()
+
+
 def board(db: Database, graph: str, model: str, measure: Measure | None) -> dict[str, Any]:
-    """Table and charts. Without a graph: that of the newest edit; a model narrows the rows."""
-    sets = [g.id for g in ingest.list_graphs(db) if g.kind == "dataset"]
+    """Table and charts. Without a graph: that of the newest edit; a model narrows the rows.
+
+    Reading a thousand scores takes a second, so a board is kept until a score is new or gone.
+    """
+    sets = [row.graph for row in db.read(rows.GraphRow, kind="dataset")]
     graph = graph or _newest(db) or (sets[0] if sets else "")
+    state = db.read(rows.ScoredStateRow, dataset=graph or None)[0]
+    key = (graph, model, measure, state.edits, state.newest)
+    with _LOCK:
+        found = _KEPT.get(key)
+    if found is None:
+        found = _board(db, graph, model, measure)
+        with _LOCK:
+            _KEPT[key] = found
+    return found | {"sets": sets}
+
+
+def _board(db: Database, graph: str, model: str, measure: Measure | None) -> dict[str, Any]:
     try:
         held = editrecords.scores(db, [], graph=graph or None)
     except NothingStoredError:
@@ -42,7 +65,6 @@ def board(db: Database, graph: str, model: str, measure: Measure | None) -> dict
             method_table(taken, by).to_dict("records"), key=lambda r: (r["Model"], r["IFR"])
         )
     return {
-        "sets": sets,
         "graph": graph,
         "models": models,
         "model": model,

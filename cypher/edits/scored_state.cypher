@@ -1,0 +1,14 @@
+// How many edits are scored, and when the newest score was taken.
+//
+// As long as both stay as they are, what was computed over all scores is still true.
+//
+// mode: read
+// params:
+//   $dataset     STRING|NULL = null   only of this data set
+// returns: one row
+//   edits        INTEGER              edits that have a score
+//   newest       STRING|NULL          ISO 8601; null where there is none
+
+MATCH (e:Edit)
+WHERE e.status = 'succeeded' AND ($dataset IS NULL OR e.dataset = $dataset)
+RETURN count(e) AS edits, max(e.finished_at) AS newest
