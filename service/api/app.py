@@ -28,6 +28,8 @@ from service.api import (
     neo4j_browser,
     openapi,
     pages,
+    pages_delete,
+    pages_depedit,
     problems,
     results,
     rewrites,
@@ -89,7 +91,8 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     openapi.install(app)
     for part in (
         health, graphs, graph_imports, rewrites, edits, events, results, rules, closure, diffs,
-        sweeps, catalogue, figures, depedit, neo4j_browser, security, pages,
+        sweeps, catalogue, figures, depedit, neo4j_browser, security, pages, pages_delete,
+        pages_depedit,
     ):  # fmt: skip
         app.include_router(part.router)
     registry.register(health.Edits(connection))

@@ -43,14 +43,17 @@ Taken = Annotated[Measure | None, BeforeValidator(lambda text: text or None), Qu
 """A measure; a form that leaves the choice open sends an empty text."""
 
 
-def page(template: str, status: int = 200, **values: Any) -> HTMLResponse:
+def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """A template as a response; the policy lets it load nothing that is not served from here."""
-    return HTMLResponse(render(template, **values), status_code=status, headers=HEADERS)
+    signed_in = getattr(request.state, "signed_in", False)
+    text = render(template, signed_in=signed_in, **values)
+    return HTMLResponse(text, status_code=status, headers=HEADERS)
 
 
 def error_page(request: Request, problem: Problem, headers: Mapping[str, str]) -> Response:
     """An error as a page: what happened, what to do; looks again by itself while it may pass."""
     response = page(
+        request,
         "error.html",
         problem.status,
         here=request.url.path,
@@ -63,10 +66,11 @@ def error_page(request: Request, problem: Problem, headers: Mapping[str, str]) -
     return response
 
 
-def login_form(request: Request, *, next: str, error: str | None) -> Response:
+def login_form(request: Request, *, next: str, error: str | None, out: bool = False) -> Response:
     """The form that asks for the token; `next` is where it leads to."""
     status = 200 if error is None else 401
-    return page("login.html", status, here=request.url.path, next=next, error=error)
+    told = {"here": request.url.path, "next": next, "error": error, "out": out}
+    return page(request, "login.html", status, **told)
 
 
 def _shown(
@@ -86,6 +90,7 @@ WhichChains = Annotated[Shown, Depends(_shown)]
 
 @router.get("/")
 def front(
+    request: Request,
     db: Db,
     graph: Word = "",
     method: Word = "",
@@ -94,12 +99,14 @@ def front(
     model: Word = "",
     set_method: Word = "",
     cursor: Word = "",
+    deleted: Word = "",
 ) -> Response:
     """Data sets, edits, and the form to score one."""
     chosen = {"graph": graph, "method": method, "status": status}
     sets = home.data_sets(db)
     asked = {"graph": graph, "rewrite": rewrite, "method": set_method or method, "model": model}
     return page(
+        request,
         "home.html",
         here="/",
         sets=sets,
@@ -109,6 +116,7 @@ def front(
         narrowed=urlencode({key: value for key, value in chosen.items() if value}),
         statuses=home.STATUSES,
         form=home.form(db, sets, asked),
+        deleted=deleted,
     )
 
 
@@ -116,6 +124,12 @@ def front(
 def chain_counts(graph: GraphId, db: Db) -> dict[str, int]:
     """Chains of each rewrite of a data set, which the front page asks for once it is shown."""
     return home.chain_counts(db, graph)
+
+
+@router.get("/rules-choice/{graph}")
+def rules_choice(graph: GraphId, request: Request, db: Db) -> Response:
+    """The form's line on rules, which the page asks for when another data set is chosen."""
+    return page(request, "_rules_choice.html", rules=home.rules(db, graph))
 
 
 @router.get("/edits/{edit}")
@@ -129,34 +143,38 @@ def one_edit(
     row = found[0]
     if row.status != "succeeded" or not row.score:
         live = row.status not in ENDED
-        return page("progress.html", here="", edit=row, live=live)
+        return page(request, "progress.html", here="", edit=row, live=live)
     if row.id != edit:
         return RedirectResponse(str(request.url.replace(path=f"/edits/{row.id}")), 307)
     score = editrecords.get_score(db, row.id)
     base = str(request.base_url).rstrip("/")
     told = result.values(db, score, measure, shown, browser=here.connection.browser, base=base)
-    return page("edit.html", here="", **told)
+    return page(request, "edit.html", here="", **told)
 
 
 @router.get("/edits/{edit}/chains")
 def chain_list(
-    edit: EditId, db: Db, here: Here, shown: WhichChains, measure: Taken = None
+    edit: EditId, request: Request, db: Db, here: Here, shown: WhichChains, measure: Taken = None
 ) -> Response:
     """The filtered chains of an edit alone, which the page puts in place of those it shows."""
     score = editrecords.get_score(db, edit)
     told = result.chain_values(db, score, measure, shown, here.connection.browser)
-    return page("_chains.html", **told)
+    return page(request, "_chains.html", **told)
 
 
 @router.get("/compare")
-def compare(db: Db, a: Word = "", b: Word = "", measure: Taken = None) -> Response:
+def compare(
+    request: Request, db: Db, a: Word = "", b: Word = "", measure: Taken = None
+) -> Response:
     """Two edits side by side."""
     told = comparing.compared(db, a, b, measure)
-    return page("compare.html", here="/compare", names=MEASURE_NAMES, **told)
+    return page(request, "compare.html", here="/compare", names=MEASURE_NAMES, **told)
 
 
 @router.get("/leaderboard")
-def leaderboard(db: Db, graph: Word = "", model: Word = "", measure: Taken = None) -> Response:
+def leaderboard(
+    request: Request, db: Db, graph: Word = "", model: Word = "", measure: Taken = None
+) -> Response:
     """The methods by their scores, with two charts."""
     told = board.board(db, graph, model, measure)
-    return page("leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **told)
+    return page(request, "leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **told)

@@ -32,6 +32,8 @@ OPEN = ("/health", "/ready", "/login", "/favicon.ico")
 OPEN_FOLDERS = ("/static/", "/neo4j/")
 """What needs no token: nothing there tells of edits."""
 
+WRONG = "That is not the token of this service. Capitals matter; blanks around it do not."
+
 router = APIRouter(include_in_schema=False)
 
 
@@ -98,6 +100,7 @@ class Guard:
                 "Use this service's own page, or a program without an Origin header.",
                 403,
             )
+        request.state.signed_in = self._has_cookie(request)  # in the scope: pages look there
         if self.token is None or is_open(path) or self._knows_token(request):
             return None
         if method == "GET" and problems.wants_page(request):
@@ -115,7 +118,11 @@ class Guard:
         sent = shown.strip().encode("latin-1")
         if scheme.lower() == "bearer" and hmac.compare_digest(sent, token):
             return True
-        return hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), self.cookie.encode())
+        return self._has_cookie(request)
+
+    def _has_cookie(self, request: HTTPConnection) -> bool:
+        shown = request.cookies.get(COOKIE, "").encode()
+        return bool(self.cookie) and hmac.compare_digest(shown, self.cookie.encode())
 
 
 def _host(headers: Mapping[str, str]) -> str:
@@ -139,11 +146,11 @@ def _refuse(request: Request, detail: str, remedy: str, status: int) -> Response
 
 
 @router.get("/login")
-def login_page(request: Request, next: str = "/") -> Response:
-    """The form that asks for the token."""
+def login_page(request: Request, next: str = "/", out: bool = False) -> Response:
+    """The form that asks for the token; `out` says that one has just signed out."""
     from service.api.pages import login_form
 
-    return login_form(request, next=_own_path(next), error=None)
+    return login_form(request, next=_own_path(next), error=None, out=out)
 
 
 @router.post("/login")
@@ -154,7 +161,7 @@ def login(request: Request, token: Annotated[str, Form()], next: Annotated[str, 
     secret = request.app.state.thinkeval.settings.api_token
     right = secret.get_secret_value() if secret else ""
     if not right or not hmac.compare_digest(token.strip().encode(), right.encode()):
-        return login_form(request, next=_own_path(next), error="That is not the token.")
+        return login_form(request, next=_own_path(next), error=WRONG)
     response = RedirectResponse(_own_path(next), 303)
     response.set_cookie(
         COOKIE,
@@ -170,7 +177,7 @@ def login(request: Request, token: Annotated[str, Form()], next: Annotated[str, 
 @router.post("/logout")
 def logout() -> Response:
     """Forget the cookie."""
-    response = RedirectResponse("/login", 303)
+    response = RedirectResponse("/login?out=1", 303)
     response.delete_cookie(COOKIE)
     return response
 

@@ -19,6 +19,9 @@ _OPTIONS = (
 )  # fmt: skip
 """What the command line calls by the same names."""
 
+_FLAGS = ("paraphrases", "implications")
+"""And what it has as a flag."""
+
 
 def commands(score: Score, base: str) -> list[tuple[str, str]]:
     """(label, command) pairs; `base` is the service's address, without a slash at its end."""
@@ -62,6 +65,7 @@ def posted(score: Score) -> dict[str, Any]:
         "dtype": made.get("model", {}).get("dtype"),
         "seed": made.get("seed"),
         "strength": made.get("strength"),
+        "implications": bool(made.get("implications")),
         **score.options.model_dump(),
     }
     defaults = EditIn(rewrite="any")
@@ -96,6 +100,6 @@ def _score(score: Score, body: dict[str, Any]) -> str:
     for name, value in body.items():
         if name in _OPTIONS:
             words += [f"--{name.replace('_', '-')}", str(value)]
-        elif name == "paraphrases":
-            words.append("--paraphrases")
+        elif name in _FLAGS:
+            words.append(f"--{name}")
     return shlex.join(words)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
+from cypher import rows
 from editing import methods as registry
 from loaders import formats, graphs
 from service import ingest, jobs
 from service.edit_schemas import ENDED, Status
 from service.errors import UsageError
+from service.ingest import OWN
+from service.rules import store as rule_store
 
 if TYPE_CHECKING:
-    from cypher.rows import PageEditRow
     from cypher.run import Database
 
 STATUSES: tuple[str, ...] = get_args(Status)
@@ -34,7 +37,7 @@ class Listed:
         note: what tells it from the same edit by itself: another strength, a sequence.
     """
 
-    edit: PageEditRow
+    edit: rows.PageEditRow
     numbers: dict[str, tuple[float, int]]
     note: str
 
@@ -72,7 +75,7 @@ def edits(db: Database, chosen: dict[str, str], cursor: str | None = None) -> Ed
     return EditPage([_listed(row) for row in found], total, older)
 
 
-def _listed(row: PageEditRow) -> Listed:
+def _listed(row: rows.PageEditRow) -> Listed:
     score = json.loads(row.score) if row.score else {"values": []}
     held = {v["measure"] for v in score["values"]}
     measure = next((m for m in ("likelihood", "p", "likelihood_norm") if m in held), None)
@@ -120,10 +123,11 @@ _counted: dict[tuple[str, str, int], dict[str, int]] = {}
 
 def data_sets(db: Database) -> list[DataSet]:
     """The stored data sets; nothing is counted for them, which may take a second."""
+    stored = db.read(rows.GraphRow, kind="dataset")
+    rewrites = Counter(r.dataset for r in db.read(rows.RewriteRow) if not r.rewrite.startswith(OWN))
     return [
-        DataSet(g.id, g.n_facts, g.n_entities, g.n_rewrites, _counted.get(_key(g)))
-        for g in ingest.list_graphs(db)
-        if g.kind == "dataset"
+        DataSet(g.graph, g.n_facts, g.n_entities, rewrites[g.graph], _counted.get(_key(g)))
+        for g in stored
     ]
 
 
@@ -133,16 +137,15 @@ def chain_counts(db: Database, graph: str) -> dict[str, int]:
     Raises:
         NotFoundError: it is not stored.
     """
-    ingest.require_graph(db, graph)
-    stored = next(g for g in ingest.list_graphs(db) if g.id == graph)
+    stored = ingest.require_graph(db, graph)
     if _key(stored) not in _counted:
         counts = ingest.chain_counts(db, graph, ingest.list_rewrites(db, graph))
         _counted[_key(stored)] = {rewrite: sum(n.values()) for rewrite, n in counts.items()}
     return _counted[_key(stored)]
 
 
-def _key(graph: ingest.StoredGraph) -> tuple[str, str, int]:
-    return graph.id, graph.created_at, graph.n_facts
+def _key(graph: rows.GraphRow | rows.GetGraphRow) -> tuple[str, str, int]:
+    return graph.graph, graph.created_at, graph.n_facts
 
 
 def form(db: Database, stored: list[DataSet], asked: dict[str, str]) -> dict[str, Any]:
@@ -160,9 +163,26 @@ def form(db: Database, stored: list[DataSet], asked: dict[str, str]) -> dict[str
         "chains": counts or {},
         "rewrites": rewrites,
         "rewrite": chosen,
+        "rules": rules(db, graph),
         "methods": [registry.info(name) for name in registry.names()],
         "method": asked.get("method") or DEMO_METHOD,
         "model": asked.get("model") or "organism",
         "formats": list(formats.formats().values()),
         "shipped": [name for name in graphs.names() if name not in ids],
+    }
+
+
+def rules(db: Database, graph: str) -> dict[str, Any]:
+    """For `_rules_choice.html`: how many rules an edit of the graph can be held against.
+
+    Raises:
+        NotFoundError: there is no such data set.
+    """
+    stored = rule_store.rules_of(db, graph, status=("kept", "candidate")) if graph else []
+    kept = [each for each in stored if each.status == "kept"]
+    return {
+        "graph": graph,
+        "n": len(kept),
+        "candidates": len(stored) - len(kept),
+        "example": kept[0].rule.text() if kept else "",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,8 @@ def _environment() -> Environment:
         words=words,
         value=value,
         coded=coded,
+        quoted=shlex.quote,
+        bytes=size,
     )
     environment.globals["version"] = __version__
     return environment
@@ -80,6 +83,11 @@ def short(number: float | None) -> str:
 def share(number: float) -> str:
     """A share as per cent."""
     return f"{100 * number:.0f} %"
+
+
+def size(number: int) -> str:
+    """A file's size: 14 KB."""
+    return f"{number / 1e6:.1f} MB" if number >= 1e6 else f"{math.ceil(number / 1000)} KB"
 
 
 def day(moment: str | None) -> str:

@@ -6,23 +6,19 @@ Every page that is opened must stay on this host and leave the console empty.
 from __future__ import annotations
 
 import re
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 from serving import Service
+from watching import SLOW_MS, Open, chromium_here, fits, watched
 
 from conftest import Mine
 
 REWRITE = "harry-potter--studied-at"
-SLOW_MS = 300_000
-"""For what a worker must do first; everything else has Playwright's own patience."""
-
-Open = Callable[..., Page]
 
 
 @pytest.fixture(scope="module")
@@ -37,44 +33,14 @@ def edits(service: Service, mine: Mine) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None:
-        pytest.skip("no Chromium is installed here; the page is not watched")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+    with chromium_here() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
 def open_page(chromium: Browser, service: Service) -> Iterator[Open]:
-    """Opens a page of the service; at the end nothing may have gone wrong in any of them."""
-    contexts, wrong = [], []
-
-    def opened(path: str, *, allowed: str = "", **options: Any) -> Page:
-        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-
-        def said(kind: str, text: str) -> None:
-            if not allowed or allowed not in text:
-                wrong.append(f"{path}: {kind}: {text}")
-
-        page.on("console", lambda m: said(m.type, m.text) if m.type != "log" else None)
-        page.on("pageerror", lambda error: said("error", str(error)))
-        page.on(
-            "request",
-            lambda request: (
-                None if request.url.startswith(service.url) else said("left the host", request.url)
-            ),
-        )
-        page.goto(service.url + path)
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert not wrong, "\n".join(wrong)
+    with watched(chromium, service.url) as opened:
+        yield opened
 
 
 def drawn(page: Page) -> Page:
@@ -320,8 +286,7 @@ def test_nothing_is_wider_than_a_telephone(
     page = open_page("/", viewport={"width": 390, "height": 844}, color_scheme=scheme)
     for path in paths:
         page.goto(urlsplit(page.url)._replace(path="", query="").geturl() + path)
-        page.wait_for_load_state("networkidle")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+        fits(page, 390)
 
 
 def test_the_theme_is_remembered(open_page: Open) -> None:

@@ -142,12 +142,16 @@ def test_every_option_and_a_rewrite_of_ones_own_is_repeated() -> None:
         provenance={
             "seed": 7, "strength": 0.5, "model": {"dtype": "bfloat16"},
             "probe": {"samples": 1, "ask": "question", "measures": ["likelihood"]},
+            "implications": {"rules": 2},
         },
     )  # fmt: skip
     posted = EditIn.model_validate(commands.posted(own))
     assert (posted.max_steps, posted.bare, posted.seed, posted.strength) == (3, "exclude", 7, 0.5)
     assert (posted.samples, posted.ask, posted.dtype) == (0, "question", "bfloat16")
     assert posted.model == "organism:llama:seed=3,steps=600"
+    assert posted.implications
+    typed = dict(commands.commands(own, "http://here"))["Score it again, on the command line"]
+    assert "--implications" in shlex.split(typed)
     curl = dict(commands.commands(own, "http://here"))[
         "Score it again, over REST (answers at once: it is stored)"
     ]

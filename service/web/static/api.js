@@ -21,7 +21,7 @@ export async function call(method, url, { json, form, headers = {} } = {}) {
   const text = await response.text();
   const data = text && response.headers.get("content-type")?.includes("json") ? JSON.parse(text) : null;
   if (response.status === 401) {
-    location.assign(`/login?next=${encodeURIComponent(location.pathname)}`);
+    location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
   }
   if (!response.ok) {
     throw new Problem(response.status, data?.detail ?? `The service answered ${response.status}.`, data?.remedy ?? "");

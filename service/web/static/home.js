@@ -24,7 +24,7 @@ async function refresh() {
     // the service is away: look again
   }
   watch();
-count();
+  count();
 }
 
 function watch() {
@@ -70,15 +70,25 @@ function kind() {
 async function rewrites() {
   const graph = score.elements.graph.value;
   const { items } = await call("GET", `/v1/graphs/${encodeURIComponent(graph)}/rewrites`);
+  const chosen = score.elements.rewrite.value; // the same fact again, where the other graph has it
   score.elements.rewrite.replaceChildren(
     ...items.map((item) => {
       const fact = item.prompt.replace("{}", item.subject);
       const chains = Object.values(item.chains).reduce((sum, n) => sum + n, 0);
-      return new Option(`${fact}: ${item.target_true} → ${item.target_new} (${chains} chains)`, item.id);
+      const text = `${fact}: ${item.target_true} → ${item.target_new} (${chains} chains)`;
+      return new Option(text, item.id, false, item.id === chosen);
     }),
   );
   score.elements.kind.value = items.length ? "stored" : "own";
   kind();
+}
+
+/** Whether the chosen graph has rules, and which: the server's words in place of those shown. */
+async function rules() {
+  const response = await fetch(`/rules-choice/${encodeURIComponent(score.elements.graph.value)}`, { headers: { Accept: "text/html" } });
+  if (!response.ok) return;
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("rules-choice");
+  document.getElementById("rules-choice").replaceWith(document.adoptNode(fresh));
 }
 
 /** Numbers of chains, one data set after the other: the server counts for a moment. */
@@ -108,6 +118,7 @@ function wanted(form) {
     seed: form.seed.valueAsNumber,
     strength: form.strength.valueAsNumber,
     bare: form.bare.value,
+    implications: form.implications.checked,
     force: form.force.checked,
   };
 }
@@ -139,7 +150,9 @@ if (score) {
   score.addEventListener("submit", submit);
   score.addEventListener("change", (event) => {
     if (event.target.name === "kind") kind();
-    if (event.target.name === "graph") rewrites().catch((error) => show(document.getElementById("score-problem"), error));
+    if (event.target.name !== "graph") return;
+    rewrites().catch((error) => show(document.getElementById("score-problem"), error));
+    rules().catch(() => {}); // the choice stays as it was; the service refuses what cannot be
   });
   kind();
   call("GET", "/v1/models")

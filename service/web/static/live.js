@@ -1,10 +1,10 @@
-// Progress of edits under way: server-sent events, for a few of them at a time, since a browser
-// holds six connections to a host and every stream takes one.
+// Progress of what is under way: server-sent events, for a few at a time, since a browser holds
+// six connections to a host and every stream takes one.
 
 const STREAMS = 3;
 const AGAIN_MS = 3000;
 
-/** Follow the elements with data-live inside root; `ended` is called when one of them ends. */
+/** Follow the elements with data-live (where their events are) inside root; `ended` is called when one of them ends. */
 export function follow(root, ended) {
   const elements = [...root.querySelectorAll("[data-live]")];
   // What runs first, then what waits longest (the list is newest first).
@@ -18,7 +18,7 @@ export function follow(root, ended) {
 const value = (element) => element.querySelector("progress").value;
 
 function stream(element, ended) {
-  const source = new EventSource(`/v1/edits/${encodeURIComponent(element.dataset.live)}/events`);
+  const source = new EventSource(element.dataset.live);
   let timer;
   const told = (event) => {
     const now = JSON.parse(event.data);

@@ -1,0 +1,43 @@
+"""Deleting from the page: a page that says what goes, and the form on it that does it."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from service.api.pages import EditId, GraphId, page
+from service.api.state import Db, Here
+from service.web import deleting
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/edits/{edit}/delete")
+def ask_edit(edit: EditId, request: Request, db: Db, here: Here) -> Response:
+    """What goes with an edit, and whether it may."""
+    going = deleting.edit_going(db, here.settings, edit)
+    return page(request, "delete_edit.html", going=going)
+
+
+@router.post("/edits/{edit}/delete")
+def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
+    """Delete it, and go to the list; one that waits or runs is refused (409)."""
+    gone = deleting.delete_edit(db, here.settings, edit)
+    here.looks.clear()
+    return RedirectResponse(f"/?{urlencode({'deleted': f'edit {gone}'})}", 303)
+
+
+@router.get("/graphs/{graph}/delete")
+def ask_data_set(graph: GraphId, request: Request, db: Db) -> Response:
+    """What goes with a data set, and what keeps it."""
+    going = deleting.data_set_going(db, graph)
+    return page(request, "delete_graph.html", going=going)
+
+
+@router.post("/graphs/{graph}/delete")
+def delete_data_set(graph: GraphId, db: Db) -> Response:
+    """Delete it, and go to the list; one that is used is refused (409)."""
+    deleting.delete_data_set(db, graph)
+    return RedirectResponse(f"/?{urlencode({'deleted': f'data set {graph}'})}", 303)
