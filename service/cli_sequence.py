@@ -25,6 +25,7 @@ from service.settings import Settings
 from service.workbench import Workbench
 
 if TYPE_CHECKING:
+    from service.closure.summary import SummaryOut
     from service.sequences import SequenceScore
 
 
@@ -46,6 +47,13 @@ def sequence(
     ] = 0,
     dtype: ProbeOptions.dtype = "float32",
     seed: ProbeOptions.seed = 0,
+    implications: Annotated[
+        bool,
+        typer.Option(
+            "--implications",
+            help="Ask for what the graph's rules imply too, and sum it up after and at the end.",
+        ),
+    ] = False,
     json: JsonFlag = False,
     output: OutputOption = None,
 ) -> None:
@@ -53,11 +61,14 @@ def sequence(
 
     What later edits do to an earlier one is the difference between the two. A --batch of all
     rewrites edits them at once. Each score is stored like any other (`thinkeval chains EDIT`).
+    With --implications, --json gives an object: `edits`, and `implications` after and at the end.
     """
     require_json(output, json)
     probe = probe_settings(samples, "cloze", False, "auto", seed)
     require_taken(measure.key, probe, samples)
     from service import sequences
+    from service.cli_show_summary import show_summaries
+    from service.rules import instances
 
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
         chosen = selection.rewrites(
@@ -66,15 +77,32 @@ def sequence(
         options = selection.scoring_options(5, "listed", "rewrite")
         request = selection.request(
             graph, chosen[0], model, method, probe, options,
-            overrides=override or [], dtype=dtype, seed=seed,
+            overrides=override or [], dtype=dtype, seed=seed, implications=implications,
         )  # fmt: skip
+        if implications:
+            instances.rules_for(bench.db, graph)  # refused before anything is edited
         found = sequences.score_sequence(bench, request, chosen, batch)
+        implied = _implied(bench, found, measure.key) if implications else {}
     if json:
-        emit_json(
-            [{"after": s.after.model_dump(), "end": s.end.model_dump()} for s in found], output
-        )
+        pairs = [{"after": s.after.model_dump(), "end": s.end.model_dump()} for s in found]
+        told = {when: each.model_dump() for when, each in implied.items()}
+        emit_json({"edits": pairs, "implications": told} if implications else pairs, output)
     else:
         _show(found, measure.key, method, batch)
+        show_summaries(implied)
+
+
+def _implied(
+    bench: Workbench, found: list[SequenceScore], measure: Measure
+) -> dict[str, SummaryOut]:
+    """What the rules say of all edits, each after its own batch, and at the end."""
+    from service.closure import summary
+
+    return {
+        when: each
+        for when in ("after", "end")
+        for each in summary.by_method(bench.db, [getattr(s, when) for s in found], measure)
+    }
 
 
 def _show(found: list[SequenceScore], measure: Measure, method: str, batch: int) -> None:

@@ -9,13 +9,15 @@ from rich.text import Text
 
 from service.cli_closure import proof_tree
 from service.cli_options import cell, console, emit_table, several
-from service.closure.implications import GOOD, MEANINGS, implications
+from service.closure.implications import implications
 from service.closure.omega import KINDS, WAYS, OmegaOut, kept_rules, omega
+from service.closure.shares import share_text
+from service.closure.verdicts import GOOD, MEANINGS
 from service.schemas import MEASURE_NAMES, Measure, Score
 
 if TYPE_CHECKING:
     from cypher.run import Database
-    from service.closure.implications import ImplicationOut, ImplicationsOut, TallyOut
+    from service.closure.verdicts import ImplicationOut, ImplicationsOut
 
 
 def show_implied(db: Database, score: Score, measure: Measure, limit: int = 20) -> None:
@@ -36,7 +38,7 @@ def show_omega(told: OmegaOut, score: Score) -> None:
         f"Does {score.target_true} come back? ({MEASURE_NAMES[told.measure]})",
         ["by", "ways", "surviving", "deep-edited up to n facts"],
         rows,
-        note=f"within {told.max_steps} facts, by {several(told.rules, 'rule')}",
+        note=f"within {several(told.max_steps, 'fact')}, by {several(told.rules, 'rule')}",
     )
     for proof in told.proofs:
         console().print(proof_tree(proof, note="proves the old fact"))
@@ -48,8 +50,9 @@ def show_implications(told: ImplicationsOut, limit: int = 20) -> None:
     text = Text()
     for item in shown:
         _append(text, item)
-    summary = (
-        f"stale {_share(told.stale)}; taken up {_share(told.taken_up)}; kept {_share(told.kept)}"
+    summary = "\n".join(
+        f"{name} {share_text(each)}"
+        for name, each in (("stale", told.stale), ("taken up", told.taken_up), ("kept", told.kept))
     )
     if any(item.verdict is None for item in told.items):
         summary += "\nWhat was not asked is undefined: score it again with --implications."
@@ -79,9 +82,3 @@ def _append(text: Text, item: ImplicationOut) -> None:
                 f"       {each.subject} {each.relation} {each.object}"
                 f"   {cell(each.pre)} → {cell(each.post)}{edited}\n"
             )
-
-
-def _share(tally: TallyOut) -> str:
-    """`.50 of 4 (2 undefined)`; a share never stands without its n."""
-    left = f", {tally.undefined} undefined" if tally.undefined else ""
-    return f"{cell(tally.value)} (n = {tally.n}{left})"

@@ -75,6 +75,13 @@ def sweep(
         int | None,
         typer.Option(min=1, help="Processes; default: one a core for small models on the CPU."),
     ] = None,
+    implications: Annotated[
+        bool,
+        typer.Option(
+            "--implications",
+            help="Ask for what the graph's rules imply too, and sum it up by method.",
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Score again even if stored.")] = False,
     json: JsonFlag = False,
     output: OutputOption = None,
@@ -92,6 +99,9 @@ def sweep(
     require_taken(measure.key, probe, samples)
     from editing import methods
     from service import sweep_report, sweeps
+    from service.cli_show_summary import show_summaries
+    from service.closure import summary
+    from service.rules import instances
 
     options = selection.scoring_options(max_steps, bare, "rewrite")
     overrides: dict[str, dict[str, object]] = {}
@@ -115,11 +125,21 @@ def sweep(
             covariance=covariance,
             dtype=dtype,
             force=force,
+            implications=implications,
         )
+        if implications:
+            instances.rules_for(bench.db, graph)  # refused now, not by every cell
         found = sweep_report.report(sweeps.run(bench, asked, workers), measure.key)
+        implied = summary.by_method(bench.db, found.scores, measure.key) if implications else []
     if json:
-        emit_json(found.as_dict(), output)
+        told = {"implications": [each.model_dump() for each in implied]} if implications else {}
+        emit_json(found.as_dict() | told, output)
     else:
         show_sweep(found, measure.key)
+        several_models = len({each.model for each in implied}) > 1
+        show_summaries({
+            f"{each.method} on {each.model}" if several_models else each.method: each
+            for each in implied
+        })  # fmt: skip
     if found.failed:
         raise typer.Exit(2)

@@ -141,6 +141,9 @@ class SweepIn(_Probed):
         default=[0], min_length=1, max_length=50
     )
     covariance: Literal["imported"] | None = None
+    implications: bool = Field(
+        default=False, description="Ask for what the rules imply too, of every cell."
+    )
 
 
 class SweepOut(BaseModel):

@@ -64,7 +64,13 @@ def post(db: Database, settings: Settings, sweep: SweepIn) -> str:
     posted = posting.post_all(db, settings, cells(db, sweep))
     edits = [each.edit for each in posted]
     # Not the edits' ids: those change when a worker has loaded the model.
-    about = [sweep.model_dump(exclude={"force"}), ingest.graph_digest(db, sweep.graph), __version__]
+    # An option that came later is left out at its default, so that older sweeps keep their ids.
+    late = set() if sweep.implications else {"implications"}
+    about = [
+        sweep.model_dump(exclude={"force", *late}),
+        ingest.graph_digest(db, sweep.graph),
+        __version__,
+    ]
     name = f"sweep-{digest(about, 10)}"
     db.write(rows.MergeSweepRow, id=name, request=sweep.model_dump_json(), posted_as=edits)
     return name

@@ -33,6 +33,7 @@ class Sweep:
             sampling change.
         strengths: factors on the update, for methods that change weights; 1 is the whole edit.
         overrides: hyperparameters by method.
+        implications: ask for what the rules imply too, as in a score request.
     """
 
     graph: str
@@ -47,6 +48,7 @@ class Sweep:
     covariance: str | None = None
     dtype: str = "float32"
     force: bool = False
+    implications: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +119,7 @@ def request_of(sweep: Sweep, cell: Cell) -> ScoreRequest:
         seed=cell.seed,
         organism_seed=cell.seed,
         force=sweep.force,
+        implications=sweep.implications,
         strength=cell.strength,
     )
 

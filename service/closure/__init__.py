@@ -8,6 +8,8 @@ proofs         proof trees from either
 omega          paths and rules in one: does the old object come back?
 mixed          the chains with implied links by which it does, one by one
 implications   conclusions that an edit takes a premise from, or gives one
+verdicts       what is said of them, and shares with their n; `shares`: in words
+summary        both, over several edits
 asking         the further questions of `score --implications`
 views, report  a closure as it is shown; an edit's rules in a report
 """

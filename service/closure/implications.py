@@ -8,118 +8,29 @@ conclusion is read off the edit's graph; where nobody asked it is undefined, not
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
-
-from pydantic import BaseModel
 
 from cypher import rows
 from loaders.rule_records import Rule
 from service.closure.omega import kept_rules
 from service.closure.records import Triple, rule_rows
-from service.editgraph import KNOWN
+from service.closure.verdicts import GOOD as GOOD
+from service.closure.verdicts import MEANINGS as MEANINGS
+from service.closure.verdicts import (
+    GroundingOut,
+    ImplicationOut,
+    ImplicationsOut,
+    PremiseOut,
+    Side,
+    tally,
+    verdict,
+)
 from service.rules.store import StoredRule
 from service.schemas import Measure, Score
 
 if TYPE_CHECKING:
     from cypher.run import Database
-
-GIVEN = 0.5
-"""The model gives a conclusion that is due from this probability on, and still gives an old one
-from this part of its probability before the edit on."""
-
-Side = Literal["lost", "due", "kept"]
-Verdict = Literal["stale", "dropped", "taken up", "missing", "kept", "harmed", "not known"]
-
-MEANINGS: dict[Verdict, str] = {
-    "stale": "it no longer follows, yet the model still gives it",
-    "dropped": "it no longer follows, and the model gave it up",
-    "taken up": "it follows now, and the model gives it",
-    "missing": "it follows now, yet the model does not give it",
-    "kept": "it still follows, and the model still gives it",
-    "harmed": "it still follows, yet the model gave it up",
-    "not known": "the model did not give it before the edit",
-}
-GOOD: tuple[Verdict, ...] = ("dropped", "taken up", "kept")
-
-
-class PremiseOut(BaseModel):
-    """A premise with its probabilities; None where the model was not asked."""
-
-    subject: str
-    relation: str
-    object: str
-    edited: bool
-    pre: float | None
-    post: float | None
-
-
-class GroundingOut(BaseModel):
-    """By which rule a conclusion follows, or followed; premises in the rule's order.
-
-    Attributes:
-        form: `old` or `new`: with which object of the edited fact.
-    """
-
-    rule: str
-    text: str
-    form: Literal["old", "new"]
-    premises: list[PremiseOut]
-
-
-class ImplicationOut(BaseModel):
-    """A conclusion that the edit bears on.
-
-    Attributes:
-        side: `lost`: it followed from the old object only. `due`: it follows from the new object,
-            and from nothing before. `kept`: it follows either way, or from other facts too.
-        stated: whether the data set has it as a fact.
-        support: other groundings of it, without the edited fact.
-        verdict: None where the model was not asked.
-    """
-
-    subject: str
-    relation: str
-    object: str
-    side: Side
-    stated: bool
-    support: int
-    pre: float | None
-    post: float | None
-    verdict: Verdict | None
-    groundings: list[GroundingOut]
-
-
-class TallyOut(BaseModel):
-    """A share with what it was taken over.
-
-    Attributes:
-        value: None where n is 0.
-        undefined: conclusions that were not asked, or not known before; left out.
-    """
-
-    value: float | None
-    n: int
-    undefined: int
-
-
-class ImplicationsOut(BaseModel):
-    """What the rules say of an edit.
-
-    Attributes:
-        stale: of conclusions that lost their premise, the share the model still gives; good: 0.
-        taken_up: of conclusions due now, the share the model gives; good: 1.
-        kept: of conclusions that follow either way, the share the model still gives; good: 1.
-    """
-
-    edit: str
-    measure: Measure
-    rules: int
-    stale: TallyOut
-    taken_up: TallyOut
-    kept: TallyOut
-    items: list[ImplicationOut]
 
 
 def implications(
@@ -139,14 +50,13 @@ def implications(
     items = [_item(score, triple, ways, texts) for triple, ways in by_triple.items()]
     order = {"lost": 0, "due": 1, "kept": 2}
     items.sort(key=lambda i: (order[i.side], i.verdict is None, i.subject, i.relation, i.object))
-    counts: Counter[tuple[Side, Verdict | None]] = Counter((i.side, i.verdict) for i in items)
     return ImplicationsOut(
         edit=score.edit,
         measure=measure,
         rules=len(used),
-        stale=_tally(counts, "lost", "stale", "dropped"),
-        taken_up=_tally(counts, "due", "taken up", "missing"),
-        kept=_tally(counts, "kept", "kept", "harmed"),
+        stale=tally(items, "lost", "stale", "dropped"),
+        taken_up=tally(items, "due", "taken up", "missing"),
+        kept=tally(items, "kept", "kept", "harmed"),
         items=items,
     )
 
@@ -206,20 +116,6 @@ def _item(
     )
 
 
-def verdict(side: Side, pre: float | None, post: float | None) -> Verdict | None:
-    """What became of a conclusion; None where the model was not asked."""
-    if pre is None or post is None:
-        return None
-    if side == "due":
-        return "taken up" if post >= GIVEN else "missing"
-    if pre < KNOWN:
-        return "not known"
-    still = post >= GIVEN * pre
-    if side == "lost":
-        return "stale" if still else "dropped"
-    return "kept" if still else "harmed"
-
-
 def _grounding(score: Score, row: rows.ImplicationRow, text: str) -> GroundingOut:
     edited = PremiseOut(
         subject=score.subject,
@@ -240,11 +136,3 @@ def _grounding(score: Score, row: rows.ImplicationRow, text: str) -> GroundingOu
     premises = [edited, other] if row.place == 1 else [other, edited]
     form: Literal["old", "new"] = "old" if row.side == "old" else "new"
     return GroundingOut(rule=row.rule, text=text, form=form, premises=premises)
-
-
-def _tally(
-    counts: Counter[tuple[Side, Verdict | None]], side: Side, hit: Verdict, miss: Verdict
-) -> TallyOut:
-    hits, n = counts[side, hit], counts[side, hit] + counts[side, miss]
-    undefined = sum(count for (held, _), count in counts.items() if held == side) - n
-    return TallyOut(value=hits / n if n else None, n=n, undefined=undefined)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from service.closure.implications import TallyOut, implications
+from service.closure.implications import implications
 from service.closure.mixed import Chosen, MixedChainOut, MixedPage, mixed
 from service.closure.omega import KINDS, WAYS, kept_rules, omega
+from service.closure.shares import number, share_text
 from service.plurals import several
 from service.schemas import Measure, Score
 
@@ -34,8 +35,8 @@ def implied_lines(db: Database, scores: Sequence[Score], measure: Measure) -> st
             parts.append(
                 f"**{score.edit}**, by {several(len(rules), 'rule')}, within"
                 f" {several(told.max_steps, 'fact')}. {ways}."
-                f" Of what the edit bears on: stale {_share(said.stale)}, taken up"
-                f" {_share(said.taken_up)}, kept {_share(said.kept)}."
+                f" Of what the edit bears on: stale {share_text(said.stale)}, taken up"
+                f" {share_text(said.taken_up)}, kept {share_text(said.kept)}."
             )
             if told.at("both").surviving:
                 chosen = Chosen(surviving=True, limit=STRONGEST)
@@ -53,19 +54,10 @@ def _entry(item: MixedChainOut) -> str:
     """`- 3 facts, R 0.200 → R' 0.025: ∴ S u B (0.200 → 0.100; If …); B t T (1.000 → 0.250)`."""
     links = "; ".join(
         f"{'∴ ' if link.implied else ''}{link.subject} {link.relation} {link.object}"
-        f" ({_number(link.pre)} → {_number(link.post)}"
+        f" ({number(link.pre)} → {number(link.post)}"
         + (f"; {link.proof.text}" if link.proof and link.proof.text else "")
         + ")"
         for link in item.links
     )
     steps = several(item.steps or 0, "fact")
-    return f"- {steps}, R {_number(item.r_pre)} → R' {_number(item.r_post)}: {links}"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _share(tally: TallyOut) -> str:
-    left = f", {tally.undefined} undefined" if tally.undefined else ""
-    return f"{_number(tally.value)} (n = {tally.n}{left})"
+    return f"- {steps}, R {number(item.r_pre)} → R' {number(item.r_post)}: {links}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -93,3 +94,52 @@ def test_a_method_tells_its_hyperparameters(at_once: Call) -> None:
     listed = {row["name"]: row for row in at_once("methods", "--json").json}
     assert listed["ike"]["architectures"] == ["any decoder"]
     assert {"alphaedit", "kn", "mend", "prune", "random_delta", "rect"} <= set(listed)
+
+
+RULE = """\
+rules:
+  - if: [a studied at school, a was friends with b]
+    then: b studied at school
+    kinds: {school: school}
+"""
+
+
+def test_a_sweep_and_a_sequence_sum_up_what_the_rules_imply(
+    at_once: Call, mine: Mine, tmp_path: Path
+) -> None:
+    graph = f"{mine.graph}-ruled"
+    at_once("import", "hogwarts", "--name", graph)
+    asked = (*REWRITES, "-g", graph, "--model", mine.model, "-m", "memit", "--implications")
+    assert "no kept rules" in at_once("sweep", *asked).error
+    assert "no kept rules" in at_once("sequence", *asked).error
+    path = tmp_path / "rules.yaml"
+    path.write_text(RULE, encoding="utf-8")
+    at_once("rules", "add", graph, path)
+
+    told = at_once("sweep", *asked, "-m", "none", "--workers", "1", "--json").json
+    assert told["failed"] == []
+    summed = {each["method"]: each for each in told["implications"]}
+    assert list(summed) == ["memit", "none"]
+    for method, each in summed.items():
+        assert (each["edits"], each["rules"]) == (2, 1)
+        edits = [edit for edit in told["edits"] if edit.startswith(f"{method}-")]
+        listed = [at_once("chains", edit, "--implied", "--limit", "0", "--json") for edit in edits]
+        both = next(way for way in each["ways"] if way["kind"] == "both")
+        assert sum(c["surviving"] for done in listed for c in done.json) == both["surviving"]
+        for name in ("stale", "taken_up", "kept"):
+            share = each[name]
+            parts = (share["stated"], share["only_implied"])
+            assert share["n"] == sum(part["n"] for part in parts)
+            assert share["undefined"] == sum(part["undefined"] for part in parts)
+    assert summed["none"]["stale"]["value"] == 1.0  # nothing was edited: what was given stays
+    assert summed["none"]["stale"]["n"] > 0
+    assert summed["none"]["taken_up"]["undefined"] == 0  # they were asked
+    assert summed["none"]["taken_up"]["n"] > 0
+    shown = at_once("sweep", *asked, "-m", "none", "--workers", "1", COLUMNS="250").out
+    assert "Implications by 1 rule (" in shown
+
+    pairs = at_once("sequence", *asked, "--json").json
+    assert set(pairs) == {"edits", "implications"}
+    assert list(pairs["implications"]) == ["after", "end"]
+    assert {each["edits"] for each in pairs["implications"].values()} == {2}
+    assert "Implications by 1 rule (" in at_once("sequence", *asked, COLUMNS="250").out

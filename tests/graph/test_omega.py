@@ -170,6 +170,20 @@ def compared(db: Database, graph: str, seed: int) -> list[ImplicationOut]:
         assert (item.pre, item.post) == probabilities.get(key, (None, None))
         assert item.stated == (key in facts)
         assert (item.verdict is None) == (item.pre is None)
+    for side, hit, miss, share in (
+        ("lost", "stale", "dropped", told.stale),
+        ("due", "taken up", "missing", told.taken_up),
+        ("kept", "kept", "harmed", told.kept),
+    ):
+        for which, part in ((True, share.stated), (False, share.only_implied)):
+            there = [
+                i.verdict for key, i in mine.items() if i.side == side and (key in facts) == which
+            ]
+            n = there.count(hit) + there.count(miss)
+            assert (part.n, part.undefined) == (n, len(there) - n)
+            assert part.value == (there.count(hit) / n if n else None)
+        assert share.n == share.stated.n + share.only_implied.n
+        assert share.undefined == share.stated.undefined + share.only_implied.undefined
     return told.items
 
 
