@@ -54,14 +54,13 @@ def _phase(knowledge: KnowledgeSet, copy: Copy | None) -> dict[str, Any]:
     asked = [_item(qa, qa.asked, flag) for qa, flag in zip(facts, flags, strict=True)]
     consistent = knowledge.setting != "ICQ_DT"
     inference = _inference(knowledge, copy)
+    rule = knowledge.rule
     return {
         "facts": edited,
         "rule": dict(
             zip(
                 ("pre1", "pre2", "imp"),
-                map(
-                    _said, (knowledge.rule.first, knowledge.rule.second, knowledge.rule.conclusion)
-                ),
+                (_said(rule, atom) for atom in (rule.first, rule.second, rule.conclusion)),
                 strict=True,
             )
         ),
@@ -108,10 +107,8 @@ def _implied(implication: Implication, is_update: bool) -> dict[str, Any]:
     }
 
 
-def _said(atom: Atom) -> str:
-    if atom.templates:
-        return atom.templates[0]
-    return f"[{atom.subject}] {atom.relation} [{atom.object}]."
+def _said(rule: Rule, atom: Atom) -> str:
+    return atom.templates[0] if atom.templates else f"{rule.said(atom)}."
 
 
 def rule_to_json(rule: Rule) -> dict[str, Any]:

@@ -124,13 +124,38 @@ class Rule:
 
     def text(self) -> str:
         """The rule as a sentence: uniform templates where they are written, else its relations."""
+        first, second, conclusion = (
+            self.said(atom) for atom in (self.first, self.second, self.conclusion)
+        )
+        return f"If {first}, and {second}, then {conclusion}."
 
-        def said(atom: Atom) -> str:
-            if atom.templates:
-                return atom.templates[0].rstrip(".")
-            return f"[{self.word(atom.subject)}] {atom.relation} [{self.word(atom.object)}]"
+    def said(self, atom: Atom) -> str:
+        """One of its atoms as a sentence without its full stop: `[Person A] is from [City A]`.
 
-        return f"If {said(self.first)}, and {said(self.second)}, then {said(self.conclusion)}."
+        Where nobody wrote a template, by the relation's name in plain words. Variables without a
+        word go by their kinds then, unless other templates call them by their names.
+        """
+        if atom.templates:
+            return atom.templates[0].rstrip(".")
+        worded = any(a.templates for a in (self.first, self.second, self.conclusion))
+        words = ({} if worded else kind_words(dict(self.kinds))) | dict(self.words)
+        subject, object_ = (words.get(name, name) for name in (atom.subject, atom.object))
+        return f"[{subject}] {' '.join(atom.relation.replace('_', ' ').split())} [{object_}]"
+
+
+def kind_words(kinds: Mapping[str, str]) -> dict[str, str]:
+    """`Person A`, `Person B`, `City A`, as DepEdit says variables; those without a kind are left.
+
+    So are names of kinds that the paper's form has no place for (brackets).
+    """
+    letters: dict[str, int] = {}
+    words = {}
+    for variable, kind in kinds.items():
+        if "[" in kind or "]" in kind:
+            continue
+        letters[kind] = letters.get(kind, -1) + 1
+        words[variable] = f"{kind[:1].upper()}{kind[1:]} {'ABC'[letters[kind]]}"
+    return words
 
 
 def rule(

@@ -89,9 +89,9 @@ def show_closure(told: ClosureOut) -> None:
     """What follows, strongest first, each with a proof; then what cannot be true together."""
     out = console()
     out.print(
-        f"{told.conclusions} conclusions in {several(told.rounds, 'round')} by"
+        f"{several(told.conclusions, 'conclusion')} in {several(told.rounds, 'round')} by"
         f" {several(told.rules, 'rule')}"
-        f" ({told.groundings} groundings); {told.stated} of them are facts of the graph too",
+        f" ({several(told.groundings, 'grounding')}); of them {told.stated} stated as facts too",
         highlight=False,
     )
     for item in told.items:
@@ -100,7 +100,9 @@ def show_closure(told: ClosureOut) -> None:
     if len(told.items) < told.conclusions:
         out.print(f"showing {len(told.items)} of {told.conclusions}", style="dim")
     if told.contradictions:
-        out.print(f"\n{len(told.contradictions)} contradictions (the relation has one object only)")
+        out.print(
+            f"\n{several(len(told.contradictions), 'contradiction')} (the relation has one object only)"
+        )
         for each in told.contradictions[: max(5, len(told.items))]:
             out.print(proof_tree(each.conclusion, note="against the next"))
             out.print(proof_tree(each.against))

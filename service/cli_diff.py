@@ -16,6 +16,7 @@ from service.cli_options import (
     emit_json,
     emit_table,
     require_json,
+    several,
     with_interval,
 )
 from service.diff_schemas import ChainDelta, ChainsDiff, Diff, FactsDiff, LoneFact, MetricDelta
@@ -133,7 +134,8 @@ def _show_chains(chains: ChainsDiff, limit: int) -> None:
             note=_rest(moved, limit),
         )
     told = (
-        f"{chains.surviving_a} chains survive A, {chains.surviving_b} survive B;"
+        f"{several(chains.surviving_a, 'chain')} survive{'s' * (chains.surviving_a == 1)} A,"
+        f" {chains.surviving_b} B;"
         f" {chains.shared} are chains of both"
     )
     if chains.only_a or chains.only_b:

@@ -128,7 +128,7 @@ def mine(
         for r in mined.rules
     ]
     left_out = mined.total - len(found)
-    note = f"{len(found)} rules with support ≥ {min_support}" + (
+    note = f"{several(len(found), 'rule')} with support ≥ {min_support}" + (
         f" and confidence ≥ {min_confidence:g}" if min_confidence else ""
     )
     note += f"; {left_out} more left out by the limits" if left_out else ""
@@ -300,8 +300,8 @@ def relations(graph: GraphArgument, json: JsonFlag = False) -> None:
         return
     emit_table(f"Relations of {graph}", ["relation", "facts"], sorted(found.relations.items()))
     kinds = sorted(found.kinds.items())
-    untyped = f"{found.untyped} entities have no kind"
-    emit_table(f"Kinds in {graph}", ["kind", "entities"], kinds, note=untyped)
+    untyped = "1 entity has" if found.untyped == 1 else f"{found.untyped:,} entities have"
+    emit_table(f"Kinds in {graph}", ["kind", "entities"], kinds, note=f"{untyped} no kind")
 
 
 @rules.command()
@@ -317,7 +317,7 @@ def delete(
         raise UsageError("Which rules?", remedy="Name them by their ids, or give --all.")
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
         gone = store.delete(bench.db, store.dataset_of(bench.db, dataset), rule or None)
-    typer.echo(f"Deleted {gone} rules of {dataset}.")
+    typer.echo(f"Deleted {several(gone, 'rule')} of {dataset}.")
 
 
 rules.command()(review)

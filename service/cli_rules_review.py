@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from service.cli_options import JsonFlag, cell, emit_json, emit_table
+from service.cli_options import JsonFlag, cell, emit_json, emit_table, several
 from service.errors import UsageError
 from service.progress import ProgressBars
 from service.settings import Settings
@@ -74,8 +74,8 @@ def review(
         + (". thinkeval rules review DATASET --annotator NAME --label RULE=a" if waiting else ""),
     )
     typer.echo(
-        f"Agreement over {agreed.n} rules with two labels or more: a to e: raw {cell(agreed.raw)},"
-        f" AC1 {cell(agreed.ac1)}; plausible or not: raw {cell(agreed.raw_plausible)},"
+        f"Agreement over {several(agreed.n, 'rule')} with two labels or more: a to e:"
+        f" raw {cell(agreed.raw)}, AC1 {cell(agreed.ac1)}; plausible or not: raw {cell(agreed.raw_plausible)},"
         f" AC1 {cell(agreed.ac1_plausible)}."
     )
 

@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.panel import Panel
 from rich.text import Text
 
-from service.cli_options import cell, console, emit_table, with_interval
+from service.cli_options import cell, console, emit_table, several, with_interval
 from service.measuring import chain_rows, leakage_rows
 from service.reports import BOUNDED, STEPS, caption, method_table
 from service.schemas import MEASURE_NAMES, Measure, MetricValue, Score
@@ -67,7 +67,7 @@ def show_chains(
         text.append(f"{i}. ")
         text.append(*mark)
         text.append(
-            f"  {row.steps} steps  R {row.r_pre:.3f} → R' {row.r_post:.3f}"
+            f"  {several(row.steps, 'step')}  R {row.r_pre:.3f} → R' {row.r_post:.3f}"
             f"  retention {cell(row.ratio)}\n"
         )
         text.append(f"   {row.entities[0]}\n", "blue")
@@ -78,9 +78,9 @@ def show_chains(
             )
         blocks.append(text)
     title = (
-        f"{alive} of {len(rows)} chains survive"
+        f"{alive} of {several(len(rows), 'chain')} survive{'s' * (alive == 1)}"
         if not surviving
-        else f"{len(rows)} surviving chains"
+        else several(len(rows), "surviving chain")
     ) + f" ({MEASURE_NAMES[measure]})"
     body = Group(*blocks) if blocks else Text("none")
     note = f"showing {len(shown)} of {len(rows)}" if len(shown) < len(rows) else None

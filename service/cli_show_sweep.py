@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from service.cli_options import cell, console, emit_table, interval
+from service.cli_options import cell, console, emit_table, interval, several
 from service.cli_show import show_method_table
 from service.schemas import Measure
 
@@ -22,7 +22,7 @@ def show_sweep(report: SweepReport, measure: Measure) -> None:
         _show_differences(model, rows)
     if report.failed:
         emit_table(
-            f"{len(report.failed)} cells failed",
+            f"{several(len(report.failed), 'cell')} failed",
             ["cell", "reason"],
             [(outcome.cell.name, outcome.error) for outcome in report.failed],
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from service.plurals import several
 from service.schemas import Measure, Score
 
 
@@ -21,8 +22,8 @@ def check(score: Score, limits: Limits, measure: Measure) -> list[str]:
     ifr, preservation = score.get("ifr", measure), score.get("preservation", measure)
     if limits.max_ifr is not None and ifr is not None and ifr.value > limits.max_ifr:
         broken.append(
-            f"gate: {score.edit}: IFR {ifr.value:.4f} > {limits.max_ifr} over {ifr.n} chains;"
-            f" see `thinkeval chains {score.edit} --surviving`"
+            f"gate: {score.edit}: IFR {ifr.value:.4f} > {limits.max_ifr} over"
+            f" {several(ifr.n, 'chain')}; see `thinkeval chains {score.edit} --surviving`"
         )
     if (
         limits.min_preservation is not None
@@ -31,6 +32,6 @@ def check(score: Score, limits: Limits, measure: Measure) -> list[str]:
     ):
         broken.append(
             f"gate: {score.edit}: Preservation {preservation.value:.4f} <"
-            f" {limits.min_preservation} over {preservation.n} facts"
+            f" {limits.min_preservation} over {several(preservation.n, 'fact')}"
         )
     return broken

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from cypher import rows
 from loaders.records import SUBJECT_SLOT
-from loaders.rule_records import Atom, Rule
+from loaders.rule_records import Atom, Rule, kind_words
 from service.errors import UsageError
 from service.ingest import require_graph
 from service.rules.store import columns, save, vocabulary
@@ -117,7 +117,7 @@ def rule_param(rule: Rule) -> dict[str, object]:
 
 def _rule(row: rows.MineRow, typed: bool, prompts: Mapping[str, str]) -> Rule:
     kinds = {v: k for v, k in zip("xyz", (row.kind_x, row.kind_y, row.kind_z), strict=True) if k}
-    words = _words(kinds)
+    words = kind_words(kinds)
 
     def atom(subject: str, relation: str, object_: str) -> Atom:
         if relation not in prompts:
@@ -135,18 +135,3 @@ def _rule(row: rows.MineRow, typed: bool, prompts: Mapping[str, str]) -> Rule:
         support=row.support,
         source="mined",
     )
-
-
-def _words(kinds: Mapping[str, str]) -> dict[str, str]:
-    """`Person A`, `Person B`, `City A`, as DepEdit says variables; those without a kind as x, y, z.
-
-    Names of kinds that the paper's form has no place for (brackets) are left out.
-    """
-    letters: dict[str, int] = {}
-    words = {}
-    for variable, kind in kinds.items():
-        if "[" in kind or "]" in kind:
-            continue
-        letters[kind] = letters.get(kind, -1) + 1
-        words[variable] = f"{kind[:1].upper()}{kind[1:]} {'ABC'[letters[kind]]}"
-    return words

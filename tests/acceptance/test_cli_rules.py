@@ -71,7 +71,7 @@ def test_written_rules(thinkeval: Cli, dataset: str, tmp_path: Path) -> None:
     )
     path.write_text(RULES.replace("then: person", "then: ruler"), encoding="utf-8")
     assert "no premise binds" in thinkeval("rules", "add", dataset, path, code=2).error
-    assert "Deleted 1 rules" in thinkeval("rules", "delete", dataset, added["id"]).out
+    assert "Deleted 1 rule of" in thinkeval("rules", "delete", dataset, added["id"]).out
 
 
 def test_what_goes_wrong_is_one_line(thinkeval: Cli, dataset: str) -> None:

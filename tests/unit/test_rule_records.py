@@ -106,3 +106,21 @@ def test_a_kind_of_an_unknown_variable_is_refused() -> None:
         rule(
             (Atom("a", "r", "b"), Atom("b", "s", "c")), Atom("a", "t", "c"), kinds={"town": "city"}
         )
+
+
+def test_a_rule_without_templates_is_said_in_the_words_of_its_kinds() -> None:
+    premises = (Atom("a", "child_of", "b"), Atom("b", "was born in", "c"))
+    plain = rule(premises, Atom("a", "comes_from", "c"))
+    assert plain.text() == "If [x] child of [y], and [y] was born in [z], then [x] comes from [z]."
+    kinds = {"a": "person", "b": "person", "c": "city"}
+    kind = rule(premises, Atom("a", "comes_from", "c"), kinds=kinds)
+    assert kind.text() == (
+        "If [Person A] child of [Person B], and [Person B] was born in [City A],"
+        " then [Person A] comes from [City A]."
+    )
+    assert kind.said(kind.second) == "[Person B] was born in [City A]"
+    worded = rule(premises, Atom("a", "comes_from", "c"), kinds=kinds, words={"c": "Town"})
+    assert worded.said(worded.second) == "[Person B] was born in [Town]"
+    # Templates that call a variable by its name decide for all lines.
+    named = rule(premises, Atom("a", "comes_from", "c", ("[x] is from [z].",)), kinds=kinds)
+    assert named.text().endswith("and [y] was born in [z], then [x] is from [z].")
