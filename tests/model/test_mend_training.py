@@ -1,4 +1,4 @@
-"""Training a hypernetwork: held-out facts, statistics, losses, gradients through the update."""
+"""Training a hypernetwork: statistics, losses, gradients through the update, when it stops."""
 
 from __future__ import annotations
 
@@ -15,56 +15,13 @@ from editing.deltas import EditEffect, applied
 from editing.errors import HparamsError, HypernetworkError
 from editing.mend.data import Examples, Inference, training_facts
 from editing.mend.gradients import RowUpdate, by_row, row_updates, token_pairs
-from editing.mend.matrices import matrices_of, untrained
+from editing.mend.matrices import matrices_of
 from editing.mend.rows import log_probabilities, target_batch
 from editing.mend.statistics import RunningStatistics
-from editing.mend.training import Trainer, train
-from editing.methods import mend
+from editing.mend.training import train
 from editing.models import weights_digest
-from loaders.records import Fact, RewriteRequest
+from mend_facts import FACTS, HELD, hparams, trainer_for
 from tiny_models import build_tiny
-
-HARRY = RewriteRequest("harry", "test", "{} studied at", "Harry Potter", "studied", "Hogwarts", "X")
-
-
-def fact(subject, relation, obj, *paraphrases):
-    prompts = {"studied": "{} studied at", "capital": "The capital of {} is", "knows": "{} knows"}
-    return Fact(subject, relation, obj, prompts[relation], paraphrases=paraphrases)
-
-
-FACTS = [
-    fact("Harry Potter", "studied", "Hogwarts", "{} went to"),
-    fact("Harry Potter", "knows", "Ron"),
-    fact("Ron Weasley", "studied", "Hogwarts", "{} went to"),
-    fact("Padma Patil", "studied", "Ilvermorny", "{} went to"),
-    fact("Sirius Black", "studied", "Durmstrang"),
-    fact("France", "capital", "Paris"),
-    fact("Poland", "capital", "Warsaw"),
-    fact("Poland", "capital", "Cracow"),
-    fact("Ron Weasley", "knows", "Lily"),
-    fact("Lily Evans", "knows", "Albus"),
-]
-HELD = {("Harry Potter", "studied")}
-
-
-def hparams(**changes):
-    values = {
-        "layers": [1, 2],
-        "rank": 6,
-        "edit_lr": -1e-3,
-        "lr": 1e-3,
-        "lr_lr": 1e-2,
-        "cedit": 1.0,
-        "cloc": 0.1,
-        "batch_size": 4,
-        "accumulate_bs": 1,
-        "max_iters": 20,
-        "val_interval": 5,
-        "val_steps": 6,
-        "n_locality": 2,
-        "val_share": 0.25,
-    }
-    return mend.HyperParams.from_dict({**values, **changes})
 
 
 @pytest.fixture(params=["gpt2", "llama"])
@@ -75,90 +32,6 @@ def pair(request):
 @pytest.fixture
 def facts():
     return training_facts(FACTS, HELD)
-
-
-def trainer_for(pair, facts, h, *, fitted=True):
-    examples = Examples(facts, pair[1], seed=h.train_seed, val_share=h.val_share)
-    trainer = Trainer(adapter_for(pair[0]), pair[1], examples, untrained(pair[0], h), h)
-    pair[0].requires_grad_(False)
-    if fitted:
-        trainer.fit_statistics(random.Random(1))
-    return trainer
-
-
-def test_what_is_scored_is_never_trained_on(pair, facts):
-    """Neither as edit nor as neighbour, neither the old object nor the request's new one."""
-    assert {(f.subject, f.relation) for f in FACTS} - {(f.subject, f.relation) for f in facts} == (
-        HELD
-    )
-    assert training_facts(FACTS[::-1], HELD) == facts
-    examples = Examples(facts, pair[1], seed=0, val_share=0.25, any_entity=0.5)
-    prompt = tuple(pair[1]("Harry Potter studied at")["input_ids"])
-    rng = random.Random(0)
-    drawn = [examples.draw(rng, 2, validation=i % 3 == 0) for i in range(300)]
-    rows = [row for e in drawn for row in (e.edit, e.asked, *e.kept)]
-    assert rows
-    assert prompt not in {row.prompt for row in rows}
-    assert tuple(pair[1]("Harry Potter knows")["input_ids"]) in {row.prompt for row in rows}
-
-
-def test_validation_edits_are_not_trained_on(pair, facts):
-    examples = Examples(facts, pair[1], seed=0, val_share=0.25)
-    assert len(examples.validation) == 2
-    assert not set(examples.validation) & set(examples.training)
-    assert set(examples.validation) | set(examples.training) == set(range(len(examples.keys)))
-    rng = random.Random(0)
-    kept = {examples.keys[i].prompts[0].replace("{}", examples.keys[i].subject) for i in
-            examples.validation}  # fmt: skip
-    for _ in range(200):
-        example = examples.draw(rng, 2)
-        for row in (example.edit, *example.kept):
-            assert pair[1].decode(row.prompt, skip_special_tokens=True) not in kept
-
-
-def test_objects_come_from_the_relation(pair, facts):
-    examples = Examples(facts, pair[1], seed=0, val_share=0.25)
-    by_subject = {(k.subject, k.relation): k for k in examples.keys}
-    assert by_subject["Ron Weasley", "studied"].others == ("Ilvermorny", "Durmstrang")
-    assert by_subject["Poland", "capital"].others == ("Paris",)
-    assert by_subject["Poland", "capital"].objects == ("Cracow", "Warsaw")
-    assert "Poland" not in by_subject["Poland", "capital"].entities
-    assert "Hogwarts" in by_subject["Poland", "capital"].entities
-
-
-def test_every_second_neighbour_is_a_near_one(pair, facts):
-    """Same subject or same relation; never the key itself, in training never a validation key."""
-    examples = Examples(facts, pair[1], seed=0, val_share=0.25)
-    rng, with_near = random.Random(0), 0
-    for validation in (False, True):
-        allowed = set(range(len(examples.keys)) if validation else examples.training)
-        for number in examples.training:
-            me = examples.keys[number]
-            near = {
-                i
-                for i in allowed
-                if (examples.keys[i].subject == me.subject)
-                != (examples.keys[i].relation == me.relation)
-            }
-            pool = examples._pools[validation]
-            assert set(pool.near(examples.keys, number)) == near
-            drawn = [examples.keys.index(k) for k in pool.beside(examples.keys, number, rng, 40)]
-            assert set(drawn) <= allowed - {number}
-            assert set(drawn[1::2]) - near
-            if near:
-                with_near += 1
-                assert set(drawn[::2]) == near
-    assert with_near > 5
-
-
-def test_a_large_share_for_validation_leaves_some_to_train_on(pair, facts):
-    examples = Examples(facts, pair[1], seed=0, val_share=0.99)
-    assert len(examples.training) == 3
-
-
-def test_too_few_facts_are_refused(pair, facts):
-    with pytest.raises(HypernetworkError, match="needs 6 or more"):
-        train(*pair, facts[:4], hparams())
 
 
 def test_statistics_are_those_of_all_rows_at_once():
