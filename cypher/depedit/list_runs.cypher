@@ -7,6 +7,10 @@
 //   $dataset         STRING|NULL = null         only on sets drawn from this data set
 //   $setting         STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null   only on sets in this setting
 //   $model           STRING|NULL = null         only of this model
+//   $after           STRING|NULL = null         only what was created after this moment, or at it
+//         with a larger id; the last page's last created_at
+//   $after_id        STRING = ""                and its id
+//   $limit           INTEGER(1..1000000) = 1000000   rows at most
 // returns: one row a run, oldest first
 //   id               STRING         id of the run
 //   knowledge_set    STRING         id of its set
@@ -27,6 +31,11 @@ MATCH (r:ProtocolRun)-[:USES]->(k:KnowledgeSet)
 WHERE ($ids IS NULL OR r.id IN $ids) AND ($knowledge_sets IS NULL OR k.id IN $knowledge_sets)
   AND ($dataset IS NULL OR k.dataset = $dataset) AND ($setting IS NULL OR k.setting = $setting)
   AND ($model IS NULL OR r.model = $model)
+  AND ($after IS NULL OR datetime(r.created_at) > datetime($after)
+    OR (datetime(r.created_at) = datetime($after) AND r.id > $after_id))
+WITH r, k
+ORDER BY datetime(r.created_at), r.id
+LIMIT $limit
 RETURN r.id AS id, k.id AS knowledge_set, k.dataset AS dataset, k.setting AS setting,
   coalesce(k.init, 'stored') AS init,
   COUNT { (k)-[:HAS_QUESTION]->(q:Question) WHERE q.phase = 'establish' AND q.role = 'specific' }

@@ -5,6 +5,8 @@
 //   $ids             LIST<STRING>|NULL = null   only these
 //   $dataset         STRING|NULL = null         only those drawn from this data set
 //   $setting         STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null   only those in this setting
+//   $after           STRING|NULL = null         only with a larger id; the last page's last one
+//   $limit           INTEGER(1..1000000) = 1000000   rows at most
 //   $bodies          BOOLEAN = false            the sets themselves too; each is some kilobytes
 // returns: one row a set, by id
 //   id               STRING         id of the set
@@ -26,6 +28,10 @@
 MATCH (k:KnowledgeSet)
 WHERE ($ids IS NULL OR k.id IN $ids) AND ($dataset IS NULL OR k.dataset = $dataset)
   AND ($setting IS NULL OR k.setting = $setting)
+  AND ($after IS NULL OR k.id > $after)
+WITH k
+ORDER BY k.id
+LIMIT $limit
 CALL (k) {
   MATCH (k)-[:HAS_QUESTION]->(q:Question)
   WITH q.phase = 'establish' AS first, q.role AS role, q.copy AS copy

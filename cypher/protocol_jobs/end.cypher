@@ -5,6 +5,7 @@
 //   $id         STRING                      id of the job
 //   $owner      STRING                      the worker
 //   $status     STRING(succeeded|failed)    how it ended
+//   $stage      STRING                      what it was doing then, in words
 //   $error      STRING|NULL = null          why it failed
 //   $remedy     STRING|NULL = null          what to do about it
 //   $at         STRING                      ISO 8601 with zone
@@ -18,6 +19,6 @@ WITH j
 WHERE j.status = 'running' AND j.owner = $owner
 SET j.status = $status, j.owner = null, j.cancel = null, j.error = $error, j.remedy = $remedy,
   j.progress = CASE $status WHEN 'succeeded' THEN 1.0 ELSE j.progress END,
-  j.stage = CASE $status WHEN 'succeeded' THEN 'done' ELSE j.stage END,
+  j.stage = CASE $status WHEN 'succeeded' THEN 'done' ELSE $stage END,
   j.finished_at = $at, j.events = j.events + $event
 RETURN j.status AS status

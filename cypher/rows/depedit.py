@@ -38,6 +38,22 @@ class KnowledgeSetRow(Row):
 
 
 @dataclass(frozen=True)
+class CountSetsRow(Row):
+    """How many knowledge sets there are."""
+
+    QUERY: ClassVar[str] = "depedit/count_sets"
+    sets: int
+
+
+@dataclass(frozen=True)
+class CountRunsRow(Row):
+    """How many runs there are."""
+
+    QUERY: ClassVar[str] = "depedit/count_runs"
+    runs: int
+
+
+@dataclass(frozen=True)
 class DeleteSetRow(Row):
     """How many sets and runs went."""
 

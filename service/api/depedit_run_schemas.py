@@ -43,6 +43,8 @@ class Runs(BaseModel):
     """The stored runs, oldest first."""
 
     items: list[RunOut]
+    next: str | None = Field(default=None, description="`cursor` of the next page; null at the end")
+    total: int = Field(description="How many there are on all pages.")
 
 
 class AnswerOut(BaseModel):

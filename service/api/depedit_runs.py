@@ -17,7 +17,7 @@ from service.api.depedit_run_schemas import (
     RunWithAnswers,
     ShareOut,
 )
-from service.api.depedit_schemas import Id, In, Of
+from service.api.depedit_schemas import MANY, Cursor, Id, In, Limit, Of
 from service.api.problems import DESCRIBED
 from service.api.state import Db
 from service.depedit import report, store
@@ -33,11 +33,15 @@ def list_protocol_runs(
     setting: In = None,
     model: Annotated[str | None, Query(max_length=200)] = None,
     knowledge_set: Annotated[str | None, Query(max_length=300)] = None,
+    limit: Limit = MANY,
+    cursor: Cursor = None,
 ) -> Runs:
-    """Oldest first."""
+    """Oldest first, a page at a time: give `next` as `cursor` until it is null."""
     sets = None if knowledge_set is None else [knowledge_set]
-    found = store.list_runs(db, sets=sets, dataset=graph, setting=setting, model=model)
-    return Runs(items=[RunOut.model_validate(row) for row in found])
+    found, more, total = store.page_runs(
+        db, limit, cursor, sets=sets, dataset=graph, setting=setting, model=model
+    )
+    return Runs(items=[RunOut.model_validate(row) for row in found], next=more, total=total)
 
 
 @router.get("/runs/{run}", response_model=RunWithAnswers, summary="See a run of the protocol")

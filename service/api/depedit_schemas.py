@@ -20,6 +20,14 @@ InitOfSet = Annotated[
 In = Annotated[Setting | None, Query(description="Only of sets in this setting.")]
 
 
+Limit = Annotated[int, Query(ge=1, le=5000, description="Items of a page.")]
+Cursor = Annotated[
+    str | None, Query(max_length=500, description="`next` of the page before; none: the first.")
+]
+MANY = 1000
+"""Items of a page where nobody says how many."""
+
+
 class SetOut(BaseModel):
     """A stored knowledge set and how much it holds."""
 
@@ -44,6 +52,8 @@ class Sets(BaseModel):
     """The stored knowledge sets, by id."""
 
     items: list[SetOut]
+    next: str | None = Field(default=None, description="`cursor` of the next page; null at the end")
+    total: int = Field(description="How many there are on all pages.")
 
 
 class QuestionOut(BaseModel):

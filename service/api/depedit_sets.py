@@ -16,11 +16,14 @@ from loaders import depedit as jsonl
 from loaders.errors import LoaderError
 from loaders.knowledge_sets import KnowledgeSet
 from service.api.depedit_schemas import (
+    MANY,
     BuiltSet,
     BuiltSets,
+    Cursor,
     Id,
     ImportedSets,
     In,
+    Limit,
     LineOut,
     Of,
     QuestionOut,
@@ -43,10 +46,12 @@ JSONL = "application/jsonl"
 
 
 @router.get("/sets", response_model=Sets, summary="List knowledge sets")
-def list_knowledge_sets(db: Db, graph: Of = None, setting: In = None) -> Sets:
-    """By id."""
-    found = store.list_sets(db, dataset=graph, setting=setting)
-    return Sets(items=[SetOut.model_validate(row) for row in found])
+def list_knowledge_sets(
+    db: Db, graph: Of = None, setting: In = None, limit: Limit = MANY, cursor: Cursor = None
+) -> Sets:
+    """By id, a page at a time: give `next` as `cursor` until it is null."""
+    found, more, total = store.page_sets(db, limit, cursor, dataset=graph, setting=setting)
+    return Sets(items=[SetOut.model_validate(row) for row in found], next=more, total=total)
 
 
 @router.post(

@@ -65,6 +65,34 @@ def derived(
     ]
 
 
+def closed(
+    db: Database, rule: Rule, new: Sequence[Fact], known: Sequence[Fact]
+) -> list[Conclusion]:
+    """All that follows from the new facts, round by round, until a round says nothing new.
+
+    A conclusion of a round is a new fact of the next one, in place of what was known of the same
+    subject and relation; what was decided in a round, or given as new, stands. So each round adds
+    keys that no round before had, and as subjects are names of the facts, it ends.
+    """
+    taken = {(fact["subject"], fact["relation"]) for fact in new}
+    found: list[Conclusion] = []
+    while new:
+        fresh = [
+            one for one in decided(derived(db, rule, new, known)).values() if one.key not in taken
+        ]
+        found += fresh
+        taken |= {one.key for one in fresh}
+        if rule.relations[2] not in rule.relations[:2]:
+            break  # what follows is no premise
+        new = [
+            {"subject": one.subject, "relation": one.relation, "object": one.object}
+            for one in fresh
+        ]
+        over = {one.key for one in fresh}
+        known = [f for f in known if (f["subject"], f["relation"]) not in over] + new
+    return found
+
+
 def decided(conclusions: Sequence[Conclusion]) -> dict[Key, Conclusion]:
     """One conclusion a subject and relation: the object that most proofs give.
 

@@ -52,11 +52,6 @@ def editor_of(method: Method) -> str | None:
     return None if name == "base" else name
 
 
-def label(method: Method) -> str:
-    """What tables call it, and what may be posted again: `memit+forwchain`."""
-    return method.strategy if method.wrapped is None else f"{method.wrapped}+{method.strategy}"
-
-
 def _check_editor(name: str, posted: RunsIn) -> None:
     method = "mend" if name == "mend_imp" else ALIASES.get(name, name)
     require_weights(name, editing_methods.info(method))

@@ -45,7 +45,7 @@ def post(db: Database, settings: Settings, posted: RunsIn, *, key: str | None = 
     written = posted.model_copy(
         update={
             "sets": [row.id for row in sets],
-            "strategies": [job_checks.label(method) for method in wanted],
+            "strategies": [method.label for method in wanted],
             "editor": None,  # each strategy names its own now
         }
     )

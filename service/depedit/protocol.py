@@ -54,6 +54,11 @@ class Method:
         kind = strategies.get(self.strategy)
         return (self.editor or kind.EDITOR or "base") if kind.WRAPS else None
 
+    @property
+    def label(self) -> str:
+        """What tables call it, and by what it can be asked for: `memit+forwchain`."""
+        return self.strategy if self.wrapped is None else f"{self.wrapped}+{self.strategy}"
+
 
 @dataclass
 class Protocol:

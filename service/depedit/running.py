@@ -33,6 +33,7 @@ class RunOptions:
     Attributes:
         graph: whose organism, sentences and facts are used; None: each set's own data set.
         force: run again what is stored.
+        made: ids of runs that are not done again even so: an earlier attempt made them.
     """
 
     model: str = "organism"
@@ -45,6 +46,18 @@ class RunOptions:
     revision: str | None = None
     seed: int = 0
     force: bool = False
+    made: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A run that begins: of which set (1, 2 ...) and how many, by which method, after how many."""
+
+    set: int
+    sets: int
+    method: str
+    done: int
+    total: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +119,22 @@ def run(
     wanted: Sequence[Method],
     options: RunOptions,
     done: Callable[[Done], None] = lambda one: None,
+    begin: Callable[[Step], None] = lambda step: None,
 ) -> list[Done]:
     """Run every method on every set, each stored when it is done.
 
     Args:
         done: called after each.
+        begin: called before each, and before its model is loaded.
 
     Raises:
         EditingError, ServiceError, GraphError: what was done before stays stored.
     """
     found = []
-    for one in knowledge:
+    total = len(knowledge) * len(wanted)
+    for number, one in enumerate(knowledge, 1):
+        step = Step(number, len(knowledge), "", len(found), total)
+        begin(step)
         graph = graph_of(one, options.graph)
         model = bench.model(options.model, graph, dtype=options.dtype, revision=options.revision)
         protocol = Protocol(
@@ -130,8 +148,9 @@ def run(
         )
         stored = {row.id: row.seconds for row in store.list_runs(bench.db, sets=[one.id])}
         for method in wanted:
+            begin(replace(step, method=method.label, done=len(found)))
             record, strategy = protocol.prepare(method)
-            reused = record.id in stored and not options.force
+            reused = record.id in stored and (not options.force or record.id in options.made)
             if reused:
                 record = replace(record, seconds=stored[record.id])
             else:

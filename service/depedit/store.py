@@ -15,6 +15,7 @@ from service.depedit.metrics import Share, metrics_of, metrics_of_runs
 from service.depedit.questions import Question, questions
 from service.depedit.records import Answer, RunRecord
 from service.errors import ConflictError, NotFoundError, UsageError
+from service.jobs import read_cursor
 
 if TYPE_CHECKING:
     from cypher.run import Database
@@ -30,6 +31,8 @@ __all__ = [
     "load_set",
     "metrics_of",
     "metrics_of_runs",
+    "page_runs",
+    "page_sets",
     "save_run",
     "save_set",
 ]
@@ -100,6 +103,19 @@ def list_sets(
     return db.read(rows.KnowledgeSetRow, dataset=dataset, setting=setting)
 
 
+def page_sets(
+    db: Database, limit: int, cursor: str | None = None, **only: str | None
+) -> tuple[list[rows.KnowledgeSetRow], str | None, int]:
+    """One page of the sets: (sets by id, cursor of the next page or None, how many in all).
+
+    Args:
+        only: `dataset`, `setting`.
+    """
+    found = db.read(rows.KnowledgeSetRow, after=cursor, limit=limit + 1, **only)
+    total = db.read(rows.CountSetsRow, **only)[0].sets
+    return found[:limit], found[limit - 1].id if len(found) > limit else None, total
+
+
 def delete_set(db: Database, id: str) -> int:
     """Delete a set with its questions and runs; how many runs went.
 
@@ -157,6 +173,37 @@ def list_runs(
         setting=setting,
         model=model,
     )
+
+
+def page_runs(
+    db: Database,
+    limit: int,
+    cursor: str | None = None,
+    *,
+    sets: Sequence[str] | None = None,
+    **only: str | None,
+) -> tuple[list[rows.ProtocolRunRow], str | None, int]:
+    """One page of the runs: (runs, oldest first, cursor of the next page or None, how many in all).
+
+    Args:
+        only: `dataset`, `setting`, `model`.
+
+    Raises:
+        UsageError: the cursor is not one of ours.
+    """
+    after, after_id = read_cursor(cursor)
+    named = None if sets is None else list(sets)
+    found = db.read(
+        rows.ProtocolRunRow,
+        knowledge_sets=named,
+        after=after,
+        after_id=after_id,
+        limit=limit + 1,
+        **only,
+    )
+    total = db.read(rows.CountRunsRow, knowledge_sets=named, **only)[0].runs
+    last = found[limit - 1] if len(found) > limit else None
+    return found[:limit], f"{last.created_at}~{last.id}" if last else None, total
 
 
 def answers_of(db: Database, run: str) -> list[rows.AnsweredRow]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from cypher.run import Database
 from loaders.rule_records import Atom, Rule, rule
 from service.depedit.answers import Fact
-from service.depedit.inference import Conclusion, decided, derived
+from service.depedit.inference import Conclusion, closed, decided, derived
 
 NAMES = "abcd"
 facts = some.lists(
@@ -84,6 +84,25 @@ def test_a_conclusion_names_its_premises(db: Database) -> None:
     found = derived(db, _rule(False, False), [rome], [ann, rome])
     assert found == [Conclusion(0, "Ann", "r3", "Italy", (("Ann", "r1"), ("Rome", "r2")))]
     assert derived(db, _rule(False, False), [], [ann, rome]) == []
+
+
+def test_a_conclusion_that_is_a_premise_is_followed_to_its_end(db: Database) -> None:
+    """Round by round; a circle of premises ends, too."""
+    further = rule((Atom("x", "r1", "y"), Atom("y", "r3", "z")), Atom("x", "r3", "z"))
+    pairs = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")]
+    known = [{"subject": x, "relation": "r1", "object": y} for x, y in pairs]
+    before = {"subject": "a", "relation": "r3", "object": "f"}  # what the model said of a's
+    new = [{"subject": "d", "relation": "r3", "object": "e"}]
+    found = closed(db, further, new, [*new, *known, before])
+    assert [(one.subject, one.relation, one.object) for one in found] == [
+        ("c", "r3", "e"), ("b", "r3", "e"), ("a", "r3", "e"),
+    ]  # fmt: skip
+    # Where the conclusion is no premise, there is one round, as `decided` has it.
+    plain = _rule(False, False)
+    rome = [{"subject": "Rome", "relation": "r2", "object": "Italy"}]
+    ann = {"subject": "Ann", "relation": "r1", "object": "Rome"}
+    once = closed(db, plain, rome, [ann, *rome])
+    assert once == list(decided(derived(db, plain, rome, [ann, *rome])).values())
 
 
 def test_most_proofs_decide_and_then_the_first() -> None:

@@ -2,8 +2,9 @@
 
 The model is asked for the other premises, as it was established (an answer that is no name of the
 set is none). The rule then gives the conclusions (`cypher/depedit/derive`), which the editor puts
-in together with the updates. The set's own implications of the copy are not looked at.
-Establishing is the editor's own.
+in together with the updates; where its conclusion is also a premise, what follows from those too,
+until nothing new does. The set's own implications of the copy are not looked at. Establishing is
+the editor's own.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from loaders.records import RewriteRequest
 from service.depedit import strategy
 from service.depedit.answers import believed, fact
 from service.depedit.establish import request
-from service.depedit.inference import Conclusion, decided, derived
+from service.depedit.inference import Conclusion, closed
 
 
 class Strategy(strategy.Strategy):
@@ -29,8 +30,8 @@ class Strategy(strategy.Strategy):
         said = self.bed.ask([qa.question for qa in others])
         new = [fact(qa) for qa in copy.updates]
         known = new + believed(self.knowledge, others, said)
-        conclusions = decided(derived(self.bed.db, self.knowledge.rule, new, known))
-        follow = [self._worded(one) for one in conclusions.values() if one.key not in updated]
+        conclusions = closed(self.bed.db, self.knowledge.rule, new, known)
+        follow = [self._worded(one) for one in conclusions if one.key not in updated]
         return super().to_update(copy) + [request(qa) for qa in follow]
 
     def _worded(self, conclusion: Conclusion) -> QA:

@@ -1,0 +1,12 @@
+// How many knowledge sets are stored.
+//
+// mode: read
+// params:
+//   $dataset         STRING|NULL = null         only those drawn from this data set
+//   $setting         STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null   only those in this setting
+// returns: one row
+//   sets             INTEGER        how many
+
+MATCH (k:KnowledgeSet)
+WHERE ($dataset IS NULL OR k.dataset = $dataset) AND ($setting IS NULL OR k.setting = $setting)
+RETURN count(k) AS sets
