@@ -119,8 +119,8 @@ class Connection:
         if database is None:
             return
         try:
-            for edit, status in recovery.recover(database).items():
-                log.warning("edit %s lost its worker and is %s", edit, status)
+            for work, status in recovery.recover(database).items():
+                log.warning("%s lost its worker and is %s", work, status)
         except ServerUnavailableError as error:
             log.warning("the database is gone: %s", error.detail)
             self.problem = "The database went away and is being connected to again."

@@ -1,8 +1,9 @@
-"""Edits that lost their worker: found, and put back into the queue or ended with a reason.
+"""What lost its worker: found, and put back into the queue or ended with a reason.
 
 A worker that is killed cannot say so. Whoever serves or works looks from time to time for edits
-under way whose owner is gone (its process ended, or another machine's has been silent for long),
-and releases them. Releasing is a compare-and-set in one query, so two who do it change nothing.
+and jobs under way whose owner is gone (its process ended, or another machine's has been silent for
+long), and releases them. Releasing is a compare-and-set in one query, so two who do it change
+nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from cypher import rows
 from cypher.errors import GraphError
+from service.depedit import job_store
 from service.editrecords import event, now
 from service.owners import is_gone
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from cypher.run import Database
 
 MAX_ATTEMPTS = 3
-"""How often an edit is taken up; one that ends its worker three times will not succeed."""
+"""How often work is taken up; what ends its worker three times will not succeed."""
 
 LEASE_S = 60.0
 """A worker of another machine that was silent for so long is taken for dead."""
@@ -31,7 +33,7 @@ REMEDY = (
 
 
 def recover(db: Database, *, idle: str | None = None) -> dict[str, str]:
-    """Release every edit whose owner is gone: {edit: its status now}.
+    """Release every edit and job whose owner is gone: {its id: its status now}.
 
     Args:
         idle: an owner that is alive, and at nothing.
@@ -42,6 +44,11 @@ def recover(db: Database, *, idle: str | None = None) -> dict[str, str]:
             status = release(db, row.id, row.owner)
             if status is not None:
                 released[row.id] = status
+    for job in db.read(rows.RunningJobRow):
+        if _lost(job) or job.owner == idle:
+            status = release_job(db, job.id, job.owner)
+            if status is not None:
+                released[job.id] = status
     for worker in db.read(rows.WorkerRow):
         gone = is_gone(worker.id)
         if gone or (gone is None and worker.silent_s > LEASE_S):
@@ -49,7 +56,7 @@ def recover(db: Database, *, idle: str | None = None) -> dict[str, str]:
     return released
 
 
-def _lost(row: rows.RunningRow) -> bool:
+def _lost(row: rows.RunningRow | rows.RunningJobRow) -> bool:
     if row.owner is None:  # recorded before owners were
         return True
     gone = is_gone(row.owner)
@@ -81,6 +88,11 @@ def release(db: Database, edit: str, owner: str | None, *, counted: bool = True)
         with suppress(GraphError):
             drop_unfinished(db, edit)
     return found[0].status
+
+
+def release_job(db: Database, job: str, owner: str | None, *, counted: bool = True) -> str | None:
+    """Take a job from its owner, as `release` does an edit; its runs stay."""
+    return job_store.release(db, job, owner, counted=counted, most=MAX_ATTEMPTS)
 
 
 def drop_unfinished(db: Database, edit: str) -> None:

@@ -1,11 +1,12 @@
-"""The worker: takes edits from the queue, scores them, keeps the model loaded between them.
+"""The worker: takes work from the queue, does it, keeps the model loaded in between.
 
 A process of its own, so that the service answers while a model computes, and so that killing it
-harms nothing: the record of an edit is in the database, and what a dead worker was at goes back
-into the queue (`service.recovery`). Any number of workers may share a queue, on any machines.
+harms nothing: the record of an edit or a job is in the database, and what a dead worker was at goes
+back into the queue (`service.recovery`). Any number of workers may share a queue, on any machines.
 
-    claim → score_edit → claim ...       in the main thread
-    beat                                 in `service.worker_beat`: says how far it is, hears "stop"
+    claim → do → claim ...     in the main thread: edits (`service.worker_edits`) and runs of the
+                               protocol (`service.worker_runs`), by the order they were posted in
+    beat                       in `service.worker_beat`: says how far it is, hears "stop"
 """
 
 from __future__ import annotations
@@ -18,22 +19,19 @@ import threading
 import time
 from types import FrameType
 
-from cypher import rows
 from cypher.errors import GraphError, ServerUnavailableError
-from service import editrecords, job_requests, logs, recovery
-from service.edit_schemas import EditIn
-from service.editrecords import event
+from service import logs, recovery, worker_edits, worker_runs
 from service.errors import KNOWN_ERRORS, JobInterrupt, describe
-from service.ingest import own_or_stored
 from service.owners import this_process
 from service.settings import Settings
 from service.workbench import Workbench
 from service.worker_beat import Beat, Task
+from service.worker_edits import Work
 
 log = logging.getLogger("thinkeval.worker")
 
 IDLE_S = 2.0
-"""How often an idle worker looks for edits that nobody woke it for (posted on another machine)."""
+"""How often an idle worker looks for work that nobody woke it for (posted on another machine)."""
 RETRY_S = (0.5, 1.0, 2.0, 5.0)
 """Pauses before the database is tried again; the last one is repeated."""
 NICENESS = 5
@@ -69,7 +67,7 @@ class Worker:
                     busy = self._turn()
                     self._failures = 0
                 except JobInterrupt:
-                    continue  # between two edits: told to stop
+                    continue  # between two pieces of work: told to stop
                 except GraphError as error:
                     self._pause(error)
                     continue
@@ -85,7 +83,7 @@ class Worker:
         self.interrupt()
 
     def interrupt(self) -> None:
-        """Make the main thread look whether its edit shall go on; may be called from any thread."""
+        """Make the main thread look whether it shall go on; may be called from any thread."""
         os.kill(os.getpid(), signal.SIGUSR1)
 
     def _listen(self) -> None:
@@ -99,7 +97,7 @@ class Worker:
         self._look(number, frame)
 
     def _look(self, number: int, frame: FrameType | None) -> None:
-        """Runs in the main thread between two steps; raises only while an edit is scored."""
+        """Runs in the main thread between two steps; raises only while work is done."""
         task = self.task
         if task is not None and (task.cancelled or self.stopping) and task.may_be_interrupted():
             raise JobInterrupt(cancelled=task.cancelled)
@@ -108,83 +106,59 @@ class Worker:
         return self.task is not None and self.task.was_interrupted
 
     def _turn(self) -> bool:
-        """Score the next edit; False where there is none."""
+        """Do the next work; False where there is none."""
         db = self.bench.db
         # What is recorded as ours while we are at nothing is lost too: the database was away.
         recovery.recover(db, idle=self.owner)
-        claimed = db.write(
-            rows.ClaimEditRow,
-            owner=self.owner,
-            affinity=self._affinity,
-            event=event("running", "starting"),
-        )
-        if not claimed:
+        # A job says whether it is its turn or an edit's, so it is asked first.
+        work: Work | None = worker_runs.claim(db, self.owner, self._affinity)
+        work = work or worker_edits.claim(db, self.owner, self._affinity)
+        if work is None:
             return False
-        edit = claimed[0]
-        if self._affinity not in (None, edit.affinity):
+        if self._affinity not in (None, work.affinity):
             self.bench.forget_models()
-        self._affinity = edit.affinity
+        self._affinity = work.affinity
         self.bench.trim()
-        self._work(edit)
+        self._work(work)
         return True
 
-    def _work(self, edit: rows.ClaimEditRow) -> None:
+    def _work(self, work: Work) -> None:
         started = time.monotonic()
-        log.info("edit %s: begun", edit.id)
+        log.info("%s: begun", work.name)
         self.bench.reached = 0.0
         try:
-            self.task = Task(edit.id)
-            posted = EditIn.model_validate_json(edit.request)
-            rewrite = own_or_stored(self.bench.db, edit.dataset, edit.rewrite)
-            job_requests.check(self.settings, posted)
-            request = job_requests.to_request(posted, rewrite)
-            self._score(request, edit.id)
+            self.task = work.task
+            work.do(self.bench)
             self.task = None
         except JobInterrupt as told:
             self.task = None
-            self._interrupted(edit.id, told)
+            self._interrupted(work, told)
         except Exception as error:
             task, self.task = self.task, None
             if task is not None and task.was_interrupted:
                 # Raised within the database's driver, say, it comes out as an error of the driver.
-                self._interrupted(edit.id, JobInterrupt(cancelled=task.cancelled))
+                self._interrupted(work, JobInterrupt(cancelled=task.cancelled))
             elif isinstance(error, ServerUnavailableError):
                 raise
             else:
-                self._failed(edit.id, error)
+                self._failed(work, error)
         else:
-            log.info("edit %s: done in %.1f s", edit.id, time.monotonic() - started)
+            log.info("%s: done in %.1f s", work.name, time.monotonic() - started)
 
-    def _score(self, request: object, posted: str) -> None:
-        from service.scoring import score_edit  # imports numpy
-
-        score_edit(self.bench, request, posted=posted)  # type: ignore[arg-type]
-
-    def _failed(self, posted: str, error: Exception) -> None:
-        """Record a failure, which may have come before the scoring recorded the edit."""
+    def _failed(self, work: Work, error: Exception) -> None:
         if isinstance(error, KNOWN_ERRORS):
-            log.warning("edit %s: failed: %s", posted, describe(error).detail)
+            log.warning("%s: failed: %s", work.name, describe(error).detail)
         else:
-            log.error("edit %s: failed", posted, exc_info=error)
+            log.error("%s: failed", work.name, exc_info=error)
             self.bench.forget_models()  # nobody knows in what state it left the model
-        db = self.bench.db
-        for job in db.read(rows.EditJobRow, id=posted):
-            if job.status == "running":
-                editrecords.fail(db, job.id, error)
-            if job.status != "succeeded":
-                recovery.drop_unfinished(db, job.id)
+        work.failed(self.bench.db, error)
 
-    def _interrupted(self, posted: str, told: JobInterrupt) -> None:
+    def _interrupted(self, work: Work, told: JobInterrupt) -> None:
         """The exception may have come anywhere, so nothing loaded is trusted afterwards."""
-        log.info("edit %s: %s", posted, told)
+        log.info("%s: %s", work.name, told)
         with self.beat.paused():
             self.bench.forget()
-        db = self.bench.db
-        for job in db.read(rows.EditJobRow, id=posted):
-            if job.status == "running":
-                recovery.release(db, job.id, self.owner, counted=False)
-            elif job.status != "succeeded":
-                recovery.drop_unfinished(db, job.id)
+        work.release(self.bench.db, self.owner)
 
     def _pause(self, error: GraphError) -> None:
         """The database is away: connect anew, which starts an embedded one, after a while."""

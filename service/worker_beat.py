@@ -27,10 +27,9 @@ _NEXT = {0.0: 0.1, 0.1: 0.4, 0.4: 0.6, 0.6: 0.9, 0.9: 1.0}
 
 
 class Task:
-    """The edit under way, as the two threads share it."""
+    """The edit under way, or the job, as the two threads share it."""
 
-    def __init__(self, edit: str) -> None:
-        self.edit = edit
+    def __init__(self) -> None:
         self.cancelled = False
         self._interrupted_at: float | None = None
         self.told: tuple[str, float] | None = None
@@ -56,7 +55,7 @@ class Task:
         self._interrupted_at = time.monotonic()
 
     def progress(self, done: int, total: int, stage: str, reached: float) -> None:
-        """Note how far a stage is: words and a number from 0 to 1."""
+        """Note how far a stage of an edit is: words and a number from 0 to 1."""
         part = min(done / total, 1.0) if total > 0 else 0.0
         counted = f"{stage} ({done} of {total})" if total > 1 else stage
         self.told = (counted, reached + part * (_NEXT.get(reached, reached) - reached))

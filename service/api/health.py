@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -21,6 +21,7 @@ from service import __version__, jobs
 from service.api.problems import DESCRIBED
 from service.api.state import Db, Here
 from service.connection import Connection
+from service.depedit import job_store
 from service.edit_schemas import Status
 
 router = APIRouter(tags=["service"], responses=DESCRIBED)
@@ -41,6 +42,7 @@ class WorkerOut(BaseModel):
     id: str
     device: str
     edit: str | None
+    job: str | None = Field(description="Runs of the protocol, where it is at those.")
     silent_s: float
 
 
@@ -50,7 +52,8 @@ class Ready(BaseModel):
     ready: bool = True
     database: str
     browser: str | None
-    queue: dict[Status, int]
+    queue: dict[Status, int] = Field(description="Edits by status.")
+    jobs: dict[Status, int] = Field(description="Jobs of the protocol by status.")
     queue_limit: int
     workers: list[WorkerOut]
 
@@ -65,13 +68,14 @@ def health() -> Health:
 def ready(db: Db, here: Here) -> Ready:
     """The queue and the workers: 503 with the reason while the database is not there."""
     workers = [
-        WorkerOut(id=w.id, device=w.device, edit=w.edit, silent_s=max(w.silent_s, 0.0))
+        WorkerOut(id=w.id, device=w.device, edit=w.edit, job=w.job, silent_s=max(w.silent_s, 0.0))
         for w in db.read(rows.WorkerRow)
     ]
     return Ready(
         database=db.uri,
         browser=here.connection.browser or None,
         queue=jobs.counts(db),
+        jobs=job_store.counts(db),
         queue_limit=here.settings.queue_limit,
         workers=workers,
     )
@@ -84,13 +88,16 @@ def ready(db: Db, here: Here) -> Ready:
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 def metrics(here: Here) -> Response:
-    """Requests by route and status, edits by status, workers; Prometheus' text format."""
+    """Requests by route and status, edits and jobs by status, workers; Prometheus' text format."""
     registry: CollectorRegistry = here.extras["registry"]
     return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
 
 class Edits(Collector):
-    """Edits by status and workers, asked of the database when scraped; absent while it is away."""
+    """Edits and jobs by status, and workers, asked of the database when scraped.
+
+    Absent while it is away.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -102,9 +109,15 @@ class Edits(Collector):
             edits = GaugeMetricFamily("thinkeval_edits", "Edits by status", labels=["status"])
             for status, count in jobs.counts(db).items():
                 edits.add_metric([status], count)
+            waiting = GaugeMetricFamily(
+                "thinkeval_protocol_jobs", "Jobs of the protocol by status", labels=["status"]
+            )
+            for status, count in job_store.counts(db).items():
+                waiting.add_metric([status], count)
             workers = GaugeMetricFamily("thinkeval_workers", "Workers that have said they live")
             workers.add_metric([], len(db.read(rows.WorkerRow)))
             yield edits
+            yield waiting
             yield workers
 
 
