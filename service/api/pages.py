@@ -16,7 +16,7 @@ from service.api import page_files
 from service.api.state import Db, Here
 from service.edit_schemas import ENDED
 from service.edit_views import ChainFilter
-from service.errors import Problem
+from service.errors import NotFoundError, Problem
 from service.reports import STEPS
 from service.schemas import MEASURE_NAMES, Measure
 from service.web import board, comparing, home, result
@@ -120,10 +120,16 @@ def front(
     )
 
 
-@router.get("/chain-counts/{graph}")
-def chain_counts(graph: GraphId, db: Db) -> dict[str, int]:
-    """Chains of each rewrite of a data set, which the front page asks for once it is shown."""
-    return home.chain_counts(db, graph)
+@router.get("/chain-counts/{graph}", response_model=None)
+def chain_counts(graph: GraphId, db: Db) -> dict[str, int] | Response:
+    """Chains of each rewrite of a data set, which the front page asks for once it is shown.
+
+    One that was deleted since then has none, which is no error on the page.
+    """
+    try:
+        return home.chain_counts(db, graph)
+    except NotFoundError:
+        return Response(status_code=204)
 
 
 @router.get("/rules-choice/{graph}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from cypher import rows
 from service import diffs, editrecords
 from service.schemas import Measure
-from service.score_table import HEADLINE
+from service.score_table import COUNTS, HEADLINE
 
 if TYPE_CHECKING:
     from cypher.run import Database
@@ -40,7 +40,7 @@ def compared(db: Database, a: str, b: str, measure: Measure | None) -> dict[str,
     listed = {row.id for row in choices}
     missing = [edit for edit in dict.fromkeys((a, b)) if edit and edit not in listed]
     choices += [row for edit in missing for row in db.read(rows.PageEditRow, posted_as=[edit])]
-    return {"choices": choices, "a": a, "b": b} | found
+    return {"choices": choices, "a": a, "b": b, "counts": COUNTS} | found
 
 
 def _headline(diff: Diff) -> list[MetricDelta]:
