@@ -1,6 +1,7 @@
 // Ask for edits to be stopped: one that waits is cancelled at once, one that runs is told.
 //
-// What has ended stays as it is.
+// What has ended stays as it is. It waits its turn at the queue as `claim_edit` does: else a worker
+// could take up an edit, which it saw waiting, just after it was cancelled here.
 //
 // mode: write
 // params:
@@ -12,6 +13,9 @@
 //   id           STRING         its id now
 //   status       STRING         its status now; `running` until the worker has stopped
 
+MERGE (q:Queue {id: 'edits'})
+SET q.id = 'edits'
+WITH q
 UNWIND $posted_as AS id
 OPTIONAL MATCH (direct:Edit {id: id})
 OPTIONAL MATCH (:Post {id: id})-[:ASKS_FOR]->(named:Edit)

@@ -9,7 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -92,11 +92,12 @@ class Service:
 
     def workers(self) -> list[psutil.Process]:
         """The worker processes alive."""
-        return [
-            child
-            for child in psutil.Process(self.process.pid).children()
-            if "service.worker" in child.cmdline()
-        ]
+        alive = []
+        for child in psutil.Process(self.process.pid).children():
+            with suppress(psutil.NoSuchProcess):  # it ended while we looked
+                if "service.worker" in child.cmdline():
+                    alive.append(child)
+        return alive
 
     def ended(self, edit: str, timeout_s: float = 180) -> dict[str, Any]:
         """The edit once it has ended."""
@@ -131,10 +132,13 @@ class Service:
 
 @contextmanager
 def serving(program: Path, env: dict[str, str], cwd: Path, *options: str) -> Iterator[Service]:
-    """The service on any free port, for the time of a block."""
+    """The service on any free port, for the time of a block.
+
+    Workers are killed here on purpose: who waits for the next one shall not wait for half a minute.
+    """
     process = subprocess.Popen(
         [str(program), "serve", "--port", "0", *options],
-        env=os.environ | env,
+        env=os.environ | {"THINKEVAL_RESTART_PAUSE_S": "1"} | env,
         cwd=cwd,
         stderr=subprocess.PIPE,
         text=True,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import psutil
 import pytest
 from serving import Service, in_stage, until
 
@@ -18,6 +19,7 @@ from service import jobs, recovery
 
 REWRITE = "harry-potter--studied-at"
 STAGES = ("probe pre", "edit", "probe post", "write")
+SEEDS = {stage: 10 + number for number, stage in enumerate(STAGES)}
 
 
 def post(service: Service, mine: Mine, **more: object) -> str:
@@ -29,11 +31,7 @@ def post(service: Service, mine: Mine, **more: object) -> str:
 def test_a_worker_killed_in_the_middle_is_replaced_and_the_edit_is_scored(
     db: Database, service: Service, mine: Mine, stage: str
 ) -> None:
-    # A seed of its own makes it an edit that nobody has scored.
-    edit = post(service, mine, seed=10 + STAGES.index(stage))
-    in_stage(db, edit, stage)
-    for worker in service.workers():
-        worker.kill()
+    edit = killed_in(db, service, mine, stage)
     told = service.ended(edit)
     assert (told["status"], told["attempts"]) == ("succeeded", 2), told
     assert told["score"]["edit"] == told["id"]
@@ -42,15 +40,33 @@ def test_a_worker_killed_in_the_middle_is_replaced_and_the_edit_is_scored(
     assert service.get(f"/v1/edits/{edit}/chains")["total"] > 50
 
 
+def killed_in(db: Database, service: Service, mine: Mine, stage: str) -> str:
+    """An edit whose worker was killed while it was in that stage.
+
+    A seed of its own makes it an edit that nobody has scored. Some stages last a fraction of a
+    second: a kill that came after the end of the whole edit shows nothing, and another is tried.
+    """
+    for attempt in range(5):
+        edit = post(service, mine, seed=SEEDS[stage] + 100 * attempt)
+        in_stage(db, edit, stage)
+        workers = service.workers()
+        for worker in workers:
+            worker.kill()
+        psutil.wait_procs(workers, timeout=30)
+        if jobs.job_of(db, edit).status != "succeeded":
+            return edit
+    raise AssertionError(f"five edits were through before anybody saw them in {stage!r}")
+
+
 def test_the_score_after_a_kill_is_the_score_without_one(
     db: Database, service: Service, mine: Mine, thinkeval: Cli
 ) -> None:
     """An edit that was begun twice, scored again by the command line, gives the same numbers."""
-    edit = post(service, mine, seed=10)  # the first one above
+    edit = post(service, mine, seed=SEEDS["probe pre"])  # the first one above
     told = service.ended(edit)
     done = thinkeval(
         "score", REWRITE, "-g", mine.graph, "--model", mine.model, "--samples", "10",
-        "--seed", "10", "--force", "--json",
+        "--seed", str(SEEDS["probe pre"]), "--force", "--json",
     )  # fmt: skip
     again = done.json[0]
     assert again["edit"] == told["id"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -233,6 +234,31 @@ def test_a_waiting_edit_is_cancelled_at_once_and_a_running_one_told(
     db.write(rows.ForgetWorkerRow, owner=this_process())
     with pytest.raises(NotFoundError):
         jobs.cancel(db, "no-such-edit")
+
+
+def test_what_is_cancelled_while_a_worker_takes_it_is_cancelled_or_told(
+    db: Database, graph: str
+) -> None:
+    """Both at the same moment, thirty times: never cancelled for one and taken for the other."""
+    told = []
+    with ThreadPoolExecutor(2) as pool:
+        for seed in range(30):
+            edit = posting.post(db, SETTINGS, posted(graph, seed=seed)).edit
+            both = threading.Barrier(2)
+
+            def cancelled(edit: str = edit, both: threading.Barrier = both) -> str:
+                both.wait()
+                return jobs.cancel(db, edit)[1]
+
+            def taken(both: threading.Barrier = both) -> bool:
+                both.wait()
+                return claim(db) is not None
+
+            asked = [pool.submit(cancelled), pool.submit(taken)]
+            status, was_taken = (each.result() for each in asked)
+            told.append((status, was_taken))
+            db.write(rows.DeleteEditRow, id=edit)
+    assert set(told) <= {("cancelled", False), ("running", True)}, told
 
 
 def test_a_beat_tells_of_the_edit_that_is_its_own_only(db: Database, graph: str) -> None:
