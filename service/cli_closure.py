@@ -100,9 +100,8 @@ def show_closure(told: ClosureOut) -> None:
     if len(told.items) < told.conclusions:
         out.print(f"showing {len(told.items)} of {told.conclusions}", style="dim")
     if told.contradictions:
-        out.print(
-            f"\n{several(len(told.contradictions), 'contradiction')} (the relation has one object only)"
-        )
+        found = several(len(told.contradictions), "contradiction")
+        out.print(f"\n{found} (the relation has one object only)")
         for each in told.contradictions[: max(5, len(told.items))]:
             out.print(proof_tree(each.conclusion, note="against the next"))
             out.print(proof_tree(each.against))

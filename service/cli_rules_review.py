@@ -75,8 +75,8 @@ def review(
     )
     typer.echo(
         f"Agreement over {several(agreed.n, 'rule')} with two labels or more: a to e:"
-        f" raw {cell(agreed.raw)}, AC1 {cell(agreed.ac1)}; plausible or not: raw {cell(agreed.raw_plausible)},"
-        f" AC1 {cell(agreed.ac1_plausible)}."
+        f" raw {cell(agreed.raw)}, AC1 {cell(agreed.ac1)};"
+        f" plausible or not: raw {cell(agreed.raw_plausible)}, AC1 {cell(agreed.ac1_plausible)}."
     )
 
 
