@@ -5,6 +5,7 @@ Real processes, a real Neo4j, the organism of `atlas` (trained once and cached b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,11 +13,12 @@ from typing import Any
 import pytest
 from serving import ENDED, Service, until
 
-from conftest import Cli
+from conftest import REPOSITORY, Cli
 from cypher import rows
 from cypher.run import Database
 from own_graphs import own_graphs
 from service import ingest, recovery
+from service.client import Client, ProblemError
 from service.depedit import job_store, store
 from service.depedit.build import SetOptions, build
 from service.workbench import Workbench
@@ -24,6 +26,7 @@ from service.workbench import Workbench
 GRAPH = "atlas"
 LONG = {"num_steps": 100_000, "stop_loss": 0.0}
 """Fine-tuning that goes on until it is stopped."""
+QUICK = {"num_steps": 10}
 
 
 @pytest.fixture(scope="module")
@@ -82,10 +85,12 @@ def test_runs_are_done_watched_and_equal_to_the_command_lines(
     db: Database, service: Service, sets: list[str], thinkeval: Cli
 ) -> None:
     names = ("random", "base", "finetune", "forwchain")
-    told = post(service, sets, *names)
+    told = post(service, sets, *names, overrides=QUICK)
     assert (told["total"], told["done"], told["runs"], told["sets"]) == (8, 0, [], sets)
     assert told["strategies"] == ["random", "base", "finetune", "finetune+forwchain"]
-    assert post(service, sets, *names)["id"] == told["id"]  # the same post is the same job
+    assert (
+        post(service, sets, *names, overrides=QUICK)["id"] == told["id"]
+    )  # the same post is the same job
     seen: list[tuple[float, str]] = []
 
     def look() -> dict[str, Any] | None:
@@ -105,22 +110,23 @@ def test_runs_are_done_watched_and_equal_to_the_command_lines(
     by_rest = {run: answers(db, run) for run in done["runs"]}
     again = thinkeval(
         "depedit", "run", *sets, *(word for name in names for word in ("-s", name)), "--force",
-        "--json",
+        "--set", "num_steps=10", "--json",
     ).json  # fmt: skip
     assert [one["run"] for one in again["runs"]] == done["runs"]
     assert not any(one["reused"] for one in again["runs"])
     assert {run: answers(db, run) for run in done["runs"]} == by_rest
     # All is stored now: posted again it is there at once, and a larger job does only the rest.
-    answer = service.http.post("/v1/depedit/runs", json={"sets": sets, "strategies": list(names)})
+    body = {"sets": sets, "strategies": names, "overrides": QUICK}
+    answer = service.http.post("/v1/depedit/runs", json=body)
     assert (answer.status_code, answer.json()["id"]) == (200, told["id"])
-    more = ended(service, post(service, sets[:1], "base", "backchain")["id"])
+    more = ended(service, post(service, sets[:1], "base", "backchain", overrides=QUICK)["id"])
     reused = [
         event for event in job_store.row_of(db, more["id"]).events if "stored before" in event
     ]
     assert len(reused) == 1
     # Where a run was deleted, the same post makes it anew.
     assert service.http.delete(f"/v1/depedit/runs/{done['runs'][0]}").status_code == 204
-    anew = post(service, sets, *names)
+    anew = post(service, sets, *names, overrides=QUICK)
     assert anew["id"] == told["id"]
     assert ended(service, anew["id"])["runs"] == done["runs"]
 
@@ -140,7 +146,7 @@ def test_a_worker_killed_in_the_middle_does_no_run_twice(
     db: Database, service: Service, sets: list[str]
 ) -> None:
     # A seed of its own makes them runs that nobody did; forced, what is stored would be done again.
-    job = post(service, sets, "base", "finetune", seed=11, force=True)["id"]
+    job = post(service, sets, "base", "finetune", seed=11, force=True, overrides=QUICK)["id"]
     until(lambda: len(job_store.row_of(db, job).runs) >= 1, pause_s=0.005)
     first = job_store.row_of(db, job).runs[0]
     stored = {row.id: row.created_at for row in store.list_runs(db, sets=sets)}
@@ -202,6 +208,52 @@ def test_a_run_that_cannot_be_done_fails_with_words_and_keeps_the_ones_before(
     assert "no_such" in told["error"]
     assert told["remedy"]
     assert "finetune" in told["stage"]
+
+
+def test_from_a_notebook(service: Service, sets: list[str]) -> None:
+    told: list[tuple[str, float]] = []
+    with Client(service.url) as te:
+        assert set(sets) <= set(te.knowledge_sets(GRAPH)["id"])
+        job = te.run_sets(
+            sets,
+            strategies=["base", "finetune"],
+            seed=18,
+            overrides=QUICK,
+            progress=lambda *now: told.append(now),
+        )
+        assert (job.status, job.done) == ("succeeded", 4)
+        assert told[-1] == ("done", 1.0)
+        assert job.id in {each.id for each in te.jobs("succeeded")}
+        runs = te.runs(GRAPH, knowledge_set=sets[0])
+        assert set(job.runs[:2]) <= set(runs["id"])
+        said = te.answers(job.runs[1])
+        assert len(said) == runs.set_index("id").loc[job.runs[1], "n_answers"]
+        assert said.attrs["metrics"]["est_s"]["n"] == 6
+        table = te.protocol_report(GRAPH)
+        row = table[(table["method"] == "finetune") & (table["n_specific"] == 6)].iloc[0]
+        assert row["n_est_s"] >= 2
+        with pytest.raises(ProblemError, match="no_such"):
+            te.run_sets(sets[:1], strategies=["finetune"], seed=18, overrides={"no_such": 1})
+        with pytest.raises(ProblemError, match="Did you mean 'memit"):
+            te.run_sets(sets[:1], strategies=["memitt"])
+        with pytest.raises(TimeoutError, match="goes on"):
+            te.run_sets(sets[:1], strategies=["finetune"], seed=18, overrides=LONG, timeout=0.1)
+        late = te.jobs()[0].id
+        assert te.cancel_job(late) in ("running", "cancelled")
+    assert ended(service, late, 15)["status"] == "cancelled"
+
+
+def test_the_guide_for_notebooks_works_as_written(service: Service, sets: list[str]) -> None:
+    guide = (REPOSITORY / "docs" / "notebook.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python run\n(.*?)```", guide, flags=re.DOTALL))
+    all_of_atlas = 'te.knowledge_sets("atlas")["id"]'
+    assert code.count(all_of_atlas) == 1
+    code = code.replace(all_of_atlas, repr(sets))  # the sets of this module
+    with Client(service.url) as te:
+        made: dict[str, Any] = {"te": te}
+        exec(compile(code, "docs/notebook.md", "exec"), made)
+    assert made["job"].done == 6
+    assert made["said"].attrs["metrics"]["upd_i"]["n"] >= 1
 
 
 def test_edits_and_jobs_wait_in_one_row(
