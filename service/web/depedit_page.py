@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
+
+from cachetools import LRUCache
 
 from loaders.knowledge_sets import SETTINGS
 from service.depedit import job_store, report, store, strategies
@@ -91,8 +94,25 @@ def values(db: Database, chosen: Chosen) -> dict[str, Any]:
     }
 
 
+_KEPT: LRUCache[tuple[object, ...], list[report.Method]] = LRUCache(32)
+"""Tables by what they are narrowed to and the runs there are: a stored run does not change."""
+_LOCK = threading.Lock()
+
+
 def methods(db: Database, chosen: Chosen) -> list[report.Method]:
-    """The rows of the tables; none where nothing was run."""
+    """The rows of the tables; none where nothing was run. They take seconds, so they are kept."""
+    runs = store.list_runs(db)
+    key = (chosen, *((run.id, run.created_at) for run in runs))
+    with _LOCK:
+        found = _KEPT.get(key)
+    if found is None:
+        found = _methods(db, chosen)
+        with _LOCK:
+            _KEPT[key] = found
+    return found
+
+
+def _methods(db: Database, chosen: Chosen) -> list[report.Method]:
     try:
         return report.methods(
             db,
