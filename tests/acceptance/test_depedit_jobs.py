@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from serving import ENDED, Service, until
 
-from conftest import REPOSITORY, Cli
+from conftest import Cli
 from cypher import rows
 from cypher.run import Database
 from own_graphs import own_graphs
@@ -27,6 +28,7 @@ GRAPH = "atlas"
 LONG = {"num_steps": 100_000, "stop_loss": 0.0}
 """Fine-tuning that goes on until it is stopped."""
 QUICK = {"num_steps": 10}
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
