@@ -5,7 +5,8 @@ from __future__ import annotations
 from cypher.rows import AnsweredRow
 from loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
 from loaders.rule_records import Atom, Rule
-from service.web import depedit_set
+from service.web import depedit_set, render
+from service.web.depedit_page import Chosen
 
 
 def qa(subject: str, relation: str, object: str) -> QA:
@@ -85,3 +86,24 @@ def test_answers_to_one_question_stand_side_by_side() -> None:
     assert (before.right, before.same) == (True, None)
     assert (first.right, first.same, first.expected) == (False, True, "Rome")
     assert (second.right, second.same) == (None, False)
+
+
+def test_without_sets_the_page_says_how_to_get_some() -> None:
+    told = render.render("depedit.html", here="/depedit", stored=0, chosen=Chosen())
+    assert 'data-build="atlas"' in told
+    assert "thinkeval depedit build atlas" in told
+    assert 'id="run"' not in told
+
+
+def choice(**rules: object) -> str:
+    told = {"graph": "my set", "n": 0, "candidates": 0, "example": ""} | rules
+    return render.render("_rules_choice.html", rules=told)
+
+
+def test_a_graph_without_rules_says_how_to_get_some() -> None:
+    assert "disabled" in choice()
+    assert "thinkeval rules mine &#39;my set&#39;" in choice()
+    reviewed = choice(candidates=3)
+    assert "disabled" in reviewed
+    assert "thinkeval rules review &#39;my set&#39;" in reviewed
+    assert "disabled" not in choice(n=1, example="If it rains, it is wet.")
