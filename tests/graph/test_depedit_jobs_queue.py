@@ -58,11 +58,11 @@ def graph(db: Database, place: tuple[str, list[str]]) -> Iterator[str]:
         db.write(rows.DeleteEditRow, id=edit.id)
 
 
-def posted(graph: str, **more: object) -> RunsIn:
+def posted(graph: str, /, **more: object) -> RunsIn:
     return RunsIn.model_validate({"graph": graph, "strategies": ["base"]} | more)
 
 
-def post(db: Database, graph: str, **more: object) -> str:
+def post(db: Database, graph: str, /, **more: object) -> str:
     return job_posting.post(db, SETTINGS, posted(graph, **more)).edit
 
 
