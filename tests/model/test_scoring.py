@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,13 @@ import pytest
 import reference as ref
 from cypher import names, rows
 from editing.errors import CovarianceError, EditFailedError, EditingError
-from editing.models import weights_digest
 from editing.probe import MEASURES, ProbeSettings
-from loaders.records import RewriteRequest
-from own_graphs import hogwarts_as, own_graphs, stored_edges
+from own_graphs import stored_edges
+from scored_walk import Walk, number, walked
+from scoring_reference import expected, same
 from service import editrecords, ingest
 from service.errors import NothingStoredError
-from service.requests import ScoreRequest
 from service.schemas import Score, ScoringOptions
-from service.scoring import score_edit
 from service.selection import OwnRewrite
 from service.selection import rewrites as chosen_rewrites
 from service.workbench import BenchModel, Workbench
@@ -30,40 +27,10 @@ METHODS = ("none", "fine_tuning", "rome", "memit")
 SEED = 5
 
 
-@dataclass(frozen=True)
-class Walk:
-    """The demo graph under an id of this file's own, and the model that knows it."""
-
-    bench: Workbench
-    graph: str
-    model: BenchModel
-    rewrite: RewriteRequest
-
-    def request(self, method: str, **changes: Any) -> ScoreRequest:
-        values: dict[str, Any] = {
-            "graph": self.graph,
-            "rewrite": self.rewrite,
-            "model": self.model.source,
-            "method": method,
-            "probe": ProbeSettings(seed=SEED),
-            "seed": SEED,
-        }
-        return ScoreRequest(**values | changes)
-
-    def score(self, method: str, **changes: Any) -> Score:
-        return score_edit(self.bench, self.request(method, **changes))
-
-    def digest(self) -> str:
-        return weights_digest(self.bench.model(self.model.source, self.graph).loaded.model)
-
-
 @pytest.fixture(scope="module")
 def walk(bench: Workbench, organism: BenchModel) -> Iterator[Walk]:
-    with own_graphs(bench.db) as prefix:
-        graph = hogwarts_as(bench.db, f"{prefix}-hogwarts")
-        stored = ingest.list_rewrites(bench.db, graph)
-        rewrite = next(r for r in stored if r.id.startswith("harry-potter--studied-at"))
-        yield Walk(bench, graph, organism, rewrite)
+    with walked(bench, organism, SEED) as walk:
+        yield walk
 
 
 @pytest.fixture(scope="module")
@@ -76,12 +43,6 @@ def scored(walk: Walk) -> dict[str, Score]:
         assert walk.digest() == before, f"{method} left the model changed"
     assert before == walk.model.loaded.info.weights_digest
     return scores
-
-
-def number(score: Score, metric: str, measure: str) -> float:
-    found = score.get(metric, measure)
-    assert found is not None, f"{metric} of {measure} was not taken"
-    return found.value
 
 
 def case(score: Score) -> dict[str, Any]:
@@ -127,43 +88,6 @@ def test_the_old_fact_still_leaks_after_the_edit(scored: dict[str, Score]) -> No
         assert number(scored[method], "active_chains", "likelihood") > 0
         assert number(scored[method], "deep_edited", "likelihood") == 0.0
         assert 0.5 < number(scored[method], "preservation", "likelihood") < 1.5
-
-
-def expected(
-    edges: list[ref.Edge], score: Score, measure: str, unit: str, bare: str = "listed"
-) -> dict[tuple[str, int | None], ref.Value]:
-    """Every metric by brute force from what lies on the edit graph's edges."""
-    asked = ref.Case(score.subject, score.target_true, None, score.relation)
-    steps = score.options.max_steps
-    # README: a chain survives when R' > 0 for sampled probabilities, R' > 0.01 R for likelihoods.
-    threshold = 0.0 if measure == "p" else 0.01
-    of = ref.chains(edges, asked, steps, bare, walk=True)
-    active = ref.active(of, steps, threshold)
-    many = {
-        "ifr_by_steps": ref.ifr_by_steps(of, steps),
-        "active_chains": active,
-        "deep_edited": ref.deep_edited(of, steps, threshold),
-        "chains_by_steps": {n: ref.Value(float(v.n), v.n) for n, v in active.items()},
-    }
-    one = {
-        "ifr": ref.ifr(of),
-        "ifr_published": ref.ifr_published(of, steps),
-        "preservation": ref.preservation(edges, asked, steps, bare, unit),
-        "efficacy": ref.efficacy(edges, asked),
-        "efficacy_score": ref.efficacy_score(edges, asked),
-        "generalization": ref.generalization(edges, asked),
-        "generalization_score": ref.generalization_score(edges, asked),
-        **{name: f(edges, asked) for name, f in ref.COUNTERFACT.items()},
-    }
-    found = {(name, n): value for name, values in many.items() for n, value in values.items()}
-    return found | {(name, None): value for name, value in one.items()}
-
-
-def same(found: dict[tuple[str, int | None], Any], wanted: dict[Any, ref.Value]) -> None:
-    assert found.keys() == wanted.keys()
-    for key, value in wanted.items():
-        assert found[key].value == pytest.approx(value.value, rel=1e-9, abs=1e-9), key
-        assert (found[key].n, found[key].excluded) == (value.n, value.excluded), key
 
 
 @pytest.fixture

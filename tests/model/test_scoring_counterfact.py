@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,12 +18,11 @@ from cypher import rows
 from editing.models import weights_digest
 from editing.probe import MEASURES, ProbeItem, ProbeSettings, probe
 from loaders.records import RewriteRequest
-from own_graphs import hogwarts_as, own_graphs, stored_edges
+from own_graphs import stored_edges
+from scored_walk import Walk, number, walked
 from service import generating, ingest, neighborhood
 from service.counterfact import pooled
-from service.requests import ScoreRequest
 from service.schemas import Score
-from service.scoring import score_edit
 from service.workbench import BenchModel, Workbench
 
 SEED = 6
@@ -32,39 +31,10 @@ HOGWARTS = "Hogwarts School of Witchcraft and Wizardry"
 ILVERMORNY = "Ilvermorny School of Witchcraft and Wizardry"
 
 
-@dataclass(frozen=True)
-class Walk:
-    """The demo graph under an id of this file's own, and the model that knows it."""
-
-    bench: Workbench
-    prefix: str
-    graph: str
-    model: BenchModel
-    rewrite: RewriteRequest
-
-    def score(self, method: str, **changes: Any) -> Score:
-        values: dict[str, Any] = {
-            "graph": self.graph,
-            "rewrite": self.rewrite,
-            "model": self.model.source,
-            "method": method,
-            "probe": ProbeSettings(seed=SEED),
-            "seed": SEED,
-        }
-        return score_edit(self.bench, ScoreRequest(**values | changes))
-
-    def roles(self, score: Score) -> dict[str, rows.FactRow]:
-        facts = self.bench.db.read(rows.FactRow, graph=score.edit)
-        return {row.role: row for row in facts if row.role != "fact"}
-
-
 @pytest.fixture(scope="module")
 def walk(bench: Workbench, organism: BenchModel) -> Iterator[Walk]:
-    with own_graphs(bench.db) as prefix:
-        graph = hogwarts_as(bench.db, f"{prefix}-hogwarts")
-        stored = ingest.list_rewrites(bench.db, graph)
-        rewrite = next(r for r in stored if r.id.startswith("harry-potter--studied-at"))
-        yield Walk(bench, prefix, graph, organism, rewrite)
+    with walked(bench, organism, SEED) as walk:
+        yield walk
 
 
 @pytest.fixture(scope="module")
@@ -75,12 +45,6 @@ def rome(walk: Walk) -> Score:
 @pytest.fixture(scope="module")
 def none(walk: Walk) -> Score:
     return walk.score("none", generate=True)
-
-
-def number(score: Score, metric: str, measure: str = "likelihood") -> float:
-    found = score.get(metric, measure)
-    assert found is not None, f"{metric} of {measure} was not taken"
-    return found.value
 
 
 def test_a_graph_gives_the_neighborhood_that_its_data_set_lacks(walk: Walk, rome: Score) -> None:
