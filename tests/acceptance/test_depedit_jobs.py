@@ -64,7 +64,7 @@ def post(service: Service, sets: list[str], *strategies: str, **more: Any) -> di
     return told
 
 
-def ended(service: Service, job: str, timeout_s: float = 180) -> dict[str, Any]:
+def ended(service: Service, job: str, timeout_s: float = 400) -> dict[str, Any]:
     """The job once it has ended."""
 
     def look() -> dict[str, Any] | None:
@@ -101,7 +101,7 @@ def test_runs_are_done_watched_and_equal_to_the_command_lines(
         assert now["done"] == len(now["runs"])
         return now if now["status"] in ENDED else None
 
-    done = until(look, pause_s=0.02)
+    done = until(look, 400, 0.02)
     assert (done["status"], done["error"], done["attempts"]) == ("succeeded", None, 1), done
     assert (done["done"], done["progress"], done["stage"]) == (8, 1.0, "done")
     assert [each for each, _ in seen] == sorted(each for each, _ in seen)
@@ -189,7 +189,7 @@ def test_cancelling_takes_a_moment_keeps_what_is_stored_and_leaves_the_worker_fi
     assert service.http.delete(f"/v1/depedit/jobs/{waiting}").status_code == 202
     assert ended(service, waiting)["status"] == "cancelled"
     assert service.http.post(f"/v1/depedit/jobs/{job}/cancel").status_code == 202
-    told = ended(service, job, 15)
+    told = ended(service, job, 30)
     assert (told["status"], told["done"]) == ("cancelled", 1)
     assert store.answers_of(db, told["runs"][0])
     # The same worker does the next one, which finds what was stored.
@@ -242,7 +242,7 @@ def test_from_a_notebook(service: Service, sets: list[str]) -> None:
             te.run_sets(sets[:1], strategies=["finetune"], seed=18, overrides=LONG, timeout=0.1)
         late = te.jobs()[0].id
         assert te.cancel_job(late) in ("running", "cancelled")
-    assert ended(service, late, 15)["status"] == "cancelled"
+    assert ended(service, late, 30)["status"] == "cancelled"
 
 
 def test_the_guide_for_notebooks_works_as_written(service: Service, sets: list[str]) -> None:
