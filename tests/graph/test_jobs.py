@@ -274,6 +274,31 @@ def test_a_beat_tells_of_the_edit_that_is_its_own_only(db: Database, graph: str)
     recovery.release(db, edit, this_process())
 
 
+def test_a_beat_that_comes_as_the_edit_ends_changes_nothing_of_it(db: Database, graph: str) -> None:
+    """Both at the same moment, thirty times."""
+    beat = {"owner": this_process(), "device": "cpu", "busy": True, "stage": "write"}
+    with ThreadPoolExecutor(2) as pool:
+        for seed in range(30):
+            edit = posting.post(db, SETTINGS, posted(graph, seed=seed)).edit
+            claim(db, owner=this_process())
+            both = threading.Barrier(2)
+
+            def tell(both: threading.Barrier = both) -> None:
+                both.wait()
+                db.write(rows.BeatRow, **beat, progress=0.9)
+
+            def end(edit: str = edit, both: threading.Barrier = both) -> None:
+                both.wait()
+                done = {"status": "succeeded", "progress": 1.0, "stage": "done"}
+                db.write(rows.UpdateEditRow, id=edit, **done)
+
+            for each in [pool.submit(tell), pool.submit(end)]:
+                each.result()
+            job = jobs.job_of(db, edit)
+            assert (job.status, job.progress, job.stage) == ("succeeded", 1.0, "done")
+    db.write(rows.ForgetWorkerRow, owner=this_process())
+
+
 def dead_process() -> str:
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     owner = name_of(process.pid)
