@@ -46,7 +46,7 @@ def test_from_mining_to_what_a_kept_rule_predicts(thinkeval: Cli, dataset: str) 
         thinkeval("rules", "review", dataset, "-a", name, "-l", f"{best[:8]}={label}").out
         for name, label in zip(names, "ab", strict=True)
     ]
-    assert "Agreement over 1 rules" in said[-1]
+    assert "Agreement over 1 rule " in said[-1]
     assert thinkeval("rules", "list", dataset, "--status", "kept", "--json").json[0]["id"] == best
     shown = thinkeval("rules", "instantiate", dataset, "--show", "predicted", "--json").json
     assert len(shown) == mined[0]["body"] - mined[0]["support"]
