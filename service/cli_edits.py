@@ -68,9 +68,9 @@ def listing(
     settings = Settings()
     with ProgressBars() as progress, Workbench(settings, progress) as bench:
         if delete is not None:
-            editrecords.delete(bench.db, delete)
-            deltas.remove(settings, delete)
-            typer.echo(f"Removed edit {delete}.")
+            removed = editrecords.delete(bench.db, delete)
+            deltas.remove(settings, removed)
+            typer.echo(f"Removed edit {removed}.")
             return
         listed = editrecords.list_edits(bench.db, graph)
     if json:

@@ -270,8 +270,8 @@ def _whole(row: rows.EditRow) -> Score | None:
     return None if score.provenance.get("strength", 1) != 1 or score.sequence else score
 
 
-def delete(db: Database, edit: str) -> None:
-    """Remove an edit with its graph and score.
+def delete(db: Database, edit: str) -> str:
+    """Remove an edit with its graph and score; the id that it had.
 
     Raises:
         NotFoundError: no such edit.
@@ -280,6 +280,7 @@ def delete(db: Database, edit: str) -> None:
     if not found:
         raise unknown(db, edit)
     db.write(rows.DeleteEditRow, id=found[0].id)
+    return found[0].id
 
 
 def settle(db: Database, posted: str, edit: str, request: ScoreRequest, model: str) -> None:

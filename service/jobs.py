@@ -118,8 +118,7 @@ def remove(db: Database, edit: str) -> str:
         raise ConflictError(
             f"Edit {job.id!r} is {job.status}.", remedy="Cancel it first, then remove it."
         )
-    editrecords.delete(db, job.id)
-    return job.id
+    return editrecords.delete(db, job.id)
 
 
 def page(

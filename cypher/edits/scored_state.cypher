@@ -11,4 +11,4 @@
 
 MATCH (e:Edit)
 WHERE e.status = 'succeeded' AND ($dataset IS NULL OR e.dataset = $dataset)
-RETURN count(e) AS edits, max(e.finished_at) AS newest
+RETURN count(e) AS edits, toString(max(datetime(e.finished_at))) AS newest

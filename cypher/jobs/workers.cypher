@@ -10,7 +10,9 @@
 //   started_at   STRING        ISO 8601
 //   silent_s     FLOAT         seconds since its last beat
 
-MATCH (w:Worker)
+MATCH (node:Worker)
+WITH properties(node) AS w
+WHERE w.beat_at IS NOT NULL  // one that is forgotten meanwhile has no properties any more
 RETURN w.id AS id, w.device AS device, w.edit AS edit, w.job AS job, w.started_at AS started_at,
   duration.inSeconds(datetime(w.beat_at), datetime()).milliseconds / 1000.0 AS silent_s
 ORDER BY id

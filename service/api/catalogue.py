@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel
 
 import cypher
+from cypher import rows
 from editing import hparams as hparams_files
 from editing import methods as registry
 from service import editrecords, reports
 from service.api.problems import DESCRIBED
-from service.api.state import Db, InForce
+from service.api.state import Db, Here, InForce, answer
 from service.edit_schemas import Name
 from service.errors import NotFoundError
 from service.schemas import Measure
@@ -161,19 +162,28 @@ def _query(name: ByName) -> QueryInfo:
 
 @router.get("/leaderboard", response_model=Leaderboard, summary="Compare the methods")
 def leaderboard(
+    request: Request,
     db: Db,
+    here: Here,
     graph: Annotated[Name | None, Query()] = None,
     model: Annotated[Name | None, Query()] = None,
     measure: Measure = "likelihood",
-) -> Leaderboard:
+) -> Response:
     """The methods compared: the newest edit of each rewrite by each method, pooled.
 
     Without edits of that measure there is nothing to compare (404).
     """
-    held = editrecords.scores_by(db, measure, graph=graph, model=model)
-    return Leaderboard(
-        measure=measure,
-        caption=reports.caption(held, measure),
-        edits=len(held),
-        rows=reports.records(reports.method_table(held, measure)),
-    )
+    state = db.read(rows.ScoredStateRow, dataset=graph)[0]
+    key = ("leaderboard", graph, model, measure, state.edits, state.newest)
+
+    def body() -> bytes:
+        held = editrecords.scores_by(db, measure, graph=graph, model=model)
+        board = Leaderboard(
+            measure=measure,
+            caption=reports.caption(held, measure),
+            edits=len(held),
+            rows=reports.records(reports.method_table(held, measure)),
+        )
+        return board.model_dump_json().encode()
+
+    return answer(request, here.answers.get(key, body))

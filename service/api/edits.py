@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from service import jobs, posting
+from service import deltas, jobs, posting
 from service.api.problems import DESCRIBED
 from service.api.state import JSON, Db, Here, answer
 from service.edit_schemas import ENDED, EditIn, EditOut, Name, Status
@@ -128,13 +128,13 @@ def cancel_edit(edit: EditId, db: Db, here: Here) -> Stands:
     responses={202: {"description": "It waited or ran, and is being cancelled.", "model": Stands}},
 )
 def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
-    """One that has ended is removed with its graph and score.
+    """One that has ended is removed with its graph, score and saved update.
 
     One that waits or runs is cancelled instead (202).
     """
     job = jobs.job_of(db, edit)
     if job.status in ENDED:
-        jobs.remove(db, job.id)
+        deltas.remove(here.settings, jobs.remove(db, job.id))
         here.looks.clear()
         return Response(status_code=204)
     found, status = jobs.cancel(db, job.id)

@@ -24,7 +24,7 @@ import cypher
 from conftest import Cli, Mine
 from cypher.run import Database
 from editing import methods
-from service import editrecords
+from service import deltas, editrecords
 from service.api.app import create_app
 from service.measuring import chain_rows, leakage_rows
 from service.schemas import Score
@@ -291,3 +291,16 @@ print(sorted({{"torch", "transformers"}} & set(sys.modules)))
         timeout=300,
     )
     assert (done.stdout.strip(), done.returncode) == ("[]", 0), done.stderr[-2000:]
+
+
+def test_an_edit_goes_with_its_saved_update(
+    client: TestClient, mine: Mine, score: Score, test_settings: Settings
+) -> None:
+    """The last test here, as the others look at this edit."""
+    saved = deltas.path_of(test_settings, score.edit)
+    assert saved.is_file()
+    before = get(client, "/v1/leaderboard", graph=mine.graph)
+    assert before == get(client, "/v1/leaderboard", graph=mine.graph)
+    assert client.delete(f"/v1/edits/{score.edit}").status_code == 204
+    assert not saved.exists()
+    problem(client.get("/v1/leaderboard", params={"graph": mine.graph}), 404)
