@@ -1,36 +1,26 @@
-"""`thinkeval rules`: find If-Then rules in a graph, write some, review them, ground them."""
+"""`thinkeval rules`: find If-Then rules in a graph, write some, review them, ground them.
+
+This file has what changes and shows rules; grounding them, reviewing them and concluding by them
+are files of their own.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from service.cli_closure import closure
-from service.cli_options import (
-    CandidatesFlag,
-    JsonFlag,
-    MeasureName,
-    OutputOption,
-    RulesOption,
-    cell,
-    emit_json,
-    emit_table,
-    emit_text,
-    require_json,
-    several,
-)
+from service.cli_options import JsonFlag, OutputOption, cell, emit_json, emit_table, several
+from service.cli_rules_groundings import GraphArgument, instantiate, print_groundings, relations
 from service.cli_rules_review import review
+from service.cli_rules_table import TableFormat, print_rules
 from service.errors import UsageError
 from service.progress import ProgressBars
 from service.settings import Settings
 from service.workbench import Workbench
-
-if TYPE_CHECKING:
-    from service.rules.instances import Instances
-    from service.rules.store import StoredRule
 
 rules = typer.Typer(
     no_args_is_help=True,
@@ -46,20 +36,7 @@ rules = typer.Typer(
 DatasetArgument = Annotated[
     str, typer.Argument(help="Id of a data set's graph, or of a graph made from it.")
 ]
-GraphArgument = Annotated[
-    str, typer.Argument(help="Id of a graph: a data set, what a model knows of it, or an edit.")
-]
 RuleArgument = Annotated[str, typer.Argument(help="Id of a rule, or the start of it.")]
-
-
-class TableFormat(StrEnum):
-    """How the list of rules is printed."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    markdown = "markdown"
-    latex = "latex"
 
 
 class StatusName(StrEnum):
@@ -69,14 +46,6 @@ class StatusName(StrEnum):
     candidate = "candidate"
     kept = "kept"
     rejected = "rejected"
-
-
-class ShowName(StrEnum):
-    """Which groundings are shown."""
-
-    all = "all"
-    known = "known"
-    predicted = "predicted"
 
 
 FormatOption = Annotated[
@@ -133,7 +102,7 @@ def mine(
     )
     note += f"; {left_out} more left out by the limits" if left_out else ""
     note += "; nothing stored (--dry-run)" if dry_run else f"; {mined.created} of them new"
-    _print_rules(f"Rules mined from {graph}", found, format, output, json, note)
+    print_rules(f"Rules mined from {graph}", found, format, output, json, note)
 
 
 @rules.command("list")
@@ -154,7 +123,7 @@ def list_(
         wanted = None if status is StatusName.all else (status.value,)
         found = store.rules_of(bench.db, store.dataset_of(bench.db, dataset), status=wanted)
     note = "" if found else f"none: `thinkeval rules mine {dataset}`, or `rules add`"
-    _print_rules(f"Rules of {dataset}", found, format, output, json, note)
+    print_rules(f"Rules of {dataset}", found, format, output, json, note)
 
 
 @rules.command()
@@ -189,7 +158,7 @@ def show(dataset: DatasetArgument, rule: RuleArgument, json: JsonFlag = False) -
             for text in atom.templates
         ],
     )
-    _print_groundings("For example", grounded)
+    print_groundings("For example", grounded)
 
 
 @rules.command()
@@ -232,76 +201,7 @@ def add(
         emit_json([RuleOut.of(r).model_dump() for r in added])
         return
     note = f"{several(len(added), 'rule')}, {created} of them new"
-    _print_rules(f"Added to {dataset}", added, TableFormat.table, None, False, note)
-
-
-@rules.command()
-def instantiate(
-    graph: GraphArgument,
-    rule: RulesOption = None,
-    candidates: CandidatesFlag = False,
-    show: Annotated[
-        ShowName, typer.Option(help="known: the graph has the conclusion; predicted: it lacks it.")
-    ] = ShowName.all,
-    subject: Annotated[
-        str | None,
-        typer.Option(help="Only groundings with a fact of this subject …"),
-    ] = None,
-    relation: Annotated[str | None, typer.Option(help="… and of this relation.")] = None,
-    measure: Annotated[
-        MeasureName, typer.Option("--measure", help="Which probabilities are shown.")
-    ] = MeasureName.likelihood,
-    limit: Annotated[int, typer.Option(min=1, help="Groundings at most.")] = 1000,
-    output: OutputOption = None,
-    json: JsonFlag = False,
-) -> None:
-    """Show the groundings of a graph's rules: premises and conclusion, with p before → after.
-
-    A conclusion that the graph lacks is predicted. Without --rule these are the kept rules of the
-    graph's data set. [bold]--subject … --relation …[/bold] shows what an edit of that fact touches.
-    """
-    from service.rules import instances
-    from service.rules.schemas import GroundingOut
-
-    require_json(output, json)
-    if (subject is None) != (relation is None):
-        raise UsageError(
-            "--subject and --relation name one fact together.", remedy="Give both, or neither."
-        )
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        chosen = instances.rules_for(bench.db, graph, ids=rule, candidates=candidates)
-        if subject is not None and relation is not None:
-            found = instances.touching(
-                bench.db, graph, chosen, subject, relation, measure=measure.key, show=show.value,
-                limit=limit,
-            )  # fmt: skip
-        else:
-            found = instances.instantiate(
-                bench.db, graph, chosen, measure=measure.key, show=show.value, limit=limit
-            )
-    if json:
-        shown = [GroundingOut.of(g, found.rules[g.rule]).model_dump() for g in found.groundings]
-        emit_json(shown, output)
-        return
-    _print_groundings(f"Groundings in {graph}", found)
-
-
-@rules.command()
-def relations(graph: GraphArgument, json: JsonFlag = False) -> None:
-    """List a graph's relations and the kinds of its entities: what rules may speak of."""
-    from service import ingest
-    from service.rules import store
-
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        ingest.ensure(bench.db, graph)
-        found = store.vocabulary(bench.db, graph)
-    if json:
-        emit_json({"relations": found.relations, "kinds": found.kinds, "untyped": found.untyped})
-        return
-    emit_table(f"Relations of {graph}", ["relation", "facts"], sorted(found.relations.items()))
-    kinds = sorted(found.kinds.items())
-    untyped = "1 entity has" if found.untyped == 1 else f"{found.untyped:,} entities have"
-    emit_table(f"Kinds in {graph}", ["kind", "entities"], kinds, note=f"{untyped} no kind")
+    print_rules(f"Added to {dataset}", added, TableFormat.table, None, False, note)
 
 
 @rules.command()
@@ -320,59 +220,7 @@ def delete(
     typer.echo(f"Deleted {several(gone, 'rule')} of {dataset}.")
 
 
+rules.command()(instantiate)
+rules.command()(relations)
 rules.command()(review)
 rules.command()(closure)
-
-
-def _print_rules(
-    title: str, found: list[StoredRule], style: TableFormat, output: Path | None, json: bool,
-    note: str,
-) -> None:  # fmt: skip
-    from service.rules.schemas import RuleOut
-
-    if json or style is TableFormat.json:
-        emit_json([RuleOut.of(r).model_dump() for r in found], output)
-        return
-    columns = ["rule", "text", "support", "body", "confidence", "status", "labels"]
-    body = [
-        (r.id, r.rule.text(), r.rule.support, r.rule.body, r.rule.confidence, r.status,
-         " ".join(f"{who}:{said}" for who, said in r.labels))
-        for r in found
-    ]  # fmt: skip
-    if style is TableFormat.table:
-        if output is not None:
-            raise UsageError("-o writes a format, not a table.", remedy="Add --format csv.")
-        emit_table(title, columns, body, note=note)
-        return
-    import pandas as pd
-
-    from service.report_formats import render
-
-    emit_text(render(pd.DataFrame(body, columns=columns).astype(object), style.value), output)
-
-
-def _print_groundings(title: str, found: Instances) -> None:
-    by_rule: dict[str, int] = {}
-    for row in found.groundings:
-        by_rule[row.rule] = by_rule.get(row.rule, 0) + 1
-    from service.rules.schemas import GroundingOut
-
-    shown = [GroundingOut.of(row, found.rules[row.rule]) for row in found.groundings]
-
-    def said(part: object) -> str:
-        text = f"{part.subject} {part.relation} {part.object}"  # type: ignore[attr-defined]
-        before, after = part.pre, part.post  # type: ignore[attr-defined]
-        if before is None and after is None:
-            return text
-        return f"{text} ({cell(before)}{'' if after is None else f' → {cell(after)}'})"
-
-    emit_table(
-        title,
-        ["rule", "premise 1", "premise 2", "conclusion", "known"],
-        [
-            (g.rule, said(g.premises[0]), said(g.premises[1]), said(g.conclusion), g.known)
-            for g in shown
-        ],
-        note=f"{several(len(shown), 'grounding')} of {several(len(found.rules), 'rule')}"
-        + ("; more are left out by --limit" if found.cut else ""),
-    )
