@@ -97,17 +97,40 @@ def count(
     Args:
         supported: their support is what this graph gave already, and is not counted again.
     """
-    counted: dict[str, rows.BodyCountRow] = {}
-    for start in range(0, len(rules), COUNTED):
+    asked: dict[object, Rule] = {}
+    for rule in rules:  # a premise pair suggests many rules, and is counted once for all of them
+        asked.setdefault(premises(rule) if supported else rule.id, rule)
+    counted: dict[object, rows.BodyCountRow] = {}
+    keys = {rule.id: key for key, rule in asked.items()}
+    ones = list(asked.values())
+    for start in range(0, len(ones), COUNTED):
         part = [
             rule_param(rule) | {"support": rule.support if supported else None}
-            for rule in rules[start : start + COUNTED]
+            for rule in ones[start : start + COUNTED]
         ]
-        counted |= {row.rule: row for row in db.read(rows.BodyCountRow, graph=graph, rules=part)}
+        for row in db.read(rows.BodyCountRow, graph=graph, rules=part):
+            counted[keys[row.rule]] = row
+    if supported:
+        return [replace(rule, body=counted[premises(rule)].body) for rule in rules]
     return [
         replace(rule, support=counted[rule.id].support, body=counted[rule.id].body)
         for rule in rules
     ]
+
+
+def premises(rule: Rule) -> tuple[object, ...]:
+    """What decides a rule's body: equal for rules whose premises have the same groundings.
+
+    x and z may change places: the second premise, read from z, is then the first one.
+    """
+    first, second, _ = rule.relations
+    inverse1, inverse2 = rule.inverse
+    kind = rule.kind
+    ways = (
+        (first, inverse1, kind("x"), second, inverse2, kind("z"), kind("y")),
+        (second, not inverse2, kind("z"), first, not inverse1, kind("x"), kind("y")),
+    )
+    return min(ways, key=repr)
 
 
 def rule_param(rule: Rule) -> dict[str, object]:

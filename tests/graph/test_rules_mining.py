@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import uuid
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -141,6 +143,24 @@ def test_groundings_are_those_of_brute_force(
         key: (len(each), sum(known for *_, known in each)) for key, each in expected.items()
     }
     _check_affected(db, graph, stored, found, facts)
+
+
+def test_premises_are_counted_once_for_all_rules_that_share_them() -> None:
+    """Equal keys exactly where the premises hold of the same entities, x and z exchanged or not."""
+    rng = random.Random(3)
+    names = "abcdefgh"
+    facts = sorted({(*rng.sample(names, 2), rng.choice("rs")) for _ in range(60)})
+    triples = [(subject, relation, object_) for subject, object_, relation in facts]
+    kind_of = {name: "pq"[i % 2] for i, name in enumerate(names)}
+    found: dict[frozenset[tuple[str, str, str]], set[object]] = {}
+    for shape in product("rs", (False, True), "rs", (False, True), "t"):
+        for kinds in ((None, None, None), ("p", None, "q"), ("q", "p", None), ("p", "q", "p")):
+            held = {g[:3] for g in reference.groundings(shape, kinds, triples, kind_of)}
+            same = min(held, {(z, y, x) for x, y, z in held}, key=sorted)
+            found.setdefault(frozenset(same), set()).add(mining.premises(made(shape, kinds)))
+    assert frozenset() not in found
+    assert all(len(keys) == 1 for keys in found.values())
+    assert len({next(iter(keys)) for keys in found.values()}) == len(found) > 20
 
 
 def _check_affected(
