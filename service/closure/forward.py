@@ -6,11 +6,13 @@ changed. Everything happens in one transaction, so that readers see all of a clo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cypher import rows
+from cypher.errors import QueryTooLargeError
 from loaders.records import digest
 from service.closure.records import (
     ClosureOptions,
@@ -25,6 +27,7 @@ from service.closure.values import HEIGHT, LEAVES, STRENGTH, by_conclusion, solv
 from service.editgraph import caption
 from service.errors import UsageError
 from service.ingest import require_graph
+from service.plurals import several
 from service.rules.store import StoredRule
 
 if TYPE_CHECKING:
@@ -33,6 +36,10 @@ if TYPE_CHECKING:
 
 MOST_CONCLUSIONS = 200_000
 """Conclusions of one closure; beyond, one transaction would need more memory than a server has."""
+LESS = (
+    "Give --depth 1, fewer rules (--rule; `thinkeval rules mine --min-confidence`), or rules with"
+    " kinds."
+)
 TIMEOUT_S = 600.0
 _BATCH = 5000
 EDITED = ("target_true", "target_new")
@@ -82,8 +89,26 @@ def closure(
         UsageError: it would be too large.
     """
     require_graph(db, graph, kind=None)
-    with db.transaction(timeout_s=TIMEOUT_S) as tx:
+    with transaction(db, graph, rules) as tx:
         return within(tx, db, graph, rules, options)
+
+
+@contextmanager
+def transaction(db: Database, graph: str, rules: Sequence[StoredRule]) -> Iterator[Tx]:
+    """A transaction that is long enough for a closure, and says so where one is too large.
+
+    Raises:
+        UsageError: what follows does not fit into the server's memory.
+    """
+    try:
+        with db.transaction(timeout_s=TIMEOUT_S) as tx:
+            yield tx
+    except QueryTooLargeError as error:
+        raise UsageError(
+            f"What follows in {graph!r} by {several(len(rules), 'rule')} does not fit into one"
+            " transaction of the server; nothing was stored.",
+            remedy=f"{LESS} Or give the server more memory (db.memory.transaction.max).",
+        ) from error
 
 
 def within(
@@ -93,7 +118,7 @@ def within(
     rules: Sequence[StoredRule],
     options: ClosureOptions | None = None,
 ) -> Closure:
-    """The same inside a transaction, in which the closure then is the one that is stored."""
+    """The same inside a `transaction`, in which the closure then is the one that is stored."""
     options = options or ClosureOptions()
     props = {"pre": f"{options.measure}_pre", "post": f"{options.measure}_post"}
     state = tx.run(rows.ClosureStateRow, graph=graph, **props)[0]
@@ -128,7 +153,7 @@ def _derive(
             raise UsageError(
                 f"More than {MOST_CONCLUSIONS:,} conclusions follow in {graph!r}, {found:,} by"
                 f" round {number}; nothing was stored.",
-                remedy="Give --depth, fewer rules, or rules with kinds.",
+                remedy=LESS,
             )
 
 

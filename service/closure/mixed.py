@@ -131,7 +131,7 @@ def mixed(
     used = kept_rules(db, score.dataset) if rules is None else list(rules)
     threshold = measuring.threshold(score.options, measure)
     most = min(chosen.max_steps or score.options.max_steps, score.options.max_steps)
-    with db.transaction(timeout_s=forward.TIMEOUT_S) as tx:
+    with forward.transaction(db, score.edit, used) as tx:
         closure = forward.within(tx, db, score.edit, used, ClosureOptions(measure=measure))
         found = tx.run(
             rows.MixedChainRow,

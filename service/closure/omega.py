@@ -100,7 +100,7 @@ def omega(
     ingest.require_graph(db, score.edit, kind="edit")
     used = kept_rules(db, score.dataset) if rules is None else list(rules)
     threshold = measuring.threshold(score.options, measure)
-    with db.transaction(timeout_s=forward.TIMEOUT_S) as tx:
+    with forward.transaction(db, score.edit, used) as tx:
         found = forward.within(tx, db, score.edit, used, ClosureOptions(measure=measure))
         told = tx.run(
             rows.OmegaRow,

@@ -11,6 +11,7 @@ import pytest
 from closure_reference import PlainRule, Tree, follows, proofs
 from closure_rules import stored
 from cypher import rows
+from cypher.errors import QueryTooLargeError
 from cypher.run import Database
 from own_graphs import own_graphs
 from service import ingest
@@ -281,7 +282,17 @@ def test_bad_input_is_refused_with_a_reason(
         backward.prove(db, graph, ("AA", "t", "C"), rules)
     with pytest.raises(NotFoundError, match="relation"):
         backward.prove(db, graph, ("A", "tt", "C"), rules)
-    monkeypatch.setattr(forward, "MOST_CONCLUSIONS", 0)
-    with pytest.raises(UsageError, match="nothing was stored"):
+    with monkeypatch.context() as patch:
+        patch.setattr(forward, "MOST_CONCLUSIONS", 0)
+        with pytest.raises(UsageError, match="nothing was stored"):
+            forward.closure(db, graph, rules)
+    assert db.read(rows.StoredGroundingRow, graph=graph) == []
+
+    def too_much(*_: object) -> None:
+        raise QueryTooLargeError("more than the limit 512.0 MiB")
+
+    monkeypatch.setattr(forward, "_weigh", too_much)
+    with pytest.raises(UsageError, match="by 1 rule does not fit") as told:
         forward.closure(db, graph, rules)
+    assert "--depth 1" in told.value.remedy
     assert db.read(rows.StoredGroundingRow, graph=graph) == []
