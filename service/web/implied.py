@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from service.closure.implications import GOOD, MEANINGS, implications
+from service.closure.mixed import Chosen, mixed
 from service.closure.omega import KINDS, WAYS, kept_rules, omega
 from service.schemas import Measure, Score
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 FIRST = 20
 """Conclusions that are shown at once; the others unfold."""
+MIXED = 10
+"""Chains over facts and conclusions that are shown; REST and the command line list all of them."""
 
 SIDES = {
     "lost": "it no longer follows",
@@ -33,6 +36,7 @@ def values(db: Database, score: Score, measure: Measure) -> dict[str, Any]:
     return {
         "implied": implications(db, score, measure, rules),
         "omega": told,
+        "mixed": mixed(db, score, measure, rules, Chosen(surviving=True, limit=MIXED)),
         "example": rules[0].rule.text(),
         "come": _come(score, {kind: told.at(kind).surviving for kind in KINDS}),
         "ways_by": WAYS,

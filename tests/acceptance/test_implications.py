@@ -144,6 +144,7 @@ def test_the_page_says_it_too_and_fits_a_telephone(service: Service, edit: str) 
         pytest.skip("no Chromium is installed here; the page is not watched")
     items = service.get(f"/v1/edits/{edit}/implications")["items"]
     omega = service.get(f"/v1/edits/{edit}/omega")
+    mixed = service.get(f"/v1/edits/{edit}/omega/chains", surviving=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         wrong: list[str] = []
@@ -160,8 +161,13 @@ def test_the_page_says_it_too_and_fits_a_telephone(service: Service, edit: str) 
             said = section.locator(".implied .concluded .said").first.inner_text()
             assert said == "{subject} {relation} {object}".format(**items[0])
             section.locator("summary").first.click()
-            proof = section.locator(".proof").inner_text()
+            proof = section.locator(".proof").first.inner_text()
             assert all(f"{s} " in proof and o in proof for s, o in leaves(omega["proofs"][0]))
+            section.locator("#mixed summary").click()
+            passing = section.locator("#mixed .mixed")
+            assert passing.count() == min(10, mixed["total"]) > 0
+            boxes = passing.first.locator(".box").all_inner_texts()
+            assert boxes == mixed["items"][0]["entities"]
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             page.close()
         browser.close()
