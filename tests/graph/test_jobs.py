@@ -13,8 +13,8 @@ import pytest
 from cypher import rows
 from cypher.run import Database
 from own_graphs import hogwarts_as, own_graphs
-from service import editrecords, jobs, posting, recovery
-from service.edit_schemas import EditIn
+from service import editrecords, job_sweeps, jobs, posting, recovery
+from service.edit_schemas import EditIn, SweepIn
 from service.editrecords import event
 from service.errors import ConflictError, NotFoundError, QueueFullError, UsageError
 from service.owners import is_gone, name_of, this_process
@@ -396,3 +396,17 @@ def test_pages_hold_every_edit_once(db: Database, graph: str) -> None:
     assert jobs.counts(db, made) == {
         "queued": 7, "running": 0, "succeeded": 0, "failed": 0, "cancelled": 0
     }  # fmt: skip
+
+
+def test_a_sweep_asks_every_cell_for_implications(db: Database, graph: str) -> None:
+    sweep = SweepIn(graph=graph, rewrites=[REWRITE], methods=["none", "rome"])
+    asking = sweep.model_copy(update={"implications": True})
+    assert [cell.implications for cell in job_sweeps.cells(db, asking)] == [True, True]
+    assert not any(cell.implications for cell in job_sweeps.cells(db, sweep))
+    plain, other = (job_sweeps.post(db, SETTINGS, each) for each in (sweep, asking))
+    try:
+        assert plain != other
+        assert jobs.page(db, dataset=graph)[2] == 4
+    finally:
+        job_sweeps.remove(db, plain)
+        job_sweeps.remove(db, other)
