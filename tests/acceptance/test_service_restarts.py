@@ -82,6 +82,8 @@ def own_home(test_settings: Settings, tmp_path_factory: pytest.TempPathFactory) 
         "THINKEVAL_HOME": str(tmp_path_factory.mktemp("own-home")),
         "THINKEVAL_CACHE": str(test_settings.cache),
         "OMP_NUM_THREADS": "1",
+        # It is started four times: a JVM that does not optimise is there sooner.
+        "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
 
 
