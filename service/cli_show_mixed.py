@@ -19,7 +19,7 @@ def show_mixed(page: MixedPage) -> None:
     """The chains, strongest after the edit first; implied links with their proofs."""
     out = console()
     out.print(
-        f"{page.surviving} of {several(page.total, 'chain')} with implied links"
+        f"{page.surviving} of {several(page.looked_at, 'chain')} with implied links"
         f" {'survives' if page.surviving == 1 else 'survive'}, within"
         f" {several(page.max_steps, 'fact')}, by {several(page.rules, 'rule')}"
         f" ({MEASURE_NAMES[page.measure]})",

@@ -76,7 +76,8 @@ class MixedPage(BaseModel):
 
     Attributes:
         next: the cursor of the next page.
-        total: chains that fit the filters, on all pages.
+        looked_at: chains of the chosen steps, surviving or not.
+        total: those of them that fit the filters, on all pages.
         surviving: how many of them survive.
         max_steps: facts at most; a longer form of a chain is not looked at.
         rules: how many rules were used.
@@ -87,6 +88,7 @@ class MixedPage(BaseModel):
     rules: int
     threshold: float
     max_steps: int
+    looked_at: int
     total: int
     surviving: int
     items: list[MixedChainOut]
@@ -144,11 +146,8 @@ def mixed(
             post=f"{measure}_post",
             threshold=threshold,
         )
-    fitting = [
-        row
-        for row in found
-        if (row.surviving or not chosen.surviving) and chosen.steps in (None, row.steps)
-    ]
+    looked_at = [row for row in found if chosen.steps in (None, row.steps)]
+    fitting = [row for row in looked_at if row.surviving or not chosen.surviving]
     end = len(fitting) if chosen.limit is None else chosen.start + chosen.limit
     shown = fitting[chosen.start : end]
     proofs = _Proofs(closure, shown)
@@ -158,6 +157,7 @@ def mixed(
         rules=len(used),
         threshold=threshold,
         max_steps=most,
+        looked_at=len(looked_at),
         total=len(fitting),
         surviving=sum(bool(row.surviving) for row in fitting),
         items=[_chain(row, proofs) for row in shown],

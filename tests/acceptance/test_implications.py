@@ -111,6 +111,7 @@ def test_chains_with_implied_links_are_listed_with_their_proofs(
     assert service.get(path, surviving=True, limit=1000)["items"] == alive
     shown = thinkeval("chains", edit, "--implied", "--surviving", "--limit", "0", COLUMNS="250").out
     assert shown.count("● survives") == len(alive)
+    assert shown.startswith(f"{len(alive)} of {len(whole['items'])} chains with implied links")
     assert f"by {omega['rules']} rules" in shown
     for item in alive[:5]:
         implied = [link for link in item["links"] if link["implied"]]
