@@ -61,15 +61,30 @@ def check(settings: Settings, posted: EditIn) -> None:
     methods.info(posted.method)
     require_allowed(settings, posted.model)
     require_no_files(posted.overrides)
-    if posted.hparams is not None and posted.hparams not in hparams_files.available(posted.method):
-        known = ", ".join(hparams_files.available(posted.method)) or "none"
+    require_hparams(posted.method, posted.method, posted.hparams, posted.model)
+
+
+def require_hparams(said: str, method: str, hparams: str | None, model: str) -> None:
+    """Refuse a method without hyperparameters for the model.
+
+    Args:
+        said: what the client calls the method.
+        hparams: the file that was named, if any.
+
+    Raises:
+        UsageError: no file of that name ships.
+        EditingError: none is named, and none ships for the model.
+    """
+    shipped = hparams_files.available(method)
+    if hparams is not None and hparams not in shipped:
         raise UsageError(
-            f"{posted.method} has no hyperparameter file {posted.hparams!r}.",
-            remedy=f"Shipped are: {known}. Single values go into `overrides`.",
+            f"{said} has no hyperparameter file {hparams!r}.",
+            remedy=f"Shipped are: {', '.join(shipped) or 'none'}. Single values go into"
+            " `overrides`.",
         )
-    spec = parse(posted.model)
-    if posted.hparams is None and spec.organism is None and hparams_files.available(posted.method):
-        hparams_files.file_for(posted.method, spec.text)
+    spec = parse(model)
+    if hparams is None and spec.organism is None and shipped:
+        hparams_files.file_for(method, spec.text)
 
 
 def require_allowed(settings: Settings, model: str) -> None:

@@ -1,4 +1,4 @@
-"""Remove a stored graph: alone, or a data set with all that was made of it.
+"""Remove an edit, or a stored graph: alone, or a data set with all that was made of it.
 
 Edits, what models know, rules and knowledge sets are made of a data set and mean nothing without
 it. So a data set that has any is not removed by the way: who removes it says so, and then all of it
@@ -10,12 +10,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cypher import rows
+from service import deltas, jobs
 from service.errors import ConflictError
 from service.ingest import require_graph
 from service.plurals import several
 
 if TYPE_CHECKING:
     from cypher.run import Database
+    from service.settings import Settings
+
+
+def delete_edit(db: Database, settings: Settings, edit: str) -> str:
+    """Remove an edit that has ended, with its graph, score and saved update; its id.
+
+    Raises:
+        NotFoundError: there is none.
+        ConflictError: it waits or runs; cancel it first.
+    """
+    removed = jobs.remove(db, edit)
+    deltas.remove(settings, removed)
+    return removed
 
 
 def delete_graph(db: Database, graph: str, *, with_dependents: bool = False) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from service import deltas, jobs, posting
+from service import jobs, posting, removal
 from service.api.problems import DESCRIBED
 from service.api.state import JSON, Db, Here, answer
 from service.edit_schemas import ENDED, EditIn, EditOut, Name, Status
@@ -134,7 +134,7 @@ def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
     """
     job = jobs.job_of(db, edit)
     if job.status in ENDED:
-        deltas.remove(here.settings, jobs.remove(db, job.id))
+        removal.delete_edit(db, here.settings, job.id)
         here.looks.clear()
         return Response(status_code=204)
     found, status = jobs.cancel(db, job.id)

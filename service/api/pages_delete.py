@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
+from service import removal
 from service.api.pages import EditId, GraphId, page
 from service.api.state import Db, Here
 from service.web import deleting
@@ -24,7 +25,7 @@ def ask_edit(edit: EditId, request: Request, db: Db, here: Here) -> Response:
 @router.post("/edits/{edit}/delete")
 def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
     """Delete it, and go to the list; one that waits or runs is refused (409)."""
-    gone = deleting.delete_edit(db, here.settings, edit)
+    gone = removal.delete_edit(db, here.settings, edit)
     here.looks.clear()
     return RedirectResponse(f"/?{urlencode({'deleted': f'edit {gone}'})}", 303)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, cast
 
@@ -17,44 +16,14 @@ from cypher import rows
 from cypher.run import Database
 from service import jobs
 from service.connection import Connection
+from service.kept import Kept
 from service.settings import Settings
 from service.supervisor import Supervisor
 
 CACHE_BYTES = 64 * 2**20
+"""Of answers about edits that have ended: such an edit does not change any more. Keys name the edit
+and the moment it ended, so that one scored again is looked at anew."""
 JSON = "application/json"
-
-
-class Answers:
-    """Answers about edits that have ended, as bytes: such an edit does not change any more.
-
-    Keys name the edit and the moment it ended, so that one scored again is looked at anew.
-    """
-
-    def __init__(self, size: int = CACHE_BYTES) -> None:
-        self._kept: LRUCache[tuple[object, ...], bytes] = LRUCache(size, getsizeof=len)
-        self._lock = threading.Lock()
-        self._making: dict[tuple[object, ...], threading.Lock] = {}
-
-    def get(self, key: tuple[object, ...], make: Callable[[], bytes]) -> bytes:
-        """The answer of that key; of clients that ask at the same moment one makes it for all."""
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                return found
-            turn = self._making.setdefault(key, threading.Lock())
-        with turn:
-            with self._lock:
-                found = self._kept.get(key)
-            if found is None:
-                try:
-                    found = make()
-                finally:  # also where it raises: hostile keys must not pile up
-                    with self._lock:
-                        self._making.pop(key, None)
-                with self._lock:
-                    if len(found) <= self._kept.maxsize:
-                        self._kept[key] = found
-        return found
 
 
 class Looks:
@@ -119,7 +88,7 @@ class State:
     settings: Settings
     connection: Connection
     supervisor: Supervisor
-    answers: Answers = field(default_factory=Answers)
+    answers: Kept[bytes] = field(default_factory=lambda: Kept(CACHE_BYTES, len))
     looks: Looks = field(default_factory=Looks)
     extras: dict[str, Any] = field(default_factory=dict)
     """Room for what a router keeps while the service runs, by the router's name."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from editing import hparams as hparams_files
 from editing import methods as editing_methods
 from service import ingest, job_requests
 from service.depedit import running, store, strategies
@@ -17,7 +16,6 @@ from service.depedit.establish import ALIASES, require_weights
 from service.depedit.job_schemas import RunsIn
 from service.depedit.protocol import Method
 from service.errors import NotFoundError, NothingStoredError, UsageError
-from service.modelspec import parse
 
 if TYPE_CHECKING:
     from cypher import rows
@@ -55,16 +53,7 @@ def editor_of(method: Method) -> str | None:
 def _check_editor(name: str, posted: RunsIn) -> None:
     method = "mend" if name == "mend_imp" else ALIASES.get(name, name)
     require_weights(name, editing_methods.info(method))
-    shipped = hparams_files.available(method)
-    if posted.hparams is not None and posted.hparams not in shipped:
-        raise UsageError(
-            f"{name} has no hyperparameter file {posted.hparams!r}.",
-            remedy=f"Shipped are: {', '.join(shipped) or 'none'}. Single values go into"
-            " `overrides`.",
-        )
-    spec = parse(posted.model)
-    if posted.hparams is None and spec.organism is None and shipped:
-        hparams_files.file_for(method, spec.text)
+    job_requests.require_hparams(name, method, posted.hparams, posted.model)
 
 
 def sets_of(db: Database, posted: RunsIn) -> list[rows.KnowledgeSetRow]:

@@ -1,7 +1,7 @@
 """Runs of the protocol as jobs: looked at, cancelled, removed, ended, released.
 
     post    → queued        `service.depedit.job_posting`
-    worker  → running       `service.depedit.job_work` does its runs, each stored when it is done
+    worker  → running       `service.worker_runs` does its runs, each stored when it is done
             → succeeded | failed | cancelled
 
 The runs are results of their own: they stay when their job is cancelled, fails or is removed.

@@ -97,24 +97,24 @@ def count(
     Args:
         supported: their support is what this graph gave already, and is not counted again.
     """
-    asked: dict[object, Rule] = {}
-    for rule in rules:  # a premise pair suggests many rules, and is counted once for all of them
-        asked.setdefault(premises(rule) if supported else rule.id, rule)
-    counted: dict[object, rows.BodyCountRow] = {}
-    keys = {rule.id: key for key, rule in asked.items()}
-    ones = list(asked.values())
-    for start in range(0, len(ones), COUNTED):
-        part = [
-            rule_param(rule) | {"support": rule.support if supported else None}
-            for rule in ones[start : start + COUNTED]
+    # Premises suggest many rules, and are counted once for all of them.
+    keys = [premises(rule) if supported else (rule.id,) for rule in rules]
+    asked = list(dict(zip(keys, rules, strict=True)).items())
+    counted: dict[tuple[object, ...], rows.BodyCountRow] = {}
+    for start in range(0, len(asked), COUNTED):
+        part = asked[start : start + COUNTED]
+        given = [
+            rule_param(rule) | {"support": rule.support if supported else None} for _, rule in part
         ]
-        for row in db.read(rows.BodyCountRow, graph=graph, rules=part):
-            counted[keys[row.rule]] = row
-    if supported:
-        return [replace(rule, body=counted[premises(rule)].body) for rule in rules]
+        found = {row.rule: row for row in db.read(rows.BodyCountRow, graph=graph, rules=given)}
+        counted |= {key: found[rule.id] for key, rule in part}
     return [
-        replace(rule, support=counted[rule.id].support, body=counted[rule.id].body)
-        for rule in rules
+        replace(
+            rule,
+            support=rule.support if supported else counted[key].support,
+            body=counted[key].body,
+        )
+        for key, rule in zip(keys, rules, strict=True)
     ]
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
-
-from cachetools import LRUCache
 
 from cypher import rows
 from service import editrecords
 from service.errors import NothingStoredError
+from service.kept import Kept
 from service.reports import caption, method_table
 from service.schemas import MEASURE_NAMES, Measure
 from service.web import charts
@@ -26,9 +24,8 @@ COLUMNS = (
 FIGURES = (("ifr_by_steps", "IFR by steps"), ("ifr_preservation", "IFR against Preservation"))
 
 
-_KEPT: LRUCache[tuple[object, ...], dict[str, Any]] = LRUCache(32)
-"""Boards by what was asked and by the state of the scores they are over; the newest ones asked."""
-_LOCK = threading.Lock()
+_KEPT: Kept[dict[str, Any]] = Kept(32)
+"""Boards by what was asked and by the state of the scores they are over."""
 
 
 def board(db: Database, graph: str, model: str, measure: Measure | None) -> dict[str, Any]:
@@ -40,13 +37,7 @@ def board(db: Database, graph: str, model: str, measure: Measure | None) -> dict
     graph = graph or _newest(db) or (sets[0] if sets else "")
     state = db.read(rows.ScoredStateRow, dataset=graph or None)[0]
     key = (graph, model, measure, state.edits, state.newest)
-    with _LOCK:
-        found = _KEPT.get(key)
-    if found is None:
-        found = _board(db, graph, model, measure)
-        with _LOCK:
-            _KEPT[key] = found
-    return found | {"sets": sets}
+    return _KEPT.get(key, lambda: _board(db, graph, model, measure)) | {"sets": sets}
 
 
 def _board(db: Database, graph: str, model: str, measure: Measure | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What goes when an edit or a data set is deleted from the page, and deleting it.
+"""What goes when an edit or a data set is deleted from the page, and deleting a data set.
 
 The page asks first, and says what goes; it deletes no data set that something stored still uses.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cypher import rows
-from service import deltas, editrecords, ingest, jobs, removal
+from service import deltas, editrecords, ingest, removal
 from service.edit_schemas import ENDED
 from service.errors import ConflictError
 from service.plurals import several
@@ -69,18 +69,6 @@ def edit_going(db: Database, settings: Settings, edit: str) -> EditGoing:
         update_bytes=saved.stat().st_size if saved.is_file() else None,
         live=row.status not in ENDED,
     )
-
-
-def delete_edit(db: Database, settings: Settings, edit: str) -> str:
-    """Delete an edit that has ended, with its graph, score and saved update; its id.
-
-    Raises:
-        NotFoundError: there is none.
-        ConflictError: it waits or runs; cancel it first.
-    """
-    removed = jobs.remove(db, edit)
-    deltas.remove(settings, removed)
-    return removed
 
 
 def data_set_going(db: Database, graph: str) -> DataSetGoing:

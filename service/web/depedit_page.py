@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from cachetools import LRUCache
-
 from loaders.knowledge_sets import SETTINGS
 from service.depedit import job_store, report, store, strategies
 from service.depedit.metrics import TITLES
 from service.depedit.running import DEFAULT
 from service.errors import NothingStoredError, UsageError
+from service.kept import Kept
 
 if TYPE_CHECKING:
     from cypher import rows
@@ -84,7 +82,7 @@ def values(db: Database, chosen: Chosen) -> dict[str, Any]:
         "models": sorted({run.model for run in runs}),
         "meanings": MEANINGS,
         "inits": INITS,
-        "groups": _groups(methods(db, chosen)),
+        "groups": _groups(methods(db, chosen, runs)),
         "tables": report.TABLES,
         "titles": TITLES,
         "captions": report.CAPTIONS,
@@ -94,22 +92,20 @@ def values(db: Database, chosen: Chosen) -> dict[str, Any]:
     }
 
 
-_KEPT: LRUCache[tuple[object, ...], list[report.Method]] = LRUCache(32)
+_KEPT: Kept[list[report.Method]] = Kept(32)
 """Tables by what they are narrowed to and the runs there are: a stored run does not change."""
-_LOCK = threading.Lock()
 
 
-def methods(db: Database, chosen: Chosen) -> list[report.Method]:
-    """The rows of the tables; none where nothing was run. They take seconds, so they are kept."""
-    runs = store.list_runs(db)
+def methods(
+    db: Database, chosen: Chosen, runs: Sequence[rows.ProtocolRunRow]
+) -> list[report.Method]:
+    """The rows of the tables; none where nothing was run. They take seconds, so they are kept.
+
+    Args:
+        runs: all that are stored.
+    """
     key = (chosen, *((run.id, run.created_at) for run in runs))
-    with _LOCK:
-        found = _KEPT.get(key)
-    if found is None:
-        found = _methods(db, chosen)
-        with _LOCK:
-            _KEPT[key] = found
-    return found
+    return _KEPT.get(key, lambda: _methods(db, chosen))
 
 
 def _methods(db: Database, chosen: Chosen) -> list[report.Method]:
@@ -133,7 +129,7 @@ def download(db: Database, chosen: Chosen, table: str, style: str) -> tuple[str,
     if style not in FORMATS:
         raise UsageError(f"{style!r} is no format.", remedy=f"Use one of {', '.join(FORMATS)}.")
     _, suffix, media_type = FORMATS[style]
-    text = report.text(methods(db, chosen), [table], style)
+    text = report.text(methods(db, chosen, store.list_runs(db)), [table], style)
     return text, f"depedit-{table}.{suffix}", media_type
 
 

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 from serving import Service, serving
+from watching import Open, chromium_here, watched
 
 from cypher.run import Database
 from own_graphs import own_graphs
@@ -155,3 +157,17 @@ def service(
     with serving(PROGRAM, env, tmp_path_factory.mktemp("serve")) as running:
         running.ready()
         yield running
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """One browser a module; its tests are skipped where none is installed."""
+    with chromium_here() as browser:
+        yield browser
+
+
+@pytest.fixture
+def open_page(chromium: Browser, service: Service) -> Iterator[Open]:
+    """Opens pages of the shared service; at the end nothing may have gone wrong in any."""
+    with watched(chromium, service.url) as opened:
+        yield opened

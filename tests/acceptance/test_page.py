@@ -6,7 +6,6 @@ Every page that is opened must stay on this host and leave the console empty.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -14,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from serving import Service
-from watching import SLOW_MS, Open, chromium_here, fits, watched
+from watching import SLOW_MS, Open, fits
 
 from conftest import Mine
 
@@ -29,18 +28,6 @@ def edits(service: Service, mine: Mine) -> dict[str, dict[str, Any]]:
     ended = {method: service.ended(edit) for method, edit in posted.items()}
     assert {edit["status"] for edit in ended.values()} == {"succeeded"}, ended
     return ended
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with chromium_here() as browser:
-        yield browser
-
-
-@pytest.fixture
-def open_page(chromium: Browser, service: Service) -> Iterator[Open]:
-    with watched(chromium, service.url) as opened:
-        yield opened
 
 
 def drawn(page: Page) -> Page:

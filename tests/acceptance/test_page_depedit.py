@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 from serving import Service
-from watching import SLOW_MS, Open, chromium_here, fits, watched
+from watching import SLOW_MS, Open, fits
 
 from conftest import Mine
 from cypher.run import Database
@@ -51,18 +51,6 @@ def run(db: Database, sets: list[str]) -> str:
     first = {(q.role, q.subject, q.relation): q.expected for q in asked if q.copy is None}
     answers = [Answer(q.id, first.get((q.role, q.subject, q.relation)) or "nothing") for q in asked]
     return store.save_run(db, RunRecord(sets[0], "finetune", None, "tests"), answers)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with chromium_here() as browser:
-        yield browser
-
-
-@pytest.fixture
-def open_page(chromium: Browser, service: Service) -> Iterator[Open]:
-    with watched(chromium, service.url) as opened:
-        yield opened
 
 
 def test_tables_have_the_numbers_of_rest_with_their_n(

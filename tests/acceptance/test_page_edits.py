@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 from serving import Service
-from watching import SLOW_MS, Open, chromium_here, fits, watched
+from watching import SLOW_MS, Open, fits
 
 from conftest import Cli, Mine
 
@@ -24,18 +23,6 @@ rules:
     kinds: {school: school}
 """
 REWRITE = "harry-potter--studied-at"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with chromium_here() as browser:
-        yield browser
-
-
-@pytest.fixture
-def open_page(chromium: Browser, service: Service) -> Iterator[Open]:
-    with watched(chromium, service.url) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

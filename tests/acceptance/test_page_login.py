@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from serving import Service, serving
-from watching import Open, chromium_here, fits, watched
+from watching import Open, fits, watched
 
 from conftest import PROGRAM
 
@@ -24,12 +24,6 @@ def guarded(
     with serving(PROGRAM, env, folder, "--workers", "0") as running:
         running.ready()
         yield running
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with chromium_here() as browser:
-        yield browser
 
 
 @pytest.fixture
