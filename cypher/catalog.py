@@ -1,4 +1,8 @@
-"""The queries of this package: one `.cypher` file each, described by the contract in its header."""
+"""The query catalogue: one `.cypher` file each, described by the contract in its header.
+
+A query may include named parts (cypher/includes.py). Its text, and the digest of that, are those of
+the resolved query: what is sent to the server, printed, and pasted into Neo4j Browser.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 
+from cypher import includes
 from cypher.errors import QueryContractError, UnknownQueryError
 from cypher.header import MODES, REQUIRED, Column, Param, read_header
 
-__all__ = ["MODES", "REQUIRED", "Column", "Param", "Query", "names", "parse", "query"]
+__all__ = [
+    "MODES",
+    "REQUIRED",
+    "Column",
+    "Param",
+    "Query",
+    "names",
+    "parse",
+    "part_names",
+    "part_text",
+    "query",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +39,7 @@ class Query:
 
     Attributes:
         name: path below this package without suffix, such as `chains/enumerate`.
-        text: the whole file, header included, as it is sent to the server.
+        text: header and statements with all includes resolved, as sent to the server.
         summary: the first paragraph of the header.
         doc: the header's prose.
         mode: `read`, `write`, or `autocommit` (runs outside a transaction of ours).
@@ -69,14 +86,21 @@ def query(name: str) -> Query:
         near = difflib.get_close_matches(name, _all_names(), n=3, cutoff=0.4)
         hint = f"; did you mean {' or '.join(near)}?" if near else "."
         raise UnknownQueryError(f"There is no query {name!r}{hint}")
-    folder, stem = name.split("/")
-    path = resources.files("cypher") / folder / f"{stem}.cypher"
-    return parse(name, path.read_text(encoding="utf-8"))
+    return parse(name, _file(name).read_text(encoding="utf-8"))
 
 
-def parse(name: str, text: str) -> Query:
-    """Read a query's header; QueryContractError if it breaks the contract (cypher/header.py)."""
+def parse(name: str, text: str, part: includes.Read | None = None) -> Query:
+    """Read a query's header and resolve its includes.
+
+    Args:
+        part: gives the text of a part; default: its file in this package.
+
+    Raises:
+        QueryContractError: the header breaks the contract (cypher/header.py), or an include cannot
+            be resolved (cypher/includes.py).
+    """
     header = read_header(name, text)
+    text = includes.resolve(name, text, header.params, part or part_text)
     mode = header.fields.get("mode", "")
     if mode not in MODES:
         raise QueryContractError(f"{name}: mode is {mode!r}, not one of {', '.join(MODES)}.")
@@ -98,8 +122,31 @@ def parse(name: str, text: str) -> Query:
     )
 
 
-@cache
+def part_text(name: str) -> str | None:
+    """The text of the file of a part, such as `chains/_paths`; None if there is none."""
+    return _file(name).read_text(encoding="utf-8") if name in part_names() else None
+
+
+def part_names() -> tuple[str, ...]:
+    """The names of all parts that queries include, sorted."""
+    return tuple(name for name in _files() if _is_part(name))
+
+
 def _all_names() -> tuple[str, ...]:
+    return tuple(name for name in _files() if not _is_part(name))
+
+
+def _is_part(name: str) -> bool:
+    return name.split("/")[1].startswith("_")
+
+
+def _file(name: str) -> Traversable:
+    folder, stem = name.split("/")
+    return resources.files("cypher") / folder / f"{stem}.cypher"
+
+
+@cache
+def _files() -> tuple[str, ...]:
     folders = (f for f in resources.files("cypher").iterdir() if f.is_dir())
     return tuple(
         sorted(

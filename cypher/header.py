@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
@@ -100,7 +100,7 @@ class Header:
 
 def read_header(name: str, text: str) -> Header:
     """Read the comment block a query file starts with; QueryContractError if it is no header."""
-    doc, fields = _sections(name, _header_lines(text))
+    doc, fields = sections(name, header_lines(text), _FIELDS)
     if "params" not in fields or "returns" not in fields:
         raise QueryContractError(f"{name}: the header lacks `params:` or `returns:`.")
     return Header(
@@ -112,12 +112,13 @@ def read_header(name: str, text: str) -> Header:
         params=_params(name, fields["params"][1]),
         columns={
             key: Column(entry.type, entry.doc, entry.nullable)
-            for key, entry in _entries(name, fields["returns"][1]).items()
+            for key, entry in entries(name, fields["returns"][1]).items()
         },
     )
 
 
-def _header_lines(text: str) -> list[str]:
+def header_lines(text: str) -> list[str]:
+    """The lines of the comment block a file starts with, without `//`."""
     lines = []
     for line in text.splitlines():
         if not line.startswith("//"):
@@ -126,14 +127,20 @@ def _header_lines(text: str) -> list[str]:
     return lines
 
 
-def _sections(name: str, lines: list[str]) -> tuple[str, dict[str, tuple[str, list[str]]]]:
-    """The prose, and for each `key:` the rest of its line and the indented lines below it."""
+def sections(
+    name: str, lines: list[str], known: Collection[str]
+) -> tuple[str, dict[str, tuple[str, list[str]]]]:
+    """The prose, and for each `key:` the rest of its line and the indented lines below it.
+
+    Args:
+        known: the keys a header may have; any other line `key:` is prose.
+    """
     prose: list[str] = []
     fields: dict[str, tuple[str, list[str]]] = {}
     current: list[str] | None = None
     for line in lines:
         match = _FIELD.match(line)
-        if match and match["key"] in _FIELDS:
+        if match and match["key"] in known:
             current = []
             fields[match["key"]] = (match["value"] or "", current)
         elif current is None:
@@ -145,20 +152,21 @@ def _sections(name: str, lines: list[str]) -> tuple[str, dict[str, tuple[str, li
     return "\n".join(prose).strip(), fields
 
 
-def _entries(name: str, lines: list[str]) -> dict[str, Param]:
-    entries: dict[str, Param] = {}
+def entries(name: str, lines: list[str]) -> dict[str, Param]:
+    """The indented lines below a `key:`, by the name each starts with."""
+    found: dict[str, Param] = {}
     last = ""
     for line in lines:
         match = _ENTRY.match(line.strip())
         depth = len(line) - len(line.lstrip())
         if depth > 2 and last:
-            entries[last] = _continued(entries[last], line.strip())
+            found[last] = _continued(found[last], line.strip())
         elif match:
             last = match["name"]
-            entries[last] = _entry(name, match)
+            found[last] = _entry(name, match)
         else:
             raise QueryContractError(f"{name}: header line {line.strip()!r} cannot be read.")
-    return entries
+    return found
 
 
 def _continued(entry: Param, more: str) -> Param:
@@ -188,7 +196,7 @@ def _params(name: str, lines: list[str]) -> dict[str, Param]:
     """Parameters by name without `$`, with the keys of their maps nested into `fields`."""
     top: dict[str, Param] = {}
     fields: dict[str, dict[str, Param]] = {}
-    for key, entry in _entries(name, lines).items():
+    for key, entry in entries(name, lines).items():
         if not key.startswith("$"):
             raise QueryContractError(f"{name}: parameter {key!r} lacks its `$`.")
         owner, _, part = key[1:].partition(".")

@@ -39,53 +39,7 @@ WITH {rewrite: $rewrite, relation: $relation} AS c
 MATCH (s:Entity {key: $graph + '|' + $subject})
 MATCH (o:Entity {key: $graph + '|' + $object})
 CALL (c, s, o) {
-  // All paths of 1..$max_steps facts from s to o that pass neither on the way; a bound of a path
-  // cannot be a parameter, so there is one branch a length. k groups: the k lengths there can be.
-  CALL (c, s, o) {
-    WITH c, s, o
-    WHERE $max_steps = 5
-    MATCH SHORTEST 5 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
-      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,5} (o)
-    RETURN r, b
-    UNION ALL
-    WITH c, s, o
-    WHERE $max_steps = 4
-    MATCH SHORTEST 4 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
-      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,4} (o)
-    RETURN r, b
-    UNION ALL
-    WITH c, s, o
-    WHERE $max_steps = 3
-    MATCH SHORTEST 3 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
-      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,3} (o)
-    RETURN r, b
-    UNION ALL
-    WITH c, s, o
-    WHERE $max_steps <= 2
-    MATCH SHORTEST 2 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
-      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,2} (o)
-    RETURN r, b
-  }
-  // Chains: no entity twice, no edited fact in its new form, the bare edited fact as $bare says.
-  WITH r, b
-  WHERE size(r) <= $max_steps
-    AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
-    AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])
-    AND ($bare = 'include' OR size(r) > 1
-      OR NOT (coalesce(r[0].role, 'fact') = 'target_true'
-        OR coalesce(r[0].relation = c.relation, false))
-      OR ($bare = 'listed' AND coalesce(r[0].listed, true)))
-  // One chain an entity sequence: of parallel facts the likeliest, then the smallest id.
-  // A missing probability counts as the greatest, so that it is noticed.
-  WITH b, collect(r) AS parallel
-  WITH CASE size(parallel) WHEN 1 THEN parallel[0] ELSE
-    [j IN range(0, size(b) - 1) | reduce(best = null, f IN [path IN parallel | path[j]] |
-      CASE WHEN best IS NULL
-        OR coalesce(f[$pre], 2.0) > coalesce(best[$pre], 2.0)
-        OR (coalesce(f[$pre], 2.0) = coalesce(best[$pre], 2.0) AND f.id < best.id)
-      THEN f ELSE best END)] END AS links
-  WITH links, size(links) AS n, reduce(x = 1.0, f IN links | x * f[$pre]) AS R,
-    reduce(x = 1.0, f IN links | x * f[$post]) AS R_post
+  // include: chains/_scored
   WITH links, CASE WHEN R <> 0 THEN R_post / R / sqrt(n) ELSE 0.0 END AS weight,
     coalesce(R_post > $threshold * R AND R_post > 0, true) AS surviving
   WHERE surviving

@@ -17,20 +17,7 @@
 //   ifr     FLOAT|NULL  how much of the old fact can still be deduced; null without a chain
 
 MATCH (e:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
-MATCH (s:Entity {key: e.id + '|' + r.subject})
-MATCH (o:Entity {key: e.id + '|' + r.target_true})
-// A chain passes no entity twice, and not the new fact.
-MATCH p = SHORTEST 5 GROUPS (s) ((a)-[f:FACT]->(b) WHERE a <> o AND b <> s){1,5} (o)
-WHERE size(f) <= $max_steps
-  AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
-  AND none(link IN f WHERE link.role IN ['target_new', 'implication'])
-  AND ($bare = 'include' OR size(f) > 1 OR ($bare = 'listed' AND f[0].listed)
-    OR NOT (f[0].role = 'target_true' OR f[0].relation = r.relation))
-WITH p, f, b, reduce(x = 1.0, link IN f | x * link[$measure + '_pre']) AS R,
-  reduce(x = 1.0, link IN f | x * link[$measure + '_post']) AS R_post
-// Of parallel facts between two entities the likeliest counts.
-ORDER BY [link IN f | -link[$measure + '_pre']], [link IN f | link.id]
-WITH b, head(collect({p: p, links: f, n: size(f), R: R, R_post: R_post})) AS chain
+// include: explore/_chains
 WITH chain.n AS n, chain.R_post / chain.R AS ratio, chain.R AS R
 WHERE R > 0
 WITH collect({n: n, ratio: ratio}) AS chains

@@ -22,10 +22,4 @@
 //   reference_texts        LIST<STRING>  texts about subjects that have target_new
 
 MATCH (r:RewriteRequest {id: $dataset + '|' + $rewrite})
-RETURN r.id AS id, r.dataset AS dataset, r.rewrite AS rewrite, r.prompt AS prompt,
-  r.subject AS subject, r.relation AS relation, r.target_true AS target_true,
-  r.target_new AS target_new, r.question AS question, coalesce(r.paraphrases, []) AS paraphrases,
-  coalesce(r.n_records, 0) AS n_records, coalesce(r.neighborhood, []) AS neighborhood,
-  coalesce(r.neighborhood_objects, []) AS neighborhood_objects,
-  coalesce(r.generation_prompts, []) AS generation_prompts,
-  coalesce(r.reference_texts, []) AS reference_texts
+// include: graph/_rewrite_columns

@@ -26,11 +26,7 @@
 //   n         INTEGER       1, or 0 without such facts
 //   excluded  INTEGER       always 0
 
-UNWIND $cases AS c
-OPTIONAL MATCH (s:Entity {key: c.graph + '|' + c.subject})-[new:FACT {role: 'target_new'}]->(),
-  (s)-[old:FACT {role: 'target_true'}]->(:Entity {key: c.graph + '|' + c.object})
-WHERE (c.rewrite IS NULL OR c.rewrite IN new.cases OR coalesce(new.cases, []) = [])
-  AND (c.rewrite IS NULL OR c.rewrite IN old.cases OR coalesce(old.cases, []) = [])
+// include: metrics/_targets
 WITH c, count(new) AS n, avg(new[$post] - old[$post]) AS margin
 RETURN c.id AS id, null AS step, CASE n WHEN 0 THEN 0.0 ELSE margin END AS value, n, 0 AS excluded
 ORDER BY id

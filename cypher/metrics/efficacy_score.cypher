@@ -24,11 +24,7 @@
 //   n         INTEGER       1, or 0 without such facts
 //   excluded  INTEGER       always 0
 
-UNWIND $cases AS c
-OPTIONAL MATCH (s:Entity {key: c.graph + '|' + c.subject})-[new:FACT {role: 'target_new'}]->(),
-  (s)-[old:FACT {role: 'target_true'}]->(:Entity {key: c.graph + '|' + c.object})
-WHERE (c.rewrite IS NULL OR c.rewrite IN new.cases OR coalesce(new.cases, []) = [])
-  AND (c.rewrite IS NULL OR c.rewrite IN old.cases OR coalesce(old.cases, []) = [])
+// include: metrics/_targets
 WITH c, count(new) AS n, avg(CASE WHEN new[$post] > old[$post] THEN 1.0
   WHEN new[$post] <= old[$post] THEN 0.0 END) AS score
 RETURN c.id AS id, null AS step, CASE n WHEN 0 THEN 0.0 ELSE score END AS value, n, 0 AS excluded

@@ -28,11 +28,7 @@
 //   n         INTEGER       prompts of the neighborhood
 //   excluded  INTEGER       always 0
 
-UNWIND $cases AS c
-OPTIONAL MATCH (s:Entity {key: c.graph + '|' + c.subject})-[new:FACT {role: 'target_new'}]->(),
-  (s)-[old:FACT {role: 'target_true'}]->(:Entity {key: c.graph + '|' + c.object})
-WHERE (c.rewrite IS NULL OR c.rewrite IN new.cases OR coalesce(new.cases, []) = [])
-  AND (c.rewrite IS NULL OR c.rewrite IN old.cases OR coalesce(old.cases, []) = [])
+// include: metrics/_targets
 WITH c, head(collect({new: coalesce(new['neighborhood_' + $post], []),
   old: coalesce(old['neighborhood_' + $post], [])})) AS p
 WITH c, coalesce(p.new, []) AS new, coalesce(p.old, []) AS old

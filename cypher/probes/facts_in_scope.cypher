@@ -56,61 +56,10 @@ WITH {rewrite: $rewrite} AS c
 MATCH (s:Entity {key: $graph + '|' + $subject})
 MATCH (o:Entity {key: $graph + '|' + $object})
 CALL (c, s, o) {
-  // All paths of 1..$max_steps facts from s to o that pass neither on the way; a bound of a path
-  // cannot be a parameter, so there is one branch a length. k groups: the k lengths there can be.
-  CALL (c, s, o) {
-    WITH c, s, o
-    WHERE $max_steps = 5
-    MATCH SHORTEST 5 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
-      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,5} (o)
-    RETURN r, b
-    UNION ALL
-    WITH c, s, o
-    WHERE $max_steps = 4
-    MATCH SHORTEST 4 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
-      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,4} (o)
-    RETURN r, b
-    UNION ALL
-    WITH c, s, o
-    WHERE $max_steps = 3
-    MATCH SHORTEST 3 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
-      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,3} (o)
-    RETURN r, b
-    UNION ALL
-    WITH c, s, o
-    WHERE $max_steps <= 2
-    MATCH SHORTEST 2 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
-      AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,2} (o)
-    RETURN r, b
-  }
-  WITH r, b
-  WHERE size(r) <= $max_steps
-    AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
-    AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])
+  // include: chains/_paths
   UNWIND r AS f
   RETURN DISTINCT f
 }
 WITH f, startNode(f) AS s, endNode(f) AS o
-RETURN f.id AS id, substring(f.id, size(f.graph) + 1) AS fact, s.name AS subject,
-  f.relation AS relation, o.name AS object, coalesce(s.aliases, []) AS subject_aliases,
-  coalesce(o.aliases, []) AS object_aliases, f.prompt AS prompt, f.question AS question,
-  coalesce(f.questions, []) AS questions, coalesce(f.paraphrases, []) AS paraphrases,
-  coalesce(f.cases, []) AS cases, coalesce(f.role, 'fact') AS role,
-  coalesce(f.listed, true) AS listed, f.p_pre AS p_pre, f.p_post AS p_post,
-  f.likelihood_pre AS likelihood_pre, f.likelihood_post AS likelihood_post,
-  f.likelihood_norm_pre AS likelihood_norm_pre, f.likelihood_norm_post AS likelihood_norm_post,
-  f.answers_pre AS answers_pre, f.answers_post AS answers_post, f.n_samples AS n_samples,
-  f.change AS change, f.paraphrases_p_pre AS paraphrases_p_pre,
-  f.paraphrases_p_post AS paraphrases_p_post,
-  f.paraphrases_likelihood_pre AS paraphrases_likelihood_pre,
-  f.paraphrases_likelihood_post AS paraphrases_likelihood_post,
-  f.paraphrases_likelihood_norm_pre AS paraphrases_likelihood_norm_pre,
-  f.paraphrases_likelihood_norm_post AS paraphrases_likelihood_norm_post,
-  f.neighborhood AS neighborhood,
-  f.neighborhood_p_pre AS neighborhood_p_pre,
-  f.neighborhood_p_post AS neighborhood_p_post,
-  f.neighborhood_likelihood_pre AS neighborhood_likelihood_pre,
-  f.neighborhood_likelihood_post AS neighborhood_likelihood_post,
-  f.neighborhood_likelihood_norm_pre AS neighborhood_likelihood_norm_pre,
-  f.neighborhood_likelihood_norm_post AS neighborhood_likelihood_norm_post
+// include: graph/_fact_columns
 ORDER BY id

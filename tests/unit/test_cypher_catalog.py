@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import fields
-from importlib import resources
 from typing import get_type_hints
 
 import pytest
 
 from cypher import rows
-from cypher.catalog import MODES, REQUIRED, Query, names, parse, query
+from cypher.catalog import MODES, REQUIRED, Query, names, parse, part_names, part_text, query
 from cypher.errors import QueryContractError, UnknownQueryError
 
 QUERIES = [query(name) for name in names()]
@@ -69,83 +69,81 @@ def returned(q: Query) -> list[str]:
     return [re.split(r"\sAS\s", part.strip())[-1].strip() for part in parts]
 
 
-def test_the_queries_the_design_asks_for_are_there() -> None:
-    wanted = [
-        "schema/constraints",
-        "graph/merge_graph",
-        "graph/merge_entities",
-        "graph/merge_facts",
-        "graph/merge_rewrites",
-        "graph/complete_graph",
-        "graph/list_graphs",
-        "graph/get_graph",
-        "graph/delete_graph",
-        "graph/facts",
-        "graph/entities",
-        "graph/list_rewrites",
-        "graph/get_rewrite",
-        "edits/merge_edit",
-        "edits/update_edit",
-        "edits/get_edit",
-        "edits/list_edits",
-        "edits/delete_edit",
-        "probes/facts_in_scope",
-        "probes/write_probabilities",
-        "chains/enumerate",
-        "chains/scored",
-        "chains/leakage",
-        "metrics/ifr",
-        "metrics/ifr_by_steps",
-        "metrics/ifr_published",
-        "metrics/preservation",
-        "metrics/active_chains",
-        "metrics/deep_edited",
-        "metrics/efficacy",
-        "metrics/efficacy_score",
-        "metrics/generalization",
-        "metrics/chains_by_steps",
-    ]
-    assert not set(wanted) - set(names())
+def fail_if_any(problems: list[str]) -> None:
+    """One failure that lists every problem found in the query files."""
+    assert not problems, "\n" + "\n".join(problems)
 
 
-@pytest.mark.parametrize("q", QUERIES, ids=lambda q: q.name)
-def test_header_and_text_have_the_same_parameters(q: Query) -> None:
-    assert set(re.findall(r"\$(\w+)", code(q))) == set(q.params)
-    assert q.summary.endswith((".", ":"))
-    assert q.mode in MODES
-    for name, param in q.params.items():
-        assert param.doc, f"${name} is not explained"
+def test_header_and_text_have_the_same_parameters() -> None:
+    problems = []
+    for q in QUERIES:
+        used = set(re.findall(r"\$(\w+)", code(q)))
+        if used != set(q.params):
+            problems.append(f"{q.name}: {sorted(used ^ set(q.params))} in text or header only")
+        if not q.summary.endswith((".", ":")):
+            problems.append(f"{q.name}: the summary is no sentence: {q.summary!r}")
+        if q.mode not in MODES:
+            problems.append(f"{q.name}: mode {q.mode!r}")
+        problems += [
+            f"{q.name}: ${name} is not explained"
+            for name, param in q.params.items()
+            if not param.doc
+        ]
+    fail_if_any(problems)
 
 
-@pytest.mark.parametrize("q", QUERIES, ids=lambda q: q.name)
-def test_every_file_reads_well_in_an_editor(q: Query) -> None:
-    assert max(len(line) for line in q.text.splitlines()) <= 100
-    assert q.text.endswith("\n")
-    assert not q.text.endswith("\n\n")
-    assert "\t" not in q.text
+def test_every_file_reads_well_in_an_editor() -> None:
+    problems = []
+    texts = {q.name: q.text for q in QUERIES} | {n: part_text(n) or "" for n in part_names()}
+    for name, text in texts.items():
+        problems += [
+            f"{name}, line {number}: {len(line)} characters"
+            for number, line in enumerate(text.splitlines(), 1)
+            if len(line) > 100
+        ]
+        if not text.endswith("\n") or text.endswith("\n\n"):
+            problems.append(f"{name}: does not end in one line break")
+        if "\t" in text:
+            problems.append(f"{name}: holds a tab")
+    fail_if_any(problems)
 
 
-@pytest.mark.parametrize("q", RETURNING, ids=lambda q: q.name)
-def test_header_and_return_have_the_same_columns(q: Query) -> None:
-    assert returned(q) == list(q.columns)
-    assert q.returns
+def test_header_and_return_have_the_same_columns() -> None:
+    problems = []
+    for q in RETURNING:
+        if returned(q) != list(q.columns):
+            problems.append(f"{q.name}: returns {returned(q)}, the header has {list(q.columns)}")
+        if not q.returns:
+            problems.append(f"{q.name}: `returns:` does not say what a row is")
+    fail_if_any(problems)
 
 
 # Those of explore/ are for people in Neo4j Browser: they return what it draws; no code reads them.
 READ_BY_CODE = [q for q in RETURNING if not q.name.startswith("explore/")]
 
 
-@pytest.mark.parametrize("q", READ_BY_CODE, ids=lambda q: q.name)
-def test_every_query_has_one_row_type_with_its_columns(q: Query) -> None:
-    if q.name.startswith("metrics/"):
-        row_type = rows.MetricRow
-    else:
-        (row_type,) = [each for each in ROW_TYPES if q.name == each.QUERY]
-    assert [f.name for f in fields(row_type)] == list(q.columns)
-    hints = get_type_hints(row_type)
+def row_problems(q: Query) -> Iterator[str]:
+    """How the row type of a query differs from the columns of its header."""
+    types = (
+        [rows.MetricRow]
+        if q.name.startswith("metrics/")
+        else [each for each in ROW_TYPES if q.name == each.QUERY]
+    )
+    if len(types) != 1:
+        yield f"{q.name}: {len(types)} row types"
+        return
+    if [f.name for f in fields(types[0])] != list(q.columns):
+        yield f"{q.name}: {types[0].__name__} has other columns than the header"
+        return
+    hints = get_type_hints(types[0])
     for name, column in q.columns.items():
         expected = MIXED if q.name == "closure/mixed" and name == "links" else PYTHON[column.type]
-        assert hints[name] == (expected | None if column.nullable else expected), name
+        if hints[name] != (expected | None if column.nullable else expected):
+            yield f"{q.name}: {name} is {hints[name]}, the header says {column.type}"
+
+
+def test_every_query_has_one_row_type_with_its_columns() -> None:
+    fail_if_any([problem for q in READ_BY_CODE for problem in row_problems(q)])
 
 
 def test_every_row_type_has_a_query() -> None:
@@ -153,36 +151,24 @@ def test_every_row_type_has_a_query() -> None:
     assert len({each.QUERY for each in ROW_TYPES}) == len(ROW_TYPES)
 
 
-@pytest.mark.parametrize("name", names("metrics/"))
-def test_metrics_declare_what_they_are(name: str) -> None:
-    metric = query(name)
-    assert metric.mode == "read"
-    assert metric.higher_is_better in ("yes", "no", "neither")
-    assert metric.source
+def test_metrics_declare_what_they_are() -> None:
+    problems = []
     pool = {"cases", "max_steps", "pre", "post", "bare", "threshold", "unit"}
-    assert "cases" in metric.params
-    assert not set(metric.params) - pool
-    assert all(metric.params[p].default is not REQUIRED for p in set(metric.params) - {"cases"})
-
-
-def test_what_several_queries_share_is_the_same_text() -> None:
-    """Cypher has no include: what a chain is stands in many files, and must not drift apart."""
-
-    def block(q: Query, first: str, last: str) -> str | None:
-        if first not in q.text:
-            return None
-        text = q.text[q.text.index(first) :]
-        return "\n".join(line.strip() for line in text[: text.index(last)].splitlines())
-
-    for first, last in (
-        ("// All paths of 1..$max_steps", "{1,2} (o)"),
-        ("// Chains:", "size(r) > 1"),
-        ("// One chain an entity sequence", "END AS links"),
-        ("OPTIONAL MATCH (s:Entity {key: c.graph + '|' + c.subject})\n", "CALL (c, s, o)"),
-    ):
-        blocks = {q.name: found for q in QUERIES if (found := block(q, first, last))}
-        assert len(blocks) >= 5
-        assert len(set(blocks.values())) == 1, f"{first} differs among {sorted(blocks)}"
+    for metric in map(query, names("metrics/")):
+        if metric.mode != "read":
+            problems.append(f"{metric.name}: mode {metric.mode}")
+        if metric.higher_is_better not in ("yes", "no", "neither"):
+            problems.append(f"{metric.name}: higher-is-better {metric.higher_is_better}")
+        if not metric.source:
+            problems.append(f"{metric.name}: no source")
+        if "cases" not in metric.params or set(metric.params) - pool:
+            problems.append(f"{metric.name}: takes {sorted(metric.params)}")
+        problems += [
+            f"{metric.name}: ${name} has no default"
+            for name, param in metric.params.items()
+            if name != "cases" and param.default is REQUIRED
+        ]
+    fail_if_any(problems)
 
 
 def test_a_header_is_read_whole() -> None:
@@ -233,13 +219,3 @@ def test_the_digest_follows_the_text() -> None:
     one, other = parse("graph/count", HEADER), parse("graph/count", HEADER + " ")
     assert one.digest == parse("graph/count", HEADER).digest
     assert one.digest != other.digest
-
-
-def test_all_files_are_in_the_package() -> None:
-    packaged = sum(
-        file.name.endswith(".cypher")
-        for folder in resources.files("cypher").iterdir()
-        if folder.is_dir()
-        for file in folder.iterdir()
-    )
-    assert packaged == len(names()) == len(QUERIES)

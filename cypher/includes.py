@@ -1,0 +1,145 @@
+"""Includes: `// include: chains/_paths` in a query becomes the body of that named part.
+
+A part is a file `FOLDER/_NAME.cypher`; it is no query: the catalogue does not list it, and it
+cannot be run. Its header says in prose what it does, then:
+
+    // expects:
+    //   c  MAP                 variables that must be bound before it, or `expects: nothing`
+    // binds:
+    //   r  LIST<RELATIONSHIP>  variables it leaves bound
+    // params: $max_steps       parameters it uses, or `params: none`
+
+An include has a line to itself, below the header, and hands its indentation to every line of the
+part. A part may include parts. A query declares in its own header every parameter its parts use.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from cypher.errors import QueryContractError
+from cypher.header import Param, entries, header_lines, sections
+
+Read = Callable[[str], str | None]
+"""Takes the name of a part, such as `chains/_paths`; returns the text of its file, or None."""
+
+_MENTION = re.compile(r"//\s*include\s*:")
+_INCLUDE = re.compile(r"(?P<indent>[ ]*)// include: (?P<part>[a-z_]+/_[a-z_]+)\s*")
+_PARAM = re.compile(r"\$(\w+)")
+_FIELDS = ("expects", "binds", "params")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A named part: what its header promises, and its body.
+
+    Attributes:
+        name: path below this package without suffix, such as `chains/_paths`.
+        doc: the prose of the header.
+        expects: variables that must be bound before it.
+        binds: variables it leaves bound; empty where it ends in RETURN.
+        params: names of the parameters it uses, without `$`.
+        start: number of header lines and blank lines above the body.
+        body: lines of the file below the header, includes not resolved.
+    """
+
+    name: str
+    doc: str
+    expects: Mapping[str, Param]
+    binds: Mapping[str, Param]
+    params: tuple[str, ...]
+    start: int
+    body: tuple[str, ...]
+
+
+def resolve(name: str, text: str, declared: Collection[str], read: Read) -> str:
+    """The text of a query with every include replaced by the body of its part.
+
+    Args:
+        name: name of the query, for errors.
+        declared: names of the parameters that its header declares.
+        read: gives the text of a part.
+
+    Raises:
+        QueryContractError: names file and line of an include that is misspelt, stands in the
+            header, names a part that does not exist, is circular, or uses a parameter that the
+            including file does not declare.
+    """
+    header = len(header_lines(text))
+    resolved: list[str] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if number <= header and _MENTION.search(line):
+            raise QueryContractError(f"{_at(name, number)}: an include stands below the header.")
+        resolved += _resolved(line, _at(name, number), declared, read, (name,))
+    return "\n".join(resolved)
+
+
+def read_part(name: str, text: str) -> Part:
+    """Read a part's header; QueryContractError if it breaks the contract, with file and line."""
+    header = header_lines(text)
+    doc, fields = sections(name, header, _FIELDS)
+    for field in _FIELDS:
+        if field not in fields:
+            raise QueryContractError(f"{name}.cypher: the header of a part lacks `{field}:`.")
+    params = tuple(_PARAM.findall(fields["params"][0]))
+    lines = text.rstrip("\n").split("\n")
+    start = len(header)
+    while start < len(lines) and not lines[start].strip():
+        start += 1
+    for number, line in enumerate(lines[start:], start + 1):
+        for param in _PARAM.findall(_code(line)):
+            if param not in params:
+                raise QueryContractError(
+                    f"{_at(name, number)}: ${param} is not declared in the header of the part."
+                )
+    return Part(
+        name=name,
+        doc=doc,
+        expects=entries(name, fields["expects"][1]),
+        binds=entries(name, fields["binds"][1]),
+        params=params,
+        start=start,
+        body=tuple(lines[start:]),
+    )
+
+
+def _resolved(
+    line: str, at: str, declared: Collection[str], read: Read, within: tuple[str, ...]
+) -> list[str]:
+    """The lines that stand for one line; `within` are the files it is read for, outermost first."""
+    if not _MENTION.search(line):
+        return [line]
+    found = _INCLUDE.fullmatch(line)
+    if found is None:
+        raise QueryContractError(
+            f"{at}: {line.strip()!r} is no include; write `// include: FOLDER/_NAME` on a line"
+            " of its own."
+        )
+    name = found["part"]
+    if name in within:
+        raise QueryContractError(f"{at}: circular include: {' → '.join([*within, name])}.")
+    text = read(name)
+    if text is None:
+        raise QueryContractError(f"{at}: there is no part {name!r} (cypher/{name}.cypher).")
+    part = read_part(name, text)
+    for param in part.params:
+        if param not in declared:
+            raise QueryContractError(
+                f"{at}: {name} uses ${param}, which the header of {within[-1]} does not declare."
+            )
+    body = [
+        each
+        for number, inner in enumerate(part.body, part.start + 1)
+        for each in _resolved(inner, _at(name, number), part.params, read, (*within, name))
+    ]
+    return [f"{found['indent']}{each}" if each else each for each in body]
+
+
+def _at(name: str, number: int) -> str:
+    return f"{name}.cypher, line {number}"
+
+
+def _code(line: str) -> str:
+    return "" if line.lstrip().startswith("//") else line

@@ -1,0 +1,17 @@
+// One row a case with its edited fact in the new and in the old form.
+//
+// Ends in a WHERE clause, which the query may extend by AND.
+//
+// expects: nothing
+// binds:
+//   c    MAP                one of $cases
+//   s    NODE|NULL          entity of its subject
+//   new  RELATIONSHIP|NULL  fact with role target_new; null when the graph lacks one of the two
+//   old  RELATIONSHIP|NULL  fact with role target_true
+// params: $cases
+
+UNWIND $cases AS c
+OPTIONAL MATCH (s:Entity {key: c.graph + '|' + c.subject})-[new:FACT {role: 'target_new'}]->(),
+  (s)-[old:FACT {role: 'target_true'}]->(:Entity {key: c.graph + '|' + c.object})
+WHERE (c.rewrite IS NULL OR c.rewrite IN new.cases OR coalesce(new.cases, []) = [])
+  AND (c.rewrite IS NULL OR c.rewrite IN old.cases OR coalesce(old.cases, []) = [])
