@@ -18,11 +18,14 @@ from importlib.resources.abc import Traversable
 from cypher import includes
 from cypher.errors import QueryContractError, UnknownQueryError
 from cypher.header import MODES, REQUIRED, Column, Param, read_header
+from cypher.metric_display import FIELDS as DISPLAY_FIELDS
+from cypher.metric_display import MetricDisplay, read_display
 
 __all__ = [
     "MODES",
     "REQUIRED",
     "Column",
+    "MetricDisplay",
     "Param",
     "Query",
     "names",
@@ -46,6 +49,7 @@ class Query:
         returns: what one row stands for, and the order.
         higher_is_better: `yes`, `no` or `neither` for a metric, else None.
         source: for a metric the paper, section and equation, else None.
+        display: for a metric how tables show it, else None.
         digest: first 16 hex digits of the SHA-256 of the text; part of a score's provenance.
     """
 
@@ -59,6 +63,7 @@ class Query:
     returns: str
     higher_is_better: str | None
     source: str | None
+    display: MetricDisplay | None
     digest: str
 
     @property
@@ -105,8 +110,12 @@ def parse(name: str, text: str, part: includes.Read | None = None) -> Query:
     if mode not in MODES:
         raise QueryContractError(f"{name}: mode is {mode!r}, not one of {', '.join(MODES)}.")
     verdict, source = header.fields.get("higher-is-better"), header.fields.get("source")
-    if name.startswith("metrics/") and (verdict not in ("yes", "no", "neither") or not source):
-        raise QueryContractError(f"{name}: a metric says `higher-is-better:` and `source:`.")
+    metric = name.startswith("metrics/")
+    if metric and (verdict not in ("yes", "no", "neither") or not source):
+        raise QueryContractError(f"{name}: a metric needs `higher-is-better:` and `source:`.")
+    for field in () if metric else DISPLAY_FIELDS:
+        if field in header.fields:
+            raise QueryContractError(f"{name}: `{field}:` is a field of metrics only.")
     return Query(
         name=name,
         text=text,
@@ -118,6 +127,7 @@ def parse(name: str, text: str, part: includes.Read | None = None) -> Query:
         returns=header.fields["returns"],
         higher_is_better=verdict,
         source=source,
+        display=read_display(name, header.fields) if metric else None,
         digest=hashlib.sha256(text.encode()).hexdigest()[:16],
     )
 

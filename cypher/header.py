@@ -5,6 +5,7 @@ A header is the comment block a file starts with. It says in prose what the quer
     // mode: read | write | autocommit
     // higher-is-better: yes | no | neither        (metrics only)
     // source: paper, section, equation            (metrics only)
+    // headline: yes                               (metrics only; more in cypher/metric_display.py)
     // params:
     //   $graph       STRING                       id of the graph
     //   $max_steps   INTEGER(1..5) = 5            longest chain; 5 when not given
@@ -30,6 +31,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from cypher.errors import QueryContractError
+from cypher.metric_display import FIELDS as DISPLAY_FIELDS
 
 
 class _Required:
@@ -48,7 +50,7 @@ _ENTRY = re.compile(
     r"(?:\s+=\s+(?P<default>\S+))?(?:\s{2,}(?P<doc>.*))?$"
 )
 _FIELD = re.compile(r"(?P<key>[a-z][a-z -]*):(?:\s+(?P<value>.*))?$")
-_FIELDS: Final = ("mode", "higher-is-better", "source", "params", "returns")
+_FIELDS: Final = ("mode", "higher-is-better", "source", *DISPLAY_FIELDS, "params", "returns")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Finds a metric by name, and the part of a set of options that it declares."""
+"""Metrics of the catalogue: by name, in the order of tables, and the options each declares."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from cypher.catalog import Query, names, query
 from cypher.errors import ParameterError, UnknownQueryError
+from cypher.metric_display import MetricDisplay
 
 
 def metric_named(name: str) -> Query:
@@ -21,6 +22,21 @@ def metric_named(name: str) -> Query:
             f"There is no metric {name!r}{hint}", remedy="`thinkeval metrics` lists the metrics."
         )
     return query(full)
+
+
+def displays() -> dict[str, MetricDisplay]:
+    """How tables show each metric, by name such as `ifr`, in the order of tables."""
+    found = {}
+    for name in names("metrics/"):
+        display = query(name).display
+        if display is not None:
+            found[name.removeprefix("metrics/")] = display
+    return dict(sorted(found.items(), key=lambda each: (each[1].order, each[0])))
+
+
+def headlines() -> tuple[str, ...]:
+    """The metrics that the tables of one score list, such as `ifr`, in order."""
+    return tuple(name for name, display in displays().items() if display.headline)
 
 
 def options_of(found: Query, options: Mapping[str, Any]) -> dict[str, Any]:

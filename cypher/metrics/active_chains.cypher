@@ -7,6 +7,11 @@
 // mode: read
 // higher-is-better: no
 // source: ThinkEval (Baser et al., TMLR 2026), Tables 2 and 3
+// headline: yes
+// order: 5
+// short: active chains
+// meaning: chains that survive; good: 0
+// integer: yes
 // params:
 //   $cases           LIST<MAP>                                the rewrites to look at
 //   $cases.id        STRING                                   what to call the row

@@ -5,6 +5,7 @@
 // mode: read
 // higher-is-better: neither
 // source: ThinkEval (Baser et al., TMLR 2026), Table 3, n-step chains
+// integer: yes
 // params:
 //   $cases           LIST<MAP>                                the rewrites to look at
 //   $cases.id        STRING                                   what to call the row

@@ -6,6 +6,11 @@
 // mode: read
 // higher-is-better: yes
 // source: ThinkEval (Baser et al., TMLR 2026), section 5, Definition 2
+// headline: yes
+// order: 6
+// short: deep edited
+// meaning: 1 if no chain survives
+// integer: yes
 // params:
 //   $cases           LIST<MAP>                                the rewrites to look at
 //   $cases.id        STRING                                   what to call the row

@@ -6,6 +6,11 @@
 // higher-is-better: yes
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022): P(target_new) after the edit;
 //   the comparison of ThinkEval, appendix D, Eq. 8 is metrics/efficacy_score
+// headline: yes
+// order: 1
+// short: efficacy
+// meaning: the new object, when asked directly; good: 1
+// interval: yes
 // params:
 //   $cases           LIST<MAP>        the rewrites to look at
 //   $cases.id        STRING           what to call the row

@@ -7,6 +7,10 @@
 // higher-is-better: yes
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022): P(target_new) on paraphrases;
 //   the comparison of ThinkEval, appendix D, Eq. 9 is metrics/generalization_score
+// headline: yes
+// order: 2
+// short: generalization
+// meaning: the same, asked in other words; good: 1
 // params:
 //   $cases           LIST<MAP>        the rewrites to look at
 //   $cases.id        STRING           what to call the row

@@ -7,6 +7,11 @@
 // mode: read
 // higher-is-better: no
 // source: ThinkEval (Baser et al., TMLR 2026), section 5.1, Definition 3, Eq. 6
+// headline: yes
+// order: 3
+// short: IFR
+// meaning: how much of the old fact its chains still give; good: 0
+// interval: yes
 // params:
 //   $cases           LIST<MAP>                                the rewrites to look at
 //   $cases.id        STRING                                   what to call the row

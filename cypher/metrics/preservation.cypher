@@ -10,6 +10,11 @@
 // higher-is-better: yes
 // source: ThinkEval (Baser et al., TMLR 2026), section 5.1, Definition 4, Eq. 7;
 //   records: KnowGIC's `broader_context`
+// headline: yes
+// order: 4
+// short: preservation
+// meaning: how well other facts are kept; good: 1
+// interval: yes
 // params:
 //   $cases           LIST<MAP>                                the rewrites to look at
 //   $cases.id        STRING                                   what to call the row

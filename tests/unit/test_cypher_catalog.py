@@ -12,6 +12,8 @@ import pytest
 from cypher import rows
 from cypher.catalog import MODES, REQUIRED, Query, names, parse, part_names, part_text, query
 from cypher.errors import QueryContractError, UnknownQueryError
+from cypher.metric_display import MetricDisplay
+from cypher.metric_options import displays, headlines
 
 QUERIES = [query(name) for name in names()]
 RETURNING = [q for q in QUERIES if q.columns]
@@ -207,6 +209,63 @@ def test_a_broken_header_is_refused(old: str, new: str, complaint: str) -> None:
 def test_a_metric_without_a_source_is_refused() -> None:
     with pytest.raises(QueryContractError, match="source"):
         parse("metrics/count", HEADER)
+
+
+METRIC = HEADER.replace(
+    "// params:",
+    "// higher-is-better: yes\n// source: a paper\n// headline: yes\n// order: 7\n// short: facts\n"
+    "// meaning: how many facts; good: 5\n// integer: yes\n// params:",
+    1,
+)
+
+
+def test_a_metric_says_how_tables_show_it() -> None:
+    display = parse("metrics/count", METRIC).display
+    assert display == MetricDisplay(
+        headline=True,
+        order=7,
+        short="facts",
+        meaning="how many facts; good: 5",
+        integer=True,
+        interval=False,
+    )
+    assert display is not None
+    assert display.title == "Facts"
+    assert parse("graph/count", HEADER).display is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("headline: yes", "headline: 1", "`headline:` is '1'"),
+        ("integer: yes", "integer: true", "`integer:` is 'true'"),
+        ("order: 7", "order: first", "`order:` is 'first'"),
+        ("// short: facts\n", "", "needs `short:`"),
+        ("// meaning: how many facts; good: 5\n", "", "`meaning:`"),
+        ("headline: yes\n// order: 7\n// short: facts", "interval: yes", "needs `short:`"),
+    ],
+)
+def test_a_broken_display_field_is_refused(old: str, new: str, complaint: str) -> None:
+    assert old in METRIC
+    with pytest.raises(QueryContractError, match=complaint):
+        parse("metrics/count", METRIC.replace(old, new))
+
+
+def test_only_metrics_have_display_fields() -> None:
+    with pytest.raises(QueryContractError, match="field of metrics only"):
+        parse("graph/count", METRIC)
+
+
+def test_tables_list_the_headline_metrics_in_order() -> None:
+    expected = ("efficacy", "generalization", "ifr", "preservation", "active_chains", "deep_edited")
+    assert headlines() == expected
+    orders = [display.order for display in displays().values() if display.headline]
+    assert len(set(orders)) == len(orders)
+    assert list(displays())[: len(expected)] == list(expected)
+    assert {name for name, each in displays().items() if each.integer} >= {
+        "active_chains",
+        "deep_edited",
+    }
 
 
 def test_an_unknown_name_is_answered_with_near_ones() -> None:

@@ -1,0 +1,75 @@
+"""How tables show a metric: the header fields of a metric file that tables read.
+
+// headline: yes          listed in the tables of one score (default: no)
+// order: 3               position among the headline metrics; those without one come last
+// short: IFR             label in tables; needed for a headline
+// meaning: one line      explanation below the label; needed for a headline
+// integer: yes           values are whole numbers, printed without decimals (default: no)
+// interval: yes          tables over edits have columns for its 95 % interval (default: no)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from cypher.errors import QueryContractError
+
+FIELDS: Final = ("headline", "order", "short", "meaning", "integer", "interval")
+"""The header fields of this module; only metrics may have them."""
+
+_LAST: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class MetricDisplay:
+    """How tables show one metric.
+
+    Attributes:
+        headline: whether the tables of one score list it.
+        order: position among the headline metrics, smallest first.
+        short: label in lists, such as `IFR`; empty where the header has none.
+        meaning: one line that explains the value; empty where the header has none.
+        integer: whether its values are whole numbers.
+        interval: whether tables over several edits have columns for its 95 % interval.
+    """
+
+    headline: bool
+    order: int
+    short: str
+    meaning: str
+    integer: bool
+    interval: bool
+
+    @property
+    def title(self) -> str:
+        """The label as the title of a column: `short` with a capital letter."""
+        return self.short[:1].upper() + self.short[1:]
+
+
+def read_display(name: str, fields: Mapping[str, str]) -> MetricDisplay:
+    """Read the fields of a metric's header; QueryContractError if one breaks the contract."""
+
+    def flag(field: str) -> bool:
+        value = fields.get(field, "no")
+        if value not in ("yes", "no"):
+            raise QueryContractError(f"{name}: `{field}:` is {value!r}, neither yes nor no.")
+        return value == "yes"
+
+    order = fields.get("order", str(_LAST))
+    if not order.isdecimal():
+        raise QueryContractError(f"{name}: `order:` is {order!r}, not a whole number.")
+    display = MetricDisplay(
+        headline=flag("headline"),
+        order=int(order),
+        short=fields.get("short", ""),
+        meaning=fields.get("meaning", ""),
+        integer=flag("integer"),
+        interval=flag("interval"),
+    )
+    if display.headline and not (display.short and display.meaning):
+        raise QueryContractError(f"{name}: a headline metric needs `short:` and `meaning:`.")
+    if display.interval and not display.short:
+        raise QueryContractError(f"{name}: a metric with `interval: yes` needs `short:`.")
+    return display
