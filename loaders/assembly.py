@@ -12,9 +12,11 @@ and rewrites come out sorted, so two files that say the same give the same graph
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from loaders.errors import SchemaError
+from loaders.growing_index import GrowingIndex
 from loaders.records import (
     Entity,
     Fact,
@@ -25,17 +27,14 @@ from loaders.records import (
     RewriteRequest,
     unique,
 )
+from loaders.texts import examples, fitted, name_flaw, quoted, text_flaw
 
-EXAMPLES = 3
-"""How many examples a summarising note names."""
+SEARCH_STEPS = 5_000_000
+"""Facts that are followed in all to find rewrites without a chain, some seconds of work."""
 
 
-def examples(items: Iterable[str]) -> str:
-    """The first few items in a phrase, with the number of those left out."""
-    listed = list(items)
-    rest = len(listed) - EXAMPLES
-    shown = "; ".join(listed[: EXAMPLES if rest > 0 else None])
-    return f"{shown}; and {rest} more" if rest > 0 else shown
+def _key(item: Fact | RewriteRequest) -> tuple[str, str]:
+    return (item.subject.casefold(), item.relation)
 
 
 @dataclass
@@ -56,12 +55,35 @@ class GraphAssembly:
     read: dict[str, int] = field(default_factory=dict)
     notes: list[ImportNote] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self._facts_by_key = GrowingIndex(self.facts, _key)
+        self._rewrites_by_key = GrowingIndex(self.rewrites, _key)
+        self._rewrites_by_id = GrowingIndex(self.rewrites, lambda rewrite: rewrite.id)
+
+    def facts_about(self, subject: str, relation: str) -> Sequence[Fact]:
+        """The facts of a subject, in any case, and a relation."""
+        return self._facts_by_key[subject.casefold(), relation]
+
+    def rewrites_about(self, subject: str, relation: str) -> Sequence[RewriteRequest]:
+        """The rewrites of a subject, in any case, and a relation."""
+        return self._rewrites_by_key[subject.casefold(), relation]
+
+    def has_rewrite(self, id_: str) -> bool:
+        """Whether there is a rewrite with this id."""
+        return bool(self._rewrites_by_id[id_])
+
     def note(self, kind: str, where: str, reason: str) -> None:
         """Report one thing: `merged`, `repaired`, `refused` or `flagged`."""
-        self.notes.append(ImportNote(kind, where, reason))
+        self.notes.append(ImportNote(kind, fitted(where), fitted(reason)))
 
     def finish(self, source: str, format_key: str) -> LoadedGraph:
-        """The graph and the report of its import."""
+        """The graph and the report of its import.
+
+        Raises:
+            SchemaError: a name or text cannot be stored (`loaders/texts.py`).
+        """
+        for where, flaw in self._flaws():
+            raise SchemaError(source, where, flaw)
         spelling = self._spellings()
         facts = self._merge_facts(spelling)
         rewrites = tuple(
@@ -73,6 +95,29 @@ class GraphAssembly:
         kept = {"facts": len(facts), "entities": len(entities), "rewrites": len(rewrites)}
         report = ImportReport(source, format_key, dict(self.read), kept, tuple(self.notes))
         return LoadedGraph(graph, report)
+
+    def _flaws(self) -> Iterator[tuple[str, str]]:
+        """Place and problem of every name and text that cannot be stored."""
+        for where, names, texts in self._named_and_said():
+            yield from ((where, flaw) for name in names if (flaw := name_flaw(name)))
+            yield from ((where, flaw) for text in texts if (flaw := text_flaw(text)))
+
+    def _named_and_said(self) -> Iterator[tuple[str, Iterable[str], Iterable[str]]]:
+        """Place, names and texts of every record."""
+        yield "name of the data set", (self.name,), ()
+        for i, f in enumerate(self.facts):
+            names = (f.subject, f.relation, f.object, *f.cases)
+            yield f"fact {i}", names, (f.prompt, *f.questions, *f.paraphrases)
+        for i, r in enumerate(self.rewrites):
+            names = (r.subject, r.relation, r.target_true, r.target_new, r.id)
+            yield f"rewrite {i}", names, (
+                r.prompt, r.question or "", *r.paraphrases, *r.neighborhood,
+                *r.neighborhood_objects, *r.generation_prompts, *r.reference_texts,
+            )  # fmt: skip
+        for name, values in self.aliases.items():
+            yield f"aliases of {quoted(name)}", (name, *values), ()
+        for name, kind in self.kinds.items():
+            yield f"kind of {quoted(name)}", (name, kind), ()
 
     def _spellings(self) -> dict[str, str]:
         """For each name, the name of its entity."""
@@ -91,32 +136,30 @@ class GraphAssembly:
             chosen = min(names, key=lambda name: (-counts[name], name))
             spelling.update(dict.fromkeys(names, chosen))
             if len(names) > 1:
-                others = ", ".join(f"'{name}'" for name in sorted(names) if name != chosen)
+                others = ", ".join(quoted(name) for name in sorted(names) if name != chosen)
                 self.note(
                     "merged",
-                    f"entity '{chosen}'",
+                    f"entity {quoted(chosen)}",
                     f"also written {others}; they differ only in case, so they are one entity",
                 )
         return spelling
 
     def _merge_facts(self, spelling: dict[str, str]) -> tuple[Fact, ...]:
-        merged: dict[tuple[str, str, str], Fact] = {}
+        merged: dict[tuple[str, str, str], list[Fact]] = defaultdict(list)
         repeats: list[str] = []
         for raw in self.facts:
             fact = replace(raw, subject=spelling[raw.subject], object=spelling[raw.object])
             if fact.subject == fact.object:
                 self.note(
                     "refused",
-                    f"fact '{fact.subject}' {fact.relation}",
+                    f"fact {quoted(fact.subject)} {fact.relation}",
                     "subject and object are one entity, so it lies on no chain",
                 )
                 continue
             key = (fact.subject, fact.relation, fact.object)
             if key in merged:
                 repeats.append(" / ".join(key))
-                merged[key] = join_facts(merged[key], fact)
-            else:
-                merged[key] = fact
+            merged[key].append(fact)
         if repeats:
             distinct = list(dict.fromkeys(repeats))
             self.note(
@@ -125,7 +168,7 @@ class GraphAssembly:
                 f"listed {len(repeats)} further times, kept once each with all their questions "
                 f"and cases: {examples(distinct)}",
             )
-        return tuple(merged[key] for key in sorted(merged))
+        return tuple(_joined(merged[key]) for key in sorted(merged))
 
     def _respell_rewrite(self, rewrite: RewriteRequest, spelling: dict[str, str]) -> RewriteRequest:
         names = (rewrite.subject, rewrite.target_true, rewrite.target_new)
@@ -141,20 +184,31 @@ class GraphAssembly:
         for fact in facts:
             for of in fact.cases or (None,):
                 out[of][fact.subject].add(fact.object)
-        for rewrite in rewrites:
+        steps = SEARCH_STEPS
+        for i, rewrite in enumerate(rewrites):
             any_, own = out[None], out[rewrite.id]
             reached, todo = {rewrite.subject}, [rewrite.subject]
-            while todo:
+            while todo and rewrite.target_true not in reached:
                 name = todo.pop()
-                new = (any_[name] | own[name]) - reached
+                following = any_[name] | own[name]
+                steps -= len(following)
+                new = following - reached
                 reached |= new
                 todo.extend(new)
             if rewrite.target_true not in reached:
                 self.note(
                     "flagged",
-                    f"rewrite '{rewrite.id}'",
-                    f"no chain leads from '{rewrite.subject}' to '{rewrite.target_true}'",
+                    f"rewrite {quoted(rewrite.id)}",
+                    f"no chain leads from {quoted(rewrite.subject)} to"
+                    f" {quoted(rewrite.target_true)}",
                 )
+            if steps <= 0 and (left := len(rewrites) - i - 1):
+                self.note(
+                    "flagged",
+                    f"{left} rewrites",
+                    "are not checked for a chain: the graph is too large to search it for each",
+                )
+                break
 
     def _entities(
         self,
@@ -185,7 +239,7 @@ class GraphAssembly:
     def _report_alias_keys(self, by_fold: dict[str, str]) -> None:
         unused = [key for key in self.aliases if key.casefold() not in by_fold]
         recased = [
-            f"'{key}' for '{by_fold[key.casefold()]}'"
+            f"{quoted(key)} for {quoted(by_fold[key.casefold()])}"
             for key in self.aliases
             if by_fold.get(key.casefold(), key) != key
         ]
@@ -209,17 +263,22 @@ class GraphAssembly:
             if len(names) > 1:
                 self.note(
                     "flagged",
-                    f"alias '{alias}'",
+                    f"alias {quoted(alias)}",
                     f"stands for {' and '.join(sorted(names))}: an answer with it counts for each",
                 )
 
 
-def join_facts(one: Fact, other: Fact) -> Fact:
-    """One fact from two that say the same: questions, phrasings and cases of both."""
-    phrasings = unique((*one.paraphrases, other.prompt, *other.paraphrases))
+def _joined(facts: list[Fact]) -> Fact:
+    """One fact from those with the same triple: questions, phrasings and cases of all."""
+    first, *others = facts
+    if not others:
+        return first
+    phrasings = [*first.paraphrases]
+    for other in others:
+        phrasings += (other.prompt, *other.paraphrases)
     return replace(
-        one,
-        questions=unique((*one.questions, *other.questions)),
-        paraphrases=tuple(text for text in phrasings if text != one.prompt),
-        cases=tuple(sorted({*one.cases, *other.cases})),
+        first,
+        questions=unique(question for fact in facts for question in fact.questions),
+        paraphrases=unique(text for text in phrasings if text != first.prompt),
+        cases=tuple(sorted({case for fact in facts for case in fact.cases})),
     )

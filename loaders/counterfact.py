@@ -23,11 +23,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from loaders.assembly import GraphAssembly, examples
-from loaders.edit_records import Edit, add_edits, read_records, slotted, texts
+from loaders.assembly import GraphAssembly
+from loaders.edit_records import Edit, add_edits, number_of, read_records, slotted, texts
 from loaders.json_stream import items
 from loaders.records import LoadedGraph, RewriteRequest, slug
 from loaders.sources import Place, default_name
+from loaders.texts import examples, quoted
 
 SUMMARY = "CounterFact: counterfact.json or multi_counterfact.json"
 
@@ -84,17 +85,18 @@ def load(
 def _edit(place: Place, record: dict[str, Any], dataset: str, wanted: dict[str, Target]) -> Edit:
     there = place.at("requested_rewrite")
     rewrite = there.mapping(place.field(record, "requested_rewrite"))
-    subject = there.at("subject").text(there.field(rewrite, "subject"))
+    subject = there.at("subject").name(there.field(rewrite, "subject"))
     prompt = there.at("prompt").prompt(there.field(rewrite, "prompt"))
     targets: list[str] = []
     for key in ("target_true", "target_new"):
         target = there.at(key).mapping(there.field(rewrite, key))
-        targets.append(there.at(f"{key}.str").text(there.at(key).field(target, "str")))
+        targets.append(there.at(f"{key}.str").name(there.at(key).field(target, "str")))
     true, new = targets
     if true.casefold() == new.casefold():
-        raise there.error(f"target_new and target_true are the same, '{true}'")
+        raise there.error(f"target_new and target_true are the same, {quoted(true)}")
     relation = str(rewrite.get("relation_id") or slug(prompt.replace("{}", " ")))
-    number = f"case-{record.get('case_id', place.where.removeprefix('record '))}"
+    there.at("relation_id").name(relation)
+    number = number_of(place, record)
     paraphrases = (slotted(t, subject) for t in texts(place, record, "paraphrase_prompts"))
     request = RewriteRequest(
         id=RewriteRequest.make_id(subject, relation, new),

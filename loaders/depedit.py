@@ -16,9 +16,12 @@ from typing import Any
 from loaders.depedit_published import published
 from loaders.depedit_records import OWN, from_json, to_json
 from loaders.errors import LoaderError, SchemaError
+from loaders.json_values import DECODER, JsonValueError
 from loaders.knowledge_sets import QA, SETTINGS, KnowledgeSet
 from loaders.records import slug
+from loaders.rule_records import Rule
 from loaders.sources import Place, read_text
+from loaders.texts import quoted
 
 UNRELATED = 5
 """Facts of other sets that a set gets which brings none, as in the published code."""
@@ -76,14 +79,16 @@ def read(
     refused: list[LineNote] = []
     notes: list[LineNote] = []
     names: dict[str, int] = {}
-    for number, text in enumerate(read_text(path).splitlines(), start=1):
+    for number, text in enumerate(read_text(path).split("\n"), start=1):
         if not text.strip():
             continue
         place = Place(path, f"line {number}")
         try:
             knowledge, told = _line(place, text, setting, seed)
             if knowledge.id in names:
-                raise place.error(f"the id {knowledge.id!r} is that of line {names[knowledge.id]}")
+                raise place.error(
+                    f"the id {quoted(knowledge.id)} is that of line {names[knowledge.id]}"
+                )
         except LoaderError as error:
             if strict:
                 raise
@@ -110,7 +115,9 @@ def _by_line(note: LineNote) -> int:
 
 def _line(place: Place, text: str, setting: str, seed: int) -> tuple[KnowledgeSet, list[str]]:
     try:
-        record = place.mapping(json.loads(text))
+        record = place.mapping(DECODER.decode(text))
+    except JsonValueError as error:
+        raise place.at(error.where).error(error.problem) from error
     except json.JSONDecodeError as error:
         raise place.error(f"column {error.colno}: not valid JSON ({error.msg})") from error
     except RecursionError as error:
@@ -120,6 +127,7 @@ def _line(place: Place, text: str, setting: str, seed: int) -> tuple[KnowledgeSe
         stem = slug(place.path.stem)
         number = record.get("gp_id", place.where.removeprefix("line "))
         knowledge, told = published(place, record, f"{stem}-{slug(str(number))}", setting, seed)
+    _check(place, knowledge)
     for facts in ([*knowledge.specific], [i.qa for i in knowledge.implications]):
         _require_distinct(place, facts)
     return knowledge, told
@@ -135,20 +143,52 @@ def _own(place: Place, record: dict[str, Any]) -> KnowledgeSet | None:
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         told = f"{type(error).__name__}: {error}"
         raise place.error(f"is not the record that it says it is ({told})") from error
-    if {key: record.get(key) for key in again} != again or not _is_text(knowledge.id):
+    if {key: record.get(key) for key in again} != again:
         raise place.error("is not the record that it says it is: its parts contradict each other")
     return knowledge
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+_INT64 = 2**63
+"""Neo4j's integers lie below this bound."""
+
+
+def _check(place: Place, knowledge: KnowledgeSet) -> None:
+    """Refuse a set with a name, text or number that cannot be stored."""
+    place.at("id").name(knowledge.id)
+    for number in (knowledge.seed, knowledge.rule.support, knowledge.rule.body):
+        if number is not None and not (isinstance(number, int) and -_INT64 <= number < _INT64):
+            raise place.error(f"{quoted(number)} is no whole number of at most 64 bits")
+    for text in (knowledge.dataset, knowledge.setting, knowledge.init):
+        if text:
+            place.name(text)
+    _check_rule(place.at("rule"), knowledge.rule)
+    updates = [qa for copy in knowledge.copies for qa in copy.updates]
+    implied = [i.qa for copy in knowledge.copies for i in copy.updated]
+    implied += [i.qa for i in knowledge.implications]
+    for qa in (*knowledge.specific, *knowledge.unrelated, *updates, *implied):
+        for name in (qa.subject, qa.relation, qa.object):
+            place.name(name)
+        for text in (qa.prompt, qa.asked):
+            place.text(text)
+
+
+def _check_rule(place: Place, rule: Rule) -> None:
+    for atom in (rule.first, rule.second, rule.conclusion):
+        place.name(atom.relation)
+        for text in atom.templates:
+            place.text(text)
+    for _, name in (*rule.kinds, *rule.words):
+        place.name(name)
+    place.name(rule.source)
 
 
 def _require_distinct(place: Place, facts: Sequence[QA]) -> None:
     seen: set[tuple[str, str]] = set()
     for qa in facts:
         if qa.key in seen:
-            raise place.error(f"two answers to one question: '{qa.subject}', '{qa.relation}'")
+            raise place.error(
+                f"two answers to one question: {quoted(qa.subject)}, {quoted(qa.relation)}"
+            )
         seen.add(qa.key)
 
 

@@ -18,6 +18,7 @@ from loaders.groundings import Grounding, Triple, groundings
 from loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
 from loaders.rule_records import Atom, Rule
 from loaders.sources import Place
+from loaders.texts import quoted
 
 _WORD = re.compile(r"\[([^\[\]]+)\]")
 
@@ -50,7 +51,7 @@ def published(
     if dropped := len(told) - len(implications):
         notes.append(f"{dropped} implications follow from no two of its facts")
     copies = []
-    for name in sorted((key for key in record if str(key).isdecimal()), key=int):
+    for name in sorted((key for key in record if _is_copy(key)), key=int):
         phase = _phase(place, record, name, setting)
         copies.append(_copy(place.at(name), phase, rule, init, implications, names, notes))
     if not copies:
@@ -69,6 +70,11 @@ def published(
         init="file",
     )
     return knowledge, notes
+
+
+def _is_copy(key: str) -> bool:
+    """Whether the key of a record is the number of a copy."""
+    return len(key) < 10 and key.isdecimal()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +122,11 @@ def _items(place: Place, value: object) -> list[Item]:
             parts = here.at("trips").sequence(item["trips"])
             if len(parts) != 3:
                 raise here.at("trips").error(f"has {len(parts)} parts, not three")
-            trips = tuple(here.at("trips").text(part) for part in parts)
+            trips = tuple(here.at("trips").name(part) for part in parts)
         found.append(
             Item(
                 here.at("q").text(item["q"]),
-                here.at("a").text(here.field(item, "a")),
+                here.at("a").name(here.field(item, "a")),
                 trips,  # type: ignore[arg-type]
                 bool(item.get("is_update", False)),
             )
@@ -137,14 +143,14 @@ def _paired(place: Place, edited: Sequence[Item], asked: Sequence[Item]) -> list
         if other is None and len(asked) == len(edited) and asked[i].a == item.a:
             other = asked[i]
         if other is None:
-            raise place.error(f"no rephrased question for '{item.q}'")
+            raise place.error(f"no rephrased question for {quoted(item.q)}")
         pairs.append((item, other))
     return pairs
 
 
 def _triple(place: Place, item: Item) -> Triple:
     if item.trips is None:
-        raise place.error(f"the fact '{item.q}' has no 'trips'")
+        raise place.error(f"the fact {quoted(item.q)} has no 'trips'")
     return item.trips
 
 
@@ -154,7 +160,7 @@ def _asked_triple(place: Place, item: Item, phase: _Phase, names: set[str]) -> T
         return item.trips
     named = sorted((n for n in names if n in item.q and n != item.a), key=len)
     if not named:
-        raise place.error(f"the implication '{item.q}' names none of the facts' entities")
+        raise place.error(f"the implication {quoted(item.q)} names none of the facts' entities")
     return (named[-1], phase.said[2], item.a)
 
 
@@ -237,7 +243,7 @@ def _copy(
     for qa in now:
         if qa.key not in was:
             raise place.error(
-                f"the fact '{qa.subject}', '{qa.relation}' is not among those of init"
+                f"the fact {quoted(qa.subject)}, {quoted(qa.relation)} is not among those of init"
             )
     updates = tuple(qa for qa in now if qa.object != was[qa.key].object)
     flagged = {_triple(place, item)[:2] for item, _ in phase.facts if item.is_update}

@@ -165,7 +165,7 @@ def from_json(record: Mapping[str, Any], id: str | None = None) -> KnowledgeSet:
     init = record["init"]
     specific = _facts(init, own["setting"])
     implications = tuple(map(_implication, init["queries"]["original"]["inference"]))
-    copies = sorted((key for key in record if key.isdecimal()), key=int)
+    copies = sorted((key for key in record if len(key) < 10 and key.isdecimal()), key=int)
     return KnowledgeSet(
         id=own["id"] if id is None else id,
         dataset=own["dataset"],

@@ -13,11 +13,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from loaders.assembly import GraphAssembly, examples
+from loaders.assembly import GraphAssembly
 from loaders.errors import SchemaError
 from loaders.json_stream import items
 from loaders.records import SUBJECT_SLOT, Fact, RewriteRequest
 from loaders.sources import Place
+from loaders.texts import examples
 
 T = TypeVar("T")
 
@@ -66,6 +67,12 @@ def texts(place: Place, record: dict[str, Any], name: str) -> tuple[str, ...]:
     return tuple(place.at(f"{name}[{i}]").text(text) for i, text in enumerate(listed))
 
 
+def number_of(place: Place, record: dict[str, Any]) -> str:
+    """`case-` and the record's own number, or its place in the file if it has none."""
+    number = record.get("case_id", place.where.removeprefix("record "))
+    return place.at("case_id").name(f"case-{number}")
+
+
 def slotted(text: str, subject: str) -> str:
     """The text with `{}` for the subject, where it stands last; as it is where it does not stand.
 
@@ -83,19 +90,13 @@ def add_edits(edits: Sequence[Edit], assembly: GraphAssembly) -> None:
     A record that says the same as an earlier one is merged with it; one that asks for the same edit
     in other words gets its number at the end of its id.
     """
-    requests: dict[str, RewriteRequest] = {}
+    placed = _Placed()
     same: list[str] = []
     for edit in edits:
-        for id_ in _ids(edit):
-            request = replace(edit.request, id=id_)
-            earlier = requests.setdefault(id_, request)
-            if earlier is request:
-                break
-            if replace(earlier, n_records=request.n_records) == request:
-                requests[id_] = replace(earlier, n_records=earlier.n_records + request.n_records)
-                same.append(id_)
-                break
+        if (merged := placed.add(edit)) is not None:
+            same.append(merged)
         assembly.facts.append(_fact(edit.request))
+    requests = placed.requests
     assembly.rewrites.extend(requests.values())
     if same:
         assembly.note("merged", f"{len(same)} records", f"say the same as others: {examples(same)}")
@@ -108,6 +109,41 @@ def add_edits(edits: Sequence[Edit], assembly: GraphAssembly) -> None:
             f"{unslotted.total()} paraphrases",
             f"do not name the subject; they are asked as they stand: {examples(unslotted)}",
         )
+
+
+class _Placed:
+    """The requests by id. A record gets the first id that is free or has the same content.
+
+    Records that share an id and a number try the same ids one after the other. What was found at
+    those is remembered, so that each id is tried once and not once for every such record.
+    """
+
+    def __init__(self) -> None:
+        self.requests: dict[str, RewriteRequest] = {}
+        self._tried: dict[tuple[str, str], tuple[dict[RewriteRequest, str], Iterator[str]]] = {}
+
+    def add(self, edit: Edit) -> str | None:
+        """Put the request in its place; the id of an earlier one that says the same, if any."""
+        key = (edit.request.id, edit.number)
+        found, untried = self._tried.setdefault(key, ({}, _ids(edit)))
+        content = _content(edit.request)
+        while content not in found:
+            id_ = next(untried)
+            if id_ not in self.requests:
+                self.requests[id_] = replace(edit.request, id=id_)
+                found[content] = id_
+                return None
+            found.setdefault(_content(self.requests[id_]), id_)
+        id_ = found[content]
+        earlier = self.requests[id_]
+        n_records = earlier.n_records + edit.request.n_records
+        self.requests[id_] = replace(earlier, n_records=n_records)
+        return id_
+
+
+def _content(request: RewriteRequest) -> RewriteRequest:
+    """The request without its id and count, to compare it with others."""
+    return replace(request, id="", n_records=0)
 
 
 def _ids(edit: Edit) -> Iterator[str]:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from loaders.texts import fitted
+
 
 class LoaderError(Exception):
     """A file could not be read as what it claims to be.
 
     Attributes:
-        detail: what is wrong and where (file, record, field).
+        detail: what is wrong and where (file, record, field); shortened if it is long.
         remedy: what the user can do about it.
     """
 
     remedy = "Check the file against the format described in `thinkeval import --help`."
 
     def __init__(self, detail: str, *, remedy: str | None = None) -> None:
-        super().__init__(detail)
-        self.detail = detail
+        self.detail = fitted(detail)
+        super().__init__(self.detail)
         if remedy is not None:
             self.remedy = remedy
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import loaders
 from loaders.errors import LoaderError, UnknownFormatError, UnreadableFileError
 from loaders.records import LoadedGraph
+from loaders.texts import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,7 @@ def detect(path: Path | str) -> str:
         raise UnknownFormatError(f"{path}: could be {' or '.join(keys)}")
     if path.is_file() and not path.stat().st_size:
         raise UnreadableFileError(f"{path}: the file is empty")
-    known = "; ".join(f"{key} ({format_.summary})" for key, format_ in formats().items())
-    raise UnknownFormatError(f"{path}: no format recognises it. Known: {known}")
+    raise UnknownFormatError(f"{path}: no format recognises it; known are {', '.join(formats())}")
 
 
 def load(
@@ -95,13 +95,13 @@ def load(
     key = detect(path) if format is None else format
     if key not in known:
         remedy = f"{_meant(key, known)}There are: {', '.join(known)}."
-        raise UnknownFormatError(f"no format '{key}'", remedy=remedy)
+        raise UnknownFormatError(f"no format {quoted(key)}", remedy=remedy)
     given = {option: value for option, value in options.items() if value is not None}
     for option in given:
         if option not in known[key].options:
             takes = ", ".join(known[key].options) or "none"
             raise LoaderError(
-                f"the format '{key}' has no option '{option}'",
+                f"the format {quoted(key)} has no option {quoted(option)}",
                 remedy=f"{_meant(option, known[key].options)}Its options: {takes}.",
             )
     return known[key].load(Path(path), name=name, **given)
@@ -109,7 +109,7 @@ def load(
 
 def _meant(word: str, words: Iterable[str]) -> str:
     near = difflib.get_close_matches(word, list(words), n=1)
-    return f"Did you mean '{near[0]}'? " if near else ""
+    return f"Did you mean {quoted(near[0])}? " if near else ""
 
 
 def _neighbour(path: Path) -> str:

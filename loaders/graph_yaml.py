@@ -25,15 +25,16 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loaders.assembly import GraphAssembly, examples
+from loaders.assembly import GraphAssembly
 from loaders.errors import SchemaError
 from loaders.records import SUBJECT_SLOT, Fact, LoadedGraph, RewriteRequest, unique
 from loaders.sources import Place, default_name, read_yaml
+from loaders.texts import MAX_QUOTE, enumeration, examples, quoted
 
 SUMMARY = "our own YAML: facts with prompts, questions, paraphrases, aliases and rewrites"
 TOP_KEYS = ("name", "relations", "entities", "facts", "rewrites")
@@ -79,10 +80,14 @@ def load(path: Path | str, *, name: str | None = None) -> LoadedGraph:
     path = Path(path)
     top = Place(path, "")
     content = known(top, read_yaml(path), TOP_KEYS)
-    name = name or top.at("name").text(content.get("name", default_name(path)))
+    name = name or top.at("name").name(content.get("name", default_name(path)))
     assembly = GraphAssembly(name)
     relations = top.at("relations").mapping(top.field(content, "relations"))
-    wordings = {r: _wording(top.at(f"relation '{r}'"), item) for r, item in relations.items()}
+    wordings: dict[str, Wording] = {}
+    for relation, item in relations.items():
+        place = top.at(f"relation {quoted(relation)}")
+        place.name(relation)
+        wordings[relation] = _wording(place, item)
     _add_facts(top.at("facts"), top.field(content, "facts"), wordings, assembly)
     rewrites = top.at("rewrites").sequence(content.get("rewrites", []))
     for i, item in enumerate(rewrites):
@@ -98,15 +103,19 @@ def known(place: Place, item: object, keys: Iterable[str]) -> dict[str, Any]:
     allowed = list(keys)
     for key in fields:
         if key not in allowed:
-            problem = f"unknown key '{key}'{meant(key, allowed)} (known: {', '.join(allowed)})"
+            problem = (
+                f"unknown key {quoted(key)}{meant(key, allowed)} (known: {', '.join(allowed)})"
+            )
             raise place.error(problem)
     return fields
 
 
 def meant(word: str, words: Iterable[str]) -> str:
     """`, did you mean ...?` when a known word is close, else nothing."""
-    near = difflib.get_close_matches(str(word), list(words), n=1)
-    return f", did you mean '{near[0]}'?" if near else ""
+    if len(word) > MAX_QUOTE:
+        return ""
+    near = difflib.get_close_matches(word, [w for w in words if len(w) <= MAX_QUOTE], n=1)
+    return f", did you mean {quoted(near[0])}?" if near else ""
 
 
 def _wording(place: Place, item: object) -> Wording:
@@ -124,8 +133,8 @@ def _wording(place: Place, item: object) -> Wording:
 def objects_of(place: Place, item: object) -> list[str]:
     """One object, or a list of them."""
     if isinstance(item, str):
-        return [place.text(item)]
-    objects = [place.at(f"object {i}").text(value) for i, value in enumerate(place.sequence(item))]
+        return [place.name(item)]
+    objects = [place.at(f"object {i}").name(value) for i, value in enumerate(place.sequence(item))]
     if not objects:
         raise place.error("has no object")
     return objects
@@ -136,10 +145,10 @@ def _add_facts(
 ) -> None:
     listed = 0
     for subject, relations in place.mapping(item).items():
-        there = place.at(f"'{subject}'")
-        name = there.text(subject)
+        there = place.at(quoted(subject))
+        name = there.name(subject)
         for relation, objects in there.mapping(relations).items():
-            here = there.at(f"'{relation}'")
+            here = there.at(quoted(relation))
             if relation not in wordings:
                 hint = meant(relation, wordings)
                 raise here.error(f"this relation is not under `relations`{hint}")
@@ -152,25 +161,25 @@ def _add_facts(
 
 
 def add_rewrite(
-    place: Place, item: object, wordings: dict[str, Wording], assembly: GraphAssembly
+    place: Place, item: object, wordings: Mapping[str, Wording], assembly: GraphAssembly
 ) -> None:
     """Read one entry of `rewrites` and add it, in the relation's words where it has none."""
     fields = known(place, item, REWRITE_KEYS)
-    subject = place.at("subject").text(place.field(fields, "subject"))
-    relation = place.at("relation").text(place.field(fields, "relation"))
+    subject = place.at("subject").name(place.field(fields, "subject"))
+    relation = place.at("relation").name(place.field(fields, "relation"))
     own = {key: fields[key] for key in RELATION_KEYS if key in fields}
     wording = wordings.get(relation)
     if wording is None and "prompt" not in own:
         hint = meant(relation, wordings)
-        raise place.at("relation").error(f"'{relation}' has no prompt in this graph{hint}")
+        raise place.at("relation").error(f"{quoted(relation)} has no prompt in this graph{hint}")
     if own:
         plain = {} if wording is None else _wording_fields(wording)
         wording = _wording(place, plain | own)
     assert wording is not None
-    target_new = place.at("target_new").text(place.field(fields, "target_new"))
+    target_new = place.at("target_new").name(place.field(fields, "target_new"))
     target_true = _target_true(place, fields, subject, relation, assembly)
     if target_true.casefold() == target_new.casefold():
-        raise place.error(f"target_new and target_true are the same, '{target_new}'")
+        raise place.error(f"target_new and target_true are the same, {quoted(target_new)}")
     request = RewriteRequest(
         id=RewriteRequest.make_id(subject, relation, target_new),
         dataset=assembly.name,
@@ -182,8 +191,8 @@ def add_rewrite(
         question=None if wording.question is None else fill(wording.question, subject),
         paraphrases=wording.paraphrases,
     )
-    if any(other.id == request.id for other in assembly.rewrites):
-        raise place.error(f"the rewrite '{request.id}' is there already")
+    if assembly.has_rewrite(request.id):
+        raise place.error(f"the rewrite {quoted(request.id)} is there already")
     assembly.rewrites.append(request)
 
 
@@ -196,29 +205,30 @@ def _target_true(
     place: Place, fields: dict[str, Any], subject: str, relation: str, assembly: GraphAssembly
 ) -> str:
     if "target_true" in fields:
-        return place.at("target_true").text(fields["target_true"])
-    key = (subject.casefold(), relation)
-    objects = unique(f.object for f in assembly.facts if (f.subject.casefold(), f.relation) == key)
+        return place.at("target_true").name(fields["target_true"])
+    objects = unique(fact.object for fact in assembly.facts_about(subject, relation))
     if len(objects) != 1:
-        found = f"{len(objects)} objects: {', '.join(objects)}" if objects else "no fact"
+        found = f"{len(objects)} objects: {enumeration(objects)}" if objects else "no fact"
         raise SchemaError(
             place.path,
             f"{place.where}, target_true",
-            f"is missing, and the facts do not give it: '{subject}' '{relation}' has {found}",
+            "is missing, and the facts do not give it: "
+            f"{quoted(subject)} {quoted(relation)} has {found}",
         )
     return objects[0]
 
 
 def _add_entities(place: Place, item: object, assembly: GraphAssembly) -> None:
     for name, entry in place.mapping(item).items():
-        there = place.at(f"'{name}'")
+        there = place.at(quoted(name))
+        there.name(name)
         fields = known(there, entry, ENTITY_KEYS)
         listed = there.at("aliases").sequence(fields.get("aliases", []))
         assembly.aliases[name] = tuple(
-            there.at(f"aliases[{i}]").text(value) for i, value in enumerate(listed)
+            there.at(f"aliases[{i}]").name(value) for i, value in enumerate(listed)
         )
         if "kind" in fields:
-            assembly.kinds[name] = there.at("kind").text(fields["kind"])
+            assembly.kinds[name] = there.at("kind").name(fields["kind"])
 
 
 def _report_unused(wordings: dict[str, Wording], assembly: GraphAssembly) -> None:

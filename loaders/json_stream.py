@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from loaders.errors import SchemaError, UnreadableFileError
+from loaders.json_values import DECODER, SKIPPER, JsonValueError
 from loaders.sources import readable
 
 CHUNK = 1 << 20
@@ -28,28 +29,12 @@ class Item:
     Attributes:
         index: counted from 0.
         value: the JSON value; None where there is a problem.
-        problem: what makes it unfit although it is JSON (a key that stands twice).
+        problem: why it cannot be used although it is JSON (a repeated key, an endless number).
     """
 
     index: int
     value: Any
     problem: str | None = None
-
-
-class _RepeatedKeyError(Exception):
-    pass
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise _RepeatedKeyError(next(key for key in keys if keys.count(key) > 1))
-    return result
-
-
-_CAREFUL = json.JSONDecoder(object_pairs_hook=_once)
-_PLAIN = json.JSONDecoder()
 
 
 def items(path: Path, limit: int | None = None) -> Iterator[Item]:
@@ -128,10 +113,10 @@ class _Reader:
 
     def _decode(self, index: int) -> tuple[Item, int]:
         try:
-            value, end = _CAREFUL.raw_decode(self._text, self._at)
-        except _RepeatedKeyError as error:
-            _, end = _PLAIN.raw_decode(self._text, self._at)
-            return Item(index, None, f"the key '{error}' stands twice in one object"), end
+            value, end = DECODER.raw_decode(self._text, self._at)
+        except JsonValueError as error:
+            _, end = SKIPPER.raw_decode(self._text, self._at)
+            return Item(index, None, str(error)), end
         return Item(index, value), end
 
     def _broken(self, index: int, problem: str) -> UnreadableFileError:

@@ -18,13 +18,14 @@ are the simple paths from subject to target_true in the facts of the rewrite (`F
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
-from loaders.assembly import GraphAssembly, examples
+from loaders.assembly import GraphAssembly
 from loaders.knowgic_records import Record, Request, read_records
 from loaders.records import Fact, LoadedGraph, RewriteRequest, slug
 from loaders.sources import Place, default_name, read_json
+from loaders.texts import examples, quoted
 
 SUMMARY = "KnowGIC: chains.json (or the grouped file, or the folder) with its aliases"
 ALIASES_FILE = "attributes_with_aliases.json"
@@ -85,9 +86,9 @@ def rewrite_ids(records: list[Record]) -> dict[tuple[str, ...], str]:
         key: RewriteRequest.make_id(r.subject, relations[r.prompt], r.target_new)
         for key, r in requests.items()
     }
-    taken = list(plain.values())
+    taken = Counter(plain.values())
     return {
-        key: id_ if taken.count(id_) == 1 else f"{id_}--{slug(requests[key].target_true)}"
+        key: id_ if taken[id_] == 1 else f"{id_}--{slug(requests[key].target_true)}"
         for key, id_ in plain.items()
     }
 
@@ -115,7 +116,8 @@ def _check_chains(record: Record, assembly: GraphAssembly) -> None:
                 assembly.note(
                     "flagged",
                     f"{record.place.where}, chain {j}, link {i}",
-                    f"the chain breaks: '{start}' does not follow '{end}'; its facts are kept",
+                    f"the chain breaks: {quoted(start)} does not follow {quoted(end)}; its facts "
+                    "are kept",
                 )
 
 
@@ -158,13 +160,13 @@ def _is_glued(question: str) -> bool:
 
 
 def _report_questions(assembly: GraphAssembly) -> None:
-    glued = [f"'{q}'" for f in assembly.facts for q in f.questions if _is_glued(q)]
+    glued = [quoted(q) for f in assembly.facts for q in f.questions if _is_glued(q)]
     unnamed = {q: f.subject for f in assembly.facts for q in f.questions if f.subject not in q}
     several = [f"{f.subject} {f.relation}" for f in assembly.facts if len(f.questions) > 1]
     for items, reason in (
         (sorted(glued), "two questions run together; asked only where there is no other"),
         (
-            sorted(f"'{q}' of {s}" for q, s in unnamed.items()),
+            sorted(f"{quoted(q)} of {s}" for q, s in unnamed.items()),
             "do not contain the subject as the fact writes it; kept as they are",
         ),
         (sorted(several), "facts asked in more than one way; the first is asked, all are kept"),
@@ -189,9 +191,13 @@ def _add_rewrites(
         requests.setdefault(id_, record.request)
         chains[id_] += len(record.chains)
     derived: list[str] = []
+    by_ends: dict[tuple[str, str], list[Fact]] = defaultdict(list)
+    for fact in assembly.facts:
+        by_ends[fact.subject.casefold(), fact.object.casefold()].append(fact)
     for id_, request in sorted(requests.items()):
         relation = relations[request.prompt]
-        direct = _direct_facts(assembly.facts, request, relation)
+        ends = (request.subject.casefold(), request.target_true.casefold())
+        direct = _own_first(by_ends.get(ends, []), relation)
         paraphrases = tuple(sorted({f.prompt for f in direct if f.relation != relation}))
         if paraphrases:
             derived.append(f"{id_}: {', '.join(paraphrases)}")
@@ -219,11 +225,9 @@ def _add_rewrites(
         )
 
 
-def _direct_facts(facts: list[Fact], request: Request, relation: str) -> list[Fact]:
-    """The facts from the rewrite's subject to its target_true, its own relation first."""
-    ends = (request.subject.casefold(), request.target_true.casefold())
-    found = [f for f in facts if (f.subject.casefold(), f.object.casefold()) == ends]
-    return sorted(found, key=lambda fact: (fact.relation != relation, fact.relation, fact.object))
+def _own_first(facts: list[Fact], relation: str) -> list[Fact]:
+    """The facts in a fixed order: those of the relation, then the others."""
+    return sorted(facts, key=lambda fact: (fact.relation != relation, fact.relation, fact.object))
 
 
 def _add_aliases(file: Path, given: Path | None, assembly: GraphAssembly) -> None:
@@ -237,11 +241,12 @@ def _add_aliases(file: Path, given: Path | None, assembly: GraphAssembly) -> Non
         return
     place = Place(source, "")
     for name, entry in place.mapping(read_json(source)).items():
-        there = Place(source, f"entity '{name}'")
+        there = Place(source, f"entity {quoted(name)}")
+        there.name(name)
         listed = there.field(there.mapping(entry), "answer_alias")
         values = there.at("answer_alias").sequence(listed)
         assembly.aliases[name] = tuple(
-            there.at(f"answer_alias[{i}]").text(value) for i, value in enumerate(values)
+            there.at(f"answer_alias[{i}]").name(value) for i, value in enumerate(values)
         )
     known = {name.casefold() for name in assembly.aliases}
     names = {n for f in assembly.facts for n in (f.subject, f.object)}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from loaders.sources import Place, read_json
+from loaders.texts import quoted
 
 PARTS = ("questions", "answers", "prompts", "subjects")
 
@@ -95,11 +96,11 @@ def _request(place: Place, item: object) -> Request:
     targets: list[str] = []
     for key in ("target_true", "target_new"):
         target = place.at(key).mapping(place.field(fields, key))
-        targets.append(place.at(f"{key}.str").text(place.at(key).field(target, "str")))
+        targets.append(place.at(f"{key}.str").name(place.at(key).field(target, "str")))
     if targets[0].casefold() == targets[1].casefold():
-        raise place.error(f"target_new and target_true are the same, '{targets[0]}'")
+        raise place.error(f"target_new and target_true are the same, {quoted(targets[0])}")
     return Request(
-        place.at("subject").text(place.field(fields, "subject")),
+        place.at("subject").name(place.field(fields, "subject")),
         place.at("prompt").prompt(place.field(fields, "prompt")),
         *targets,
     )
@@ -116,7 +117,8 @@ def _links(place: Place, item: object) -> tuple[Link, ...]:
 
     def cell(part: str, i: int) -> str:
         there = place.at(f"{part}[{i}]")
-        return (there.prompt if part == "prompts" else there.text)(lists[part][i])
+        check = {"prompts": there.prompt, "questions": there.text}.get(part, there.name)
+        return check(lists[part][i])
 
     return tuple(
         Link(cell("subjects", i), cell("prompts", i), cell("answers", i), cell("questions", i))

@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from loaders.assembly import GraphAssembly, examples
+from loaders.assembly import GraphAssembly
 from loaders.records import Fact, LoadedGraph, unique
 from loaders.sources import Place, default_name, read_json
+from loaders.texts import examples, quoted
 
 SUMMARY = "LRE relations: a JSON file (or a folder of them) with prompt templates and samples"
 _MARK = '"prompt_templates"'
@@ -62,7 +63,7 @@ def _looks_right(file: Path) -> bool:
 def _add_relation(file: Path, assembly: GraphAssembly, kinds: dict[str, Counter[str]]) -> None:
     top = Place(file, "")
     content = top.mapping(read_json(file))
-    relation = top.at("name").text(top.field(content, "name"))
+    relation = top.at("name").name(top.field(content, "name"))
     prompts, question = _wording(top, content)
     properties = top.at("properties").mapping(content.get("properties", {}))
     samples = top.at("samples").sequence(top.field(content, "samples"))
@@ -70,13 +71,13 @@ def _add_relation(file: Path, assembly: GraphAssembly, kinds: dict[str, Counter[
     for i, item in enumerate(samples):
         place = top.at(f"samples[{i}]")
         sample = place.mapping(item)
-        subject = place.at("subject").text(place.field(sample, "subject"))
-        object_ = place.at("object").text(place.field(sample, "object"))
+        subject = place.at("subject").name(place.field(sample, "subject"))
+        object_ = place.at("object").name(place.field(sample, "object"))
         asked = () if question is None else (question.replace("{}", subject, 1),)
         assembly.facts.append(Fact(subject, relation, object_, prompts[0], asked, prompts[1:]))
         for entity, field in ((subject, "domain_name"), (object_, "range_name")):
             if field in properties:
-                kinds[entity][top.at(f"properties.{field}").text(properties[field])] += 1
+                kinds[entity][top.at(f"properties.{field}").name(properties[field])] += 1
 
 
 def _wording(top: Place, content: dict[str, object]) -> tuple[tuple[str, ...], str | None]:
@@ -101,7 +102,7 @@ def _settle(kinds: dict[str, Counter[str]], assembly: GraphAssembly) -> dict[str
     """One kind an entity."""
     doubtful = sorted(entity for entity, found in kinds.items() if len(found) > 1)
     if doubtful:
-        shown = examples(f"'{e}' ({' or '.join(sorted(kinds[e]))})" for e in doubtful)
+        shown = examples(f"{quoted(e)} ({' or '.join(sorted(kinds[e]))})" for e in doubtful)
         assembly.note(
             "flagged",
             f"{len(doubtful)} entities",

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 
 from loaders.errors import RuleError
 from loaders.records import SUBJECT_SLOT, digest, unique
+from loaders.texts import quoted
 
-VARIABLES = ("x", "y", "z")
 SHAPES = ("x→y→z", "x→y←z", "x←y→z", "x←y←z")
 """By whether the first and the second premise point backwards."""
 
@@ -182,7 +182,7 @@ def rule(
         raise RuleError(f"a rule has two premises, this one {len(premises)}")
     for atom in (*premises, conclusion):
         if atom.subject == atom.object:
-            raise RuleError(f"'{atom.relation}' relates {atom.subject!r} to itself")
+            raise RuleError(f"{quoted(atom.relation)} relates {atom.subject!r} to itself")
     bound = {name for atom in premises for name in (atom.subject, atom.object)}
     for name in (conclusion.subject, conclusion.object):
         if name not in bound:

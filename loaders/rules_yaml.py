@@ -29,6 +29,7 @@ from loaders.graph_yaml import known, meant
 from loaders.records import unique
 from loaders.rule_records import Atom, Rule, rule
 from loaders.sources import Place, read_yaml
+from loaders.texts import enumeration, quoted
 
 RULE_KEYS = ("if", "then", "kinds", "words", "templates")
 _VARIABLE = re.compile(r"[^\W\d]\w*")
@@ -79,7 +80,7 @@ def _rule(place: Place, item: object) -> Rule:
         for i, text in enumerate(place.at("if").sequence(place.field(fields, "if")))
     ]
     lines = [*premises, (place.at("then"), place.field(fields, "then"))]
-    atoms = {there.text(text): _atom(there, text) for there, text in lines}
+    atoms = {there.name(text): _atom(there, text) for there, text in lines}
     if len(atoms) < len(lines):
         raise place.error("says the same line twice")
     variables = unique(name for a in atoms.values() for name in (a.subject, a.object))
@@ -88,7 +89,7 @@ def _rule(place: Place, item: object) -> Rule:
     templates = place.at("templates").mapping(fields.get("templates", {}))
     words = {name: words.get(name, _word(name)) for name in variables}
     for line, listed in templates.items():
-        there = place.at(f"templates, '{line}'")
+        there = place.at(f"templates, {quoted(line)}")
         if line.strip() not in atoms:
             raise there.error(f"is no line of this rule{meant(line, atoms)}")
         atoms[line.strip()] = _worded(there, atoms[line.strip()], listed, words)
@@ -100,18 +101,22 @@ def _rule(place: Place, item: object) -> Rule:
 
 
 def _atom(place: Place, value: object) -> Atom:
-    parts = place.text(value).split()
+    parts = place.name(value).split()
     if len(parts) < 3:
-        raise place.error(f"'{value}' is not variable, relation, variable (`person born in city`)")
+        raise place.error(
+            f"{quoted(value)} is not variable, relation, variable (`person born in city`)"
+        )
     for name in (parts[0], parts[-1]):
         if not _VARIABLE.fullmatch(name):
-            raise place.error(f"'{name}' is no name of a variable: one word of letters, digits, _")
+            raise place.error(
+                f"{quoted(name)} is no name of a variable: one word of letters, digits, _"
+            )
     return Atom(parts[0], " ".join(parts[1:-1]), parts[-1])
 
 
 def _by_variable(place: Place, item: object, variables: tuple[str, ...]) -> dict[str, str]:
     fields = known(place, item, variables)
-    return {name: place.at(name).text(value) for name, value in fields.items()}
+    return {name: place.at(name).name(value) for name, value in fields.items()}
 
 
 def _word(variable: str) -> str:
@@ -130,7 +135,7 @@ def _worded(place: Place, atom: Atom, listed: object, words: dict[str, str]) -> 
         if sorted(slots) != sorted((atom.subject, atom.object)):
             raise there.error(
                 f"needs [{atom.subject}] and [{atom.object}] once each, found"
-                f" {', '.join(f'[{s}]' for s in slots) or 'none'}: '{text}'"
+                f" {enumeration(f'[{s}]' for s in slots) or 'none'}: {quoted(text)}"
             )
         said.append(_SLOT.sub(lambda slot: f"[{words[slot[1]]}]", text))
     return Atom(atom.subject, atom.relation, atom.object, unique(said))

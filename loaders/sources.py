@@ -19,7 +19,10 @@ from typing import Any
 import yaml
 
 from loaders.errors import SchemaError, UnreadableFileError
+from loaders.json_values import DECODER, JsonValueError, first_repeated
 from loaders.records import SUBJECT_SLOT, slug
+from loaders.texts import enumeration, name_flaw, quoted, text_flaw
+from loaders.yaml_bounds import require_bounded
 
 PLAIN_STEMS = frozenset({"chains", "kg", "graph", "data", "triples", "facts"})
 """File names that say nothing about the data set; its folder's name does."""
@@ -63,17 +66,10 @@ def read_text(path: Path) -> str:
 def read_json(path: Path) -> Any:
     """The JSON value in the file; a repeated key in an object is an error."""
     text = read_text(path)
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        result = dict(pairs)
-        if len(result) < len(pairs):
-            keys = [key for key, _ in pairs]
-            repeated = next(key for key in keys if keys.count(key) > 1)
-            raise SchemaError(path, f"key '{repeated}'", "stands twice in one object")
-        return result
-
     try:
-        return json.loads(text, object_pairs_hook=once)
+        return DECODER.decode(text)
+    except JsonValueError as error:
+        raise SchemaError(path, error.where, error.problem) from error
     except json.JSONDecodeError as error:
         cut = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
         hint = "the file seems cut off" if cut else "not valid JSON"
@@ -97,7 +93,7 @@ class _TextYaml(_YamlBase):
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
                     raise yaml.constructor.ConstructorError(
-                        None, None, f"the key '{key.value}' stands twice", key.start_mark
+                        None, None, f"the key {quoted(key.value)} occurs twice", key.start_mark
                     )
                 seen.add(key.value)
         return super().construct_mapping(node, deep=deep)
@@ -107,6 +103,7 @@ def read_yaml(path: Path) -> Any:
     """The YAML value in the file, every scalar as text; a repeated key is an error."""
     text = read_text(path)
     try:
+        require_bounded(yaml.parse(text, Loader=_YamlBase))
         return yaml.load(text, Loader=_TextYaml)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
@@ -138,8 +135,10 @@ def read_csv(path: Path) -> CsvTable:
     rows: list[CsvRow] = []
     try:
         columns = tuple(name.strip() for name in next(reader))
-        if len(set(columns)) < len(columns) or "" in columns:
-            raise SchemaError(path, "line 1", f"column names are empty or repeated: {columns}")
+        if "" in columns:
+            raise SchemaError(path, "line 1", f"column {columns.index('') + 1} has no name")
+        if (repeated := first_repeated(columns)) is not None:
+            raise SchemaError(path, "line 1", f"two columns are called {quoted(repeated)}")
         for cells in reader:
             if not any(cell.strip() for cell in cells):
                 continue
@@ -184,6 +183,19 @@ class Place:
 
     def text(self, value: object) -> str:
         """`value` if it is text that is not blank, without white space at its ends."""
+        text = self._not_blank(value)
+        if (flaw := text_flaw(text)) is not None:
+            raise self.error(flaw)
+        return text
+
+    def name(self, value: object) -> str:
+        """`value` if it can be the name of an entity, alias, relation, kind or data set."""
+        name = self._not_blank(value)
+        if (flaw := name_flaw(name)) is not None:
+            raise self.error(flaw)
+        return name
+
+    def _not_blank(self, value: object) -> str:
         if not isinstance(value, str):
             raise self.error(f"expected text, found {kind_of(value)}")
         if not value.strip():
@@ -194,7 +206,9 @@ class Place:
         """`value` if it is a cloze with exactly one `{}` for the subject."""
         text = self.text(value)
         if (found := text.count(SUBJECT_SLOT)) != 1:
-            raise self.error(f"a prompt needs one {{}} for the subject, found {found}: '{text}'")
+            raise self.error(
+                f"a prompt needs one {{}} for the subject, found {found}: {quoted(text)}"
+            )
         return text
 
     def mapping(self, value: object) -> dict[str, Any]:
@@ -212,5 +226,7 @@ class Place:
     def field(self, record: dict[str, Any], name: str) -> Any:
         """The field of a record that must be there."""
         if name not in record:
-            raise self.error(f"the field '{name}' is missing (has: {', '.join(record) or 'none'})")
+            raise self.error(
+                f"the field {quoted(name)} is missing (has: {enumeration(record) or 'none'})"
+            )
         return record[name]

@@ -13,6 +13,7 @@ from loaders import graph_yaml
 from loaders.errors import UnknownFormatError, UnreadableFileError
 from loaders.records import unique
 from loaders.sources import CsvTable, Place, read_csv, read_yaml
+from loaders.texts import enumeration, quoted
 
 BASE_FILE = "base_triple.csv"
 REWRITES_FILE = "rewrites.yaml"
@@ -81,7 +82,7 @@ def _facts_of_folder(folder: Path) -> Path:
         if len(kind) == 1:
             return kind[0]
         if kind:
-            names = ", ".join(file.name for file in kind)
+            names = enumeration(file.name for file in kind)
             raise UnknownFormatError(
                 f"{folder}: holds several files of triples: {names}",
                 remedy="Give the path of the one to import.",
@@ -133,11 +134,11 @@ def _read_nested(file: Path) -> list[Triple]:
     triples: list[Triple] = []
     top = Place(file, "")
     for subject, relations in top.mapping(read_yaml(file)).items():
-        there = top.at(f"'{subject}'")
-        name = there.text(subject)
+        there = top.at(quoted(subject))
+        name = there.name(subject)
         for relation, objects in there.mapping(relations).items():
-            here = there.at(f"'{relation}'")
-            text = here.text(relation)
+            here = there.at(quoted(relation))
+            text = here.name(relation)
             for object_ in graph_yaml.objects_of(here, objects):
                 triples.append(Triple(name, text, object_, here))
     return triples
@@ -151,14 +152,16 @@ def read_table(file: Path, table: CsvTable) -> list[Triple]:
     missing = [column for column in columns if column not in table.columns]
     if missing:
         raise Place(file, "line 1").error(
-            f"the columns are {', '.join(table.columns)}; expected {', '.join(STATEMENT_COLUMNS)} "
-            f"with statements, or {', '.join(PLAIN_COLUMNS)}"
+            f"the columns are {enumeration(table.columns)}; expected "
+            f"{', '.join(STATEMENT_COLUMNS)} with statements, or {', '.join(PLAIN_COLUMNS)}"
         )
     said = [column for column in table.columns if column.startswith("statement")]
     triples: list[Triple] = []
     for row in table.rows:
         place = Place(file, f"line {row.line}")
-        subject, relation, object_ = (place.at(c).text(row.cells[c]) for c in columns)
-        statements = unique(row.cells[column] for column in said)
+        subject, relation, object_ = (place.at(c).name(row.cells[c]) for c in columns)
+        statements = unique(
+            place.at(column).text(row.cells[column]) for column in said if row.cells[column]
+        )
         triples.append(Triple(subject, relation, object_, place, statements))
     return triples

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections import ChainMap, defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 from loaders import graph_yaml
@@ -12,8 +14,9 @@ from loaders.assembly import GraphAssembly
 from loaders.errors import LoaderError
 from loaders.graph_yaml import Wording
 from loaders.knowgic_records import read_records
-from loaders.records import Fact, RewriteRequest, slug
+from loaders.records import Fact, slug
 from loaders.sources import Place, read_csv, read_yaml
+from loaders.texts import quoted
 from loaders.triple_files import BASE_FILE, REWRITES_FILE, Sources, Triple
 from loaders.wording import from_relation
 
@@ -30,82 +33,96 @@ def add_rewrites(sources: Sources, target_new: str | None, assembly: GraphAssemb
     assembly.read["base triples"] = len(wanted)
     if target_new is not None and not wanted:
         raise LoaderError(
-            f"{sources.facts}: target_new '{target_new}' is given, but no {BASE_FILE} beside the "
-            "file says which fact it is for",
+            f"{sources.facts}: target_new {quoted(target_new)} is given, but no {BASE_FILE} beside "
+            "the file says which fact it is for",
             remedy=f"Write the rewrite in a {REWRITES_FILE} beside the file instead.",
         )
+    phrases = _Phrases(assembly.facts)
     if sources.rewrites:
-        _read_rewrites(sources.rewrites, assembly)
+        _read_rewrites(sources.rewrites, phrases, assembly)
     for triple in wanted:
-        asked = [r.target_new for r in assembly.rewrites if _is_for(triple, r)]
+        earlier = assembly.rewrites_about(triple.subject, triple.relation)
+        asked = [rewrite.target_new for rewrite in earlier]
         if target_new in asked or (asked and target_new is None):
             continue
-        _add_base(sources, triple, target_new, assembly)
-
-
-def _is_for(triple: Triple, rewrite: RewriteRequest) -> bool:
-    key = (rewrite.subject.casefold(), rewrite.relation)
-    return key == (triple.subject.casefold(), triple.relation)
+        _add_base(sources, triple, target_new, phrases, assembly)
 
 
 def _read_base(file: Path) -> list[Triple]:
     table = read_csv(file)
     if missing := [column for column in BASE_COLUMNS if column not in table.columns]:
-        raise Place(file, "line 1").error(f"the column '{missing[0]}' is missing")
+        raise Place(file, "line 1").error(f"the column {quoted(missing[0])} is missing")
     triples: list[Triple] = []
     for row in table.rows:
         place = Place(file, f"line {row.line}")
         ends = [end.strip() for end in row.cells["Attributes"].split("->")]
         if len(ends) != 2 or not all(ends):
             raise place.at("Attributes").error("expected 'subject->object'")
-        relation = place.at("Relationships").text(row.cells["Relationships"])
-        triples.append(Triple(ends[0], relation, ends[1], place))
+        relation = place.at("Relationships").name(row.cells["Relationships"])
+        subject, object_ = (place.at("Attributes").name(end) for end in ends)
+        triples.append(Triple(subject, relation, object_, place))
     return triples
 
 
-def _read_rewrites(file: Path, assembly: GraphAssembly) -> None:
+def _read_rewrites(file: Path, phrases: _Phrases, assembly: GraphAssembly) -> None:
     for i, item in enumerate(Place(file, "").sequence(read_yaml(file))):
         place = Place(file, f"rewrites[{i}]")
         subject = item.get("subject") if isinstance(item, dict) else None
-        graph_yaml.add_rewrite(place, item, _wordings(subject, assembly.facts), assembly)
+        graph_yaml.add_rewrite(place, item, phrases.of(subject), assembly)
 
 
-def _wordings(subject: object, facts: list[Fact]) -> dict[str, Wording]:
-    """How to ask for each relation, in the words of the subject's own fact if it has one."""
-    ordered = sorted(facts, key=lambda fact: (fact.subject != subject, fact.subject, fact.object))
-    wordings: dict[str, Wording] = {}
-    for fact in ordered:
-        wordings.setdefault(fact.relation, Wording(fact.prompt, None, fact.paraphrases))
-    return wordings
+class _Phrases:
+    """The wording of each relation, by the subject."""
+
+    def __init__(self, facts: list[Fact]) -> None:
+        self._of_any: dict[str, Wording] = {}
+        self._of_subject: dict[object, dict[str, Wording]] = defaultdict(dict)
+        for fact in sorted(facts, key=lambda fact: (fact.subject, fact.object)):
+            wording = Wording(fact.prompt, None, fact.paraphrases)
+            self._of_any.setdefault(fact.relation, wording)
+            self._of_subject[fact.subject].setdefault(fact.relation, wording)
+
+    def of(self, subject: object) -> Mapping[str, Wording]:
+        """Relation -> wording: that of the subject's own fact if it has one."""
+        own = self._of_subject.get(subject, {}) if isinstance(subject, str) else {}
+        return ChainMap(own, self._of_any)
 
 
 def _add_base(
-    sources: Sources, triple: Triple, target_new: str | None, assembly: GraphAssembly
+    sources: Sources,
+    triple: Triple,
+    target_new: str | None,
+    phrases: _Phrases,
+    assembly: GraphAssembly,
 ) -> None:
     where = f"{triple.place.path.name}, {triple.place.where}"
     if target_new is None:
         target_new, source = _target_from_knowgic(sources.facts.parent, triple)
         if target_new is None:
+            stated = f"{triple.subject} {triple.relation} {triple.object}"
             assembly.note(
                 "refused",
                 where,
-                f"the rewrite of '{triple.subject} {triple.relation} {triple.object}' has no "
-                f"target_new: {HOW_TO_GIVE}",
+                f"the rewrite of {quoted(stated)} has no target_new: {HOW_TO_GIVE}",
             )
             return
-        reason = f"target_new '{target_new}' is not in these files; taken from {source}, which asks"
-        assembly.note("repaired", where, f"{reason} for the same rewrite")
+        assembly.note(
+            "repaired",
+            where,
+            f"target_new {quoted(target_new)} is not in these files; taken from {source}, which "
+            "asks for the same rewrite",
+        )
     item = {
         "subject": triple.subject,
         "relation": triple.relation,
         "target_true": triple.object,
         "target_new": target_new,
     }
-    wordings = _wordings(triple.subject, assembly.facts)
+    wordings = phrases.of(triple.subject)
     if triple.relation not in wordings:
-        wordings[triple.relation] = Wording(from_relation(triple.relation))
-    listed = {(f.subject.casefold(), f.relation, f.object.casefold()) for f in assembly.facts}
-    if triple.key not in listed:
+        wordings = {triple.relation: Wording(from_relation(triple.relation))}
+    known = assembly.facts_about(triple.subject, triple.relation)
+    if triple.object.casefold() not in {fact.object.casefold() for fact in known}:
         assembly.note("flagged", where, f"the fact to edit is not listed in {sources.facts.name}")
     graph_yaml.add_rewrite(triple.place, item, wordings, assembly)
 

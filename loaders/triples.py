@@ -22,10 +22,11 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from loaders import knowgic
-from loaders.assembly import GraphAssembly, examples
+from loaders.assembly import GraphAssembly
 from loaders.graph_yaml import Wording
 from loaders.records import LoadedGraph, unique
 from loaders.sources import default_name, read_csv
+from loaders.texts import examples, quoted
 from loaders.triple_files import Sources, Triple, find_sources, is_facts, read_facts, read_table
 from loaders.triple_rewrites import add_rewrites
 from loaders.wording import from_relation, from_statement
@@ -90,7 +91,7 @@ def _read_statements(
                 kept.append(row)
             else:
                 fact = f"{row.subject} / {row.relation} / {row.object}"
-                reason = f"'{fact}' is not a fact of {sources.facts.name}"
+                reason = f"{quoted(fact)} is not a fact of {sources.facts.name}"
                 assembly.note("refused", f"{file.name}, {row.place.where}", reason)
     return kept
 
@@ -123,8 +124,9 @@ def _word_facts(
         if count:
             assembly.note(
                 "repaired",
-                f"relation '{relation}'",
-                f"{count} facts come without a sentence; asked as '{from_relation(relation)}'",
+                f"relation {quoted(relation)}",
+                f"{count} facts come without a sentence; asked as "
+                f"{quoted(from_relation(relation))}",
             )
     return wordings
 
@@ -139,7 +141,10 @@ def _repair(
 ) -> None:
     """Take the words other facts of the relation use, where a statement gives no cloze."""
     where = f"{triple.place.path.name}, {triple.place.where}, statement {i + 1}"
-    problem = f"'{statement}' does not name '{triple.subject}' once and '{triple.object}' last"
+    problem = (
+        f"{quoted(statement)} does not name {quoted(triple.subject)} once and "
+        f"{quoted(triple.object)} last"
+    )
     others = usual[triple.relation, i]
     if not others:
         assembly.note("refused", where, f"{problem}; no other fact shows how to say it")
@@ -147,4 +152,4 @@ def _repair(
     cloze = min(others, key=lambda text: (-others[text], text))
     # In its own place: the first statement is the prompt.
     clozes[triple.key].insert(min(i, len(clozes[triple.key])), cloze)
-    assembly.note("repaired", where, f"{problem}; said as for other facts: '{cloze}'")
+    assembly.note("repaired", where, f"{problem}; said as for other facts: {quoted(cloze)}")

@@ -18,10 +18,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from loaders.assembly import GraphAssembly, examples
-from loaders.edit_records import Edit, add_edits, read_records, slotted
+from loaders.assembly import GraphAssembly
+from loaders.edit_records import Edit, add_edits, number_of, read_records, slotted
 from loaders.records import SUBJECT_SLOT, LoadedGraph, RewriteRequest, slug
 from loaders.sources import Place, default_name
+from loaders.texts import examples, quoted
 
 SUMMARY = "zsRE: zsre_mend_eval.json (subject, src, alt, answers, rephrase, loc)"
 
@@ -75,23 +76,26 @@ def _edit(
     def text(key: str) -> str:
         return place.at(key).text(place.field(record, key))
 
-    subject, question, new = text("subject"), text("src"), text("alt")
+    subject, new = (place.at(key).name(place.field(record, key)) for key in ("subject", "alt"))
+    question = text("src")
     answers = place.at("answers").sequence(place.field(record, "answers"))
     if not answers:
         raise place.at("answers").error("is empty, so there is no target_true")
-    true = place.at("answers[0]").text(answers[0])
+    true = place.at("answers[0]").name(answers[0])
     if true.casefold() == new.casefold():
-        raise place.error(f"alt and the first answer are the same, '{true}'")
+        raise place.error(f"alt and the first answer are the same, {quoted(true)}")
     prompt = slotted(question, subject)
     if prompt.count(SUBJECT_SLOT) != 1:
-        raise place.at("src").error(f"does not name the subject '{subject}': '{question}'")
+        raise place.at("src").error(
+            f"does not name the subject {quoted(subject)}: {quoted(question)}"
+        )
     near = {"neighborhood": (), "neighborhood_objects": ()}
     if "loc" in record:
         near = {
             "neighborhood": (text("loc").rstrip("?") + "?",),
             "neighborhood_objects": (text("loc_ans"),),
         }
-    relation = relations[prompt]
+    relation = place.at("src").name(relations[prompt])
     request = RewriteRequest(
         id=RewriteRequest.make_id(subject, relation, new),
         dataset=dataset,
@@ -107,7 +111,7 @@ def _edit(
     )
     if len(set(map(str, answers))) > 1:
         several.append(place.where)
-    return Edit(request, f"case-{record.get('case_id', place.where.removeprefix('record '))}")
+    return Edit(request, number_of(place, record))
 
 
 class _Relations(dict[str, str]):

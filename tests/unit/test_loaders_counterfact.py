@@ -136,7 +136,7 @@ def test_a_key_that_stands_twice_is_refused_and_not_half_read(tmp_path: Path) ->
     twice = json.dumps(TOWER)[:-1] + ', "case_id": 1}'
     path.write_text(f"[{twice}, {json.dumps(MOTHER_TONGUE)}]", encoding="utf-8")
     loaded = formats.load(path)
-    assert refusals(loaded) == {"record 0": "the key 'case_id' stands twice in one object"}
+    assert refusals(loaded) == {"record 0": "key 'case_id': occurs twice in one object"}
     assert [r.subject for r in loaded.graph.rewrites] == ["Danielle Darrieux"]
 
 

@@ -307,3 +307,61 @@ def test_files_that_hold_nothing_are_refused(tmp_path: Path) -> None:
         depedit.read(written(tmp_path / "a.jsonl", "{"))
     with pytest.raises(SchemaError, match="not one of CQ_DT"):
         depedit.read(written(tmp_path / "b.jsonl", published()), setting="DT")
+
+
+# --- lines that no reader may fail on -------------------------------------------------------------
+
+LONG = "9" * 5000
+
+
+def test_endless_number_costs_only_its_line(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl", f'{{"gp_id": {LONG}}}', published())
+    found = depedit.read(path)
+    assert len(found.sets) == 1
+    ((line, reason),) = [(note.line, note.reason) for note in found.refused]
+    assert line == 1
+    assert "number 999999999999…: has 5,000 digits" in reason
+
+
+@pytest.mark.parametrize("bad", ["gp_id", "subject", "question"])
+def test_names_and_texts_are_checked(tmp_path: Path, bad: str) -> None:
+    record = published()
+    if bad == "gp_id":
+        record["gp_id"] = "a" * 60_000
+    elif bad == "subject":
+        record["init"]["facts"][0]["trips"][0] = "Frank\ud800lin"
+    else:
+        record["init"]["facts"][0]["q"] = "Which city\0 was Franklin from?"
+    found = depedit.read(written(tmp_path / "a.jsonl", record, published()))
+    assert len(found.sets) == 1
+    (note,) = found.refused
+    assert note.line == 1
+    assert len(note.reason) < 500
+    assert note.reason.isprintable()
+
+
+def test_number_of_a_copy_has_few_digits(tmp_path: Path) -> None:
+    record = published()
+    record[LONG] = record["0"]
+    (knowledge,) = depedit.read(written(tmp_path / "a.jsonl", record)).sets
+    assert len(knowledge.copies) == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("seed", 10**30), ("seed", "1"), ("id", "a\0"), ("id", 3), ("dataset", "a" * 60_000)],
+)
+def test_own_record_is_checked_too(tmp_path: Path, key: str, value: object) -> None:
+    record = to_json(built())
+    record["thinkeval"][key] = value
+    with pytest.raises(SchemaError) as caught:
+        depedit.read(written(tmp_path / "a.jsonl", record), strict=True)
+    assert len(caught.value.detail) < 500
+
+
+def test_line_separators_in_a_text_end_no_line(tmp_path: Path) -> None:
+    record = published()
+    for name in ("init", "0", "1"):
+        record[name]["rule"]["pre1"] += "\u2028\x85."
+    text = json.dumps(record, ensure_ascii=False)
+    assert len(depedit.read(written(tmp_path / "a.jsonl", text)).sets) == 1

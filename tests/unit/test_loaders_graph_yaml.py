@@ -225,7 +225,7 @@ def test_no_facts(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         (SMALL.replace("[Oslo]", "[Oslo"), r"line \d+, column \d+"),
-        (SMALL.replace("  Ben:\n", "  Anna:\n"), "the key 'Anna' stands twice"),
+        (SMALL.replace("  Ben:\n", "  Anna:\n"), "the key 'Anna' occurs twice"),
         ("facts:\n\t- x", "line 2, column 1"),
         ("", "the file is empty"),
         ("facts: \x07", "not valid YAML"),

@@ -343,7 +343,7 @@ def test_missing_field(tmp_path: Path, records: list[dict[str, Any]], missing: s
         ("[]", "top level: the list of records is empty"),
         ("{}", "top level: expected a list, found an object"),
         ("[3]", "record 0: expected an object, found a number"),
-        ('[{"a": 1, "a": 2}]', "key 'a': stands twice"),
+        ('[{"a": 1, "a": 2}]', "key 'a': occurs twice"),
     ],
 )
 def test_wrong_top_level(tmp_path: Path, content: str, problem: str) -> None:

@@ -279,7 +279,10 @@ def test_wrong_columns(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match="line 1: the columns are a, b, c; expected beginning"):
         triples.load(path)
     path.write_text("a,a,c\n1,2,3\n", encoding="utf-8")
-    with pytest.raises(SchemaError, match="line 1: column names are empty or repeated"):
+    with pytest.raises(SchemaError, match="line 1: two columns are called 'a'"):
+        triples.load(path)
+    path.write_text("a,,c\n1,2,3\n", encoding="utf-8")
+    with pytest.raises(SchemaError, match="line 1: column 2 has no name"):
         triples.load(path)
     path.write_text("Entity,Relationship,Attribute\n", encoding="utf-8")
     with pytest.raises(SchemaError, match="there are no facts"):

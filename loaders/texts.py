@@ -1,0 +1,111 @@
+"""Texts of a data set: which ones are accepted, and how a message quotes them.
+
+`name_flaw` and `text_flaw` are the only checks of a text. `sources.Place` applies them to a value
+in a file, `GraphAssembly.finish` to a complete graph, so that no loader can leave them out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+MAX_NAME = 1000
+"""Longest name of an entity, alias, relation, kind, data set or rewrite, in characters.
+
+Neo4j indexes these names and refuses an index key of more than about 8 KB; 1,000 characters are at
+most 4 KB of UTF-8, which leaves room for the graph's id before them.
+"""
+
+MAX_QUOTE = 100
+"""Characters of a text from a file that a message quotes."""
+
+MAX_MESSAGE = 480
+"""Longest message about a file."""
+
+EXAMPLES = 3
+"""How many examples a summarising note names."""
+
+# A text may have several lines; a name is one line without any control character.
+_NOT_IN_TEXTS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+def text_flaw(text: str) -> str | None:
+    """The problem of a prompt, question or other text, with its remedy; None if there is none."""
+    found = _NOT_IN_TEXTS.search(text)
+    return None if found is None else _forbidden(text, found)
+
+
+def name_flaw(name: str) -> str | None:
+    """The problem of a name, with its remedy; None if there is none."""
+    if (found := _NOT_IN_NAMES.search(name)) is not None:
+        return _forbidden(name, found)
+    if len(name) > MAX_NAME:
+        return (
+            f"the name {quoted(name)} is too long: at most {MAX_NAME:,} characters are stored;"
+            " shorten it"
+        )
+    return None
+
+
+def _forbidden(text: str, found: re.Match[str]) -> str:
+    character = found[0]
+    if "\ud800" <= character <= "\udfff":
+        kind = "half of a surrogate pair"
+    elif character == "\0":
+        kind = "the NUL character"
+    else:
+        kind = "a control character"
+    return (
+        f"character {found.start() + 1} of {quoted(text)} is {kind} (U+{ord(character):04X});"
+        " remove it, or export the file again as UTF-8"
+    )
+
+
+def quoted(value: object) -> str:
+    """A text from a file between quotes: shortened, with escapes for what cannot be printed."""
+    text = str(value)
+    if len(text) <= MAX_QUOTE:
+        return f"'{printable(text)}'"
+    return f"'{printable(text[:MAX_QUOTE])}…' ({len(text):,} characters)"
+
+
+def printable(text: str) -> str:
+    r"""The text with an escape (`\x00`) for every character that cannot be printed."""
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text
+    )
+
+
+def fitted(message: str) -> str:
+    """A message that can be printed and is at most MAX_MESSAGE long, shortened in its middle.
+
+    The beginning names the file, the end names the problem.
+    """
+    if len(message) > MAX_MESSAGE:
+        half = MAX_MESSAGE // 2 - 4
+        message = f"{message[:half]} […] {message[-half:]}"
+    return printable(message)
+
+
+def examples(items: Iterable[str], count: int = EXAMPLES) -> str:
+    """The first few items in a phrase, with the number of those left out."""
+    listed = list(items)
+    rest = len(listed) - count
+    shown = "; ".join(shortened(item) for item in listed[: count if rest > 0 else None])
+    return f"{shown}; and {rest} more" if rest > 0 else shown
+
+
+def shortened(text: str) -> str:
+    """The text as a message shows it without quotes."""
+    return text if len(text) <= MAX_QUOTE else f"{text[:MAX_QUOTE]}…"
+
+
+def enumeration(names: Iterable[object], count: int = 12) -> str:
+    """Names with commas between them: the first `count`, and the number of the others."""
+    every = [printable(shortened(str(name))) for name in names]
+    rest = len(every) - count
+    shown = ", ".join(every[:count] if rest > 0 else every)
+    return f"{shown} and {rest:,} more" if rest > 0 else shown
