@@ -38,11 +38,9 @@ def calls(work: Callable[[], object]) -> int:
 
 
 def graph(n: int) -> str:
-    """n facts and n / 4 rewrites whose target_true the facts give."""
+    """n facts, each with a rewrite whose target_true it gives."""
     facts = "".join(f"  S{i}: {{in: O{i}}}\n" for i in range(n))
-    rewrites = "".join(
-        f"  - {{subject: S{i}, relation: in, target_new: N{i}}}\n" for i in range(0, n, 4)
-    )
+    rewrites = "".join(f"  - {{subject: S{i}, relation: in, target_new: N{i}}}\n" for i in range(n))
     return f"relations: {{in: {{prompt: '{{}} is in'}}}}\nfacts:\n{facts}rewrites:\n{rewrites}"
 
 
