@@ -17,6 +17,7 @@ from pathlib import Path
 import loaders
 from loaders.errors import LoaderError, UnknownFormatError, UnreadableFileError
 from loaders.records import LoadedGraph
+from loaders.sources import is_plain
 from loaders.texts import quoted
 
 
@@ -75,6 +76,30 @@ def detect(path: Path | str) -> str:
     if path.is_file() and not path.stat().st_size:
         raise UnreadableFileError(f"{path}: the file is empty")
     raise UnknownFormatError(f"{path}: no format recognises it; known are {', '.join(formats())}")
+
+
+def in_named_folder(path: Path, format: str | None = None) -> Path:
+    """Move an uploaded file whose name is plain into a folder that is named after its format.
+
+    A data set whose file is called `chains.json` is named after the folder (`default_name`), and
+    the folder of an upload has a random name.
+
+    Args:
+        path: the file, alone in a temporary folder.
+        format: a key of `formats()`; None to recognise it.
+
+    Returns:
+        Where the file is now; `path` where nothing had to be moved.
+
+    Raises:
+        UnknownFormatError: no format recognises the file, or several do.
+    """
+    key = detect(path) if format is None else format
+    if not is_plain(path) or key not in formats():
+        return path
+    folder = path.parent / key
+    folder.mkdir()
+    return path.rename(folder / path.name)
 
 
 def load(

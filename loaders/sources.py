@@ -33,7 +33,12 @@ def default_name(path: Path) -> str:
     path = path.resolve()
     if path.is_dir():
         return slug(path.name)
-    return slug(path.parent.name if path.stem.lower() in PLAIN_STEMS else path.stem)
+    return slug(path.parent.name if is_plain(path) else path.stem)
+
+
+def is_plain(path: Path) -> bool:
+    """Whether the file's name says nothing about the data set."""
+    return path.stem.lower() in PLAIN_STEMS
 
 
 @contextmanager

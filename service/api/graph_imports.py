@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, File, Form, Response, UploadFile
 from pydantic import BaseModel, ConfigDict, Field
 
+from loaders import formats
 from loaders import graphs as shipped
 from loaders.errors import LoaderError
 from service import ingest
@@ -100,14 +101,14 @@ def upload_graph(
         with path.open("wb") as out:
             shutil.copyfileobj(file.file, out)
         try:
+            path = formats.in_named_folder(path, format)
             return _import(
                 db, response, path, replace, name=name, format=format, target_new=target_new,
                 limit=limit,
             )  # fmt: skip
         except LoaderError as error:
-            error.detail = error.detail.replace(
-                f"{folder}/", ""
-            )  # our folder tells nobody anything
+            # The temporary folder means nothing to the client.
+            error.detail = error.detail.replace(f"{path.parent}/", "")
             raise
 
 

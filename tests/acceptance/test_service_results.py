@@ -219,6 +219,36 @@ def test_a_file_uploaded_twice_is_stored_once(client: TestClient, mine: Mine) ->
     problem(client.get(f"/v1/graphs/{name}"), 404)
 
 
+def test_an_upload_gets_the_name_of_its_data_set(client: TestClient, mine: Mine) -> None:
+    """Never that of the temporary folder, which would be another one at each upload."""
+    name = f"{mine.prefix}-own-name"
+    own = f"name: {name}\nrelations: {{r: {{prompt: '{{}} is'}}}}\nfacts: {{a: {{r: b}}}}\n"
+    for text, graph in ((own, name), ("Ada:\n  worked with: [Charles]\n", "triples")):
+        file = {"file": ("kg.yaml", io.BytesIO(text.encode()))}
+        done = client.post("/v1/graphs", files=file)
+        assert (done.status_code, done.json()["graph"]) == (201, graph)
+        assert client.delete(f"/v1/graphs/{graph}").status_code == 204
+
+
+HOSTILE = {
+    "deep.yaml": "relations: {r: {prompt: '{} is'}}\nfacts:\n  " + "- " * 100_000 + "a",
+    "big.json": f'[{{"case_id": {"9" * 5000}, "requested_rewrite": 1, "paraphrase_prompts": []}}]',
+    "half.json": '{"name": "Ro\\ud800me", "prompt_templates": ["{} is"], "samples": []}',
+    "long.csv": f"Entity,Relationship,Attribute\n{'a' * 60_000},is,b\n",
+    "nul.csv": "Entity,Relationship,Attribute\na\0,is,b\n",
+    "wide.csv": ",".join(map(str, range(100_000))) + "\n1\n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_an_upload_that_cannot_be_read_is_a_422(client: TestClient, name: str) -> None:
+    options = {"format": "triples"} if name == "wide.csv" else {}
+    file = {"file": (name, io.BytesIO(HOSTILE[name].encode()))}
+    detail = problem(client.post("/v1/graphs", files=file, data=options), 422)["detail"]
+    assert detail.startswith(f"{name}: ")
+    assert len(detail) < 500
+
+
 def test_a_full_queue_says_when_to_come_back(client: TestClient, mine: Mine, score: Score) -> None:
     """Unless others' edits wait as well, the third post is one too many."""
     body = {"graph": mine.graph, "rewrite": FACT, "model": mine.model, "samples": 0}

@@ -9,6 +9,7 @@ import pytest
 
 from loaders import formats, graphs
 from loaders.errors import LoaderError, UnknownFormatError, UnreadableFileError
+from loaders.sources import default_name
 
 
 def test_formats_are_the_modules_that_load() -> None:
@@ -80,6 +81,44 @@ def test_unknown(tmp_path: Path) -> None:
     (tmp_path / "void.json").touch()
     with pytest.raises(UnreadableFileError, match="empty"):
         formats.load(tmp_path / "void.json")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "name"),
+    [
+        ("chains.json", '[{"requested_rewrite": [{}], "chain": {', "knowgic"),
+        ("kg.yaml", "Anna: {knows: [Ben]}\n", "triples"),
+        ("Data.csv", "Entity,Relationship,Attribute\n", "triples"),
+        ("my-people.csv", "Entity,Relationship,Attribute\n", "my-people"),
+    ],
+)
+def test_upload_is_not_named_after_its_temporary_folder(
+    tmp_path: Path, file: str, text: str, name: str
+) -> None:
+    for format_ in (None, formats.detect(sent(tmp_path / "a", file, text))):
+        path = formats.in_named_folder(sent(tmp_path / str(format_), file, text), format_)
+        assert path.read_text(encoding="utf-8") == text
+        assert default_name(path) == name
+
+
+def test_upload_in_an_unknown_format_is_not_moved(tmp_path: Path) -> None:
+    path = sent(tmp_path / "a", "data.json", "{}")
+    with pytest.raises(UnknownFormatError):
+        formats.in_named_folder(path)
+    assert formats.in_named_folder(path, "../b") == path
+    assert [file.name for file in tmp_path.rglob("*")] == ["a", "data.json"]
+
+
+def test_name_in_the_file_comes_first(tmp_path: Path) -> None:
+    text = "name: us\nrelations: {r: {prompt: '{} is'}}\nfacts: {a: {r: b}}\n"
+    path = formats.in_named_folder(sent(tmp_path / "tmp1", "kg.yaml", text))
+    assert formats.load(path).graph.name == "us"
+
+
+def sent(folder: Path, name: str, text: str) -> Path:
+    folder.mkdir()
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
 
 
 def test_unknown_option() -> None:
