@@ -1,4 +1,4 @@
-// The paths of a rewrite that count as chains: those of chains/_paths, and the bare fact as asked.
+// The paths of a rewrite that count as chains: those of chains/_paths, filtered by $bare.
 //
 // The bare fact is the edited fact itself as a chain of one step. Parallel facts between two
 // entities still give one path each; chains/_links merges them. Ends in a WHERE clause.
@@ -13,7 +13,7 @@
 // params: $max_steps, $bare
 
 // include: chains/_paths
-  // The bare edited fact counts as $bare says.
+  // The bare edited fact counts as $bare selects.
   AND ($bare = 'include' OR size(r) > 1
     OR NOT (coalesce(r[0].role, 'fact') = 'target_true'
       OR coalesce(r[0].relation = c.relation, false))

@@ -7,7 +7,7 @@
 //   links  LIST<RELATIONSHIP>  facts of the chain, in order
 // params: $pre
 
-// One chain an entity sequence: of parallel facts the likeliest, then the smallest id.
+// One chain per entity sequence: of parallel facts the likeliest, then the smallest id.
 // A missing probability counts as the greatest, so that it is noticed.
 WITH b, collect(r) AS parallel
 WITH CASE size(parallel) WHEN 1 THEN parallel[0] ELSE

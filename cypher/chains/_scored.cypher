@@ -6,7 +6,7 @@
 //   o       NODE                the old object's entity
 // binds:
 //   links   LIST<RELATIONSHIP>  facts of the chain, in order
-//   n       INTEGER             how many those are
+//   n       INTEGER             number of facts
 //   R       FLOAT|NULL          product of $pre over the facts; null where one has none
 //   R_post  FLOAT|NULL          product of $post over the facts; null where one has none
 // params: $max_steps, $bare, $pre, $post

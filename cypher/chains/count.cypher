@@ -1,4 +1,4 @@
-// How many chains a rewrite has; see chains/enumerate.
+// Number of chains of a rewrite; chains/enumerate lists them.
 //
 // mode: read
 // params:

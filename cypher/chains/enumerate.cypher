@@ -1,7 +1,7 @@
-// The chains of a rewrite: what connects its subject to its old object, without probabilities.
+// The chains of a rewrite, from its subject to its old object, without probabilities.
 //
-// A chain is a simple directed path of 1..$max_steps facts from s0 to o0 that passes neither on the
-// way. Two paths over the same entities are one chain.
+// A chain is a simple directed path of 1..$max_steps facts from s0 to o0 that passes neither in
+// between. Two paths over the same entities are one chain.
 //
 // mode: read
 // params:
@@ -18,8 +18,8 @@
 //                                                        if the data set lists it, always, never
 //   $pre        STRING = p_pre                           property that decides between parallel
 //                                                        facts, if they have it
-//   $limit      INTEGER(0..1000000) = 100000             rows at most; chains/count says how many
-//                                                        there are
+//   $limit      INTEGER(0..1000000) = 100000             maximum number of rows; chains/count
+//                                                        counts all chains
 // returns: one row a chain, shortest first, then by entities
 //   steps      INTEGER       facts in the chain
 //   entities   LIST<STRING>  names, from subject to object

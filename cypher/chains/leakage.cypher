@@ -1,6 +1,6 @@
-// Which facts carry the chains by which the old object can still be deduced.
+// Facts on the surviving chains, by which the old object can still be deduced.
 //
-// Editing the first of them closes most chains. A fact on a surviving chain that lacks a
+// Editing the first fact as well cuts the most chains. A fact on a surviving chain without a
 // probability comes first, with a null.
 //
 // mode: read
@@ -16,24 +16,25 @@
 //   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
 //   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a 1-step chain:
 //                                                        if the data set lists it, always, never
-//   $pre        STRING = p_pre                           property that holds the probability before
-//                                                        the edit
-//   $post       STRING = p_post                          and after
+//   $pre        STRING = p_pre                           property with the probability before the
+//                                                      edit
+//   $post       STRING = p_post                        property with the probability after the
+//                                                      edit
 //   $threshold  FLOAT = 0.0                              a chain survives if R' > $threshold * R
 //                                                        and R' > 0
-//   $limit      INTEGER(0..1000000) = 100000             rows at most; chains/count says how many
-//                                                        there are
-// returns: one row a fact on a surviving chain, by number of chains, then share of IFR, then id
+//   $limit      INTEGER(0..1000000) = 100000             maximum number of rows; chains/count
+//                                                        counts all chains
+// returns: one row a fact on a surviving chain, by number of chains, then fraction of IFR, then id
 //   id         STRING   id of the fact in the database
 //   subject    STRING   name of its subject
 //   relation   STRING   its relation
 //   object     STRING   name of its object
 //   prompt     STRING   cloze with one {} for the subject
 //   pre        FLOAT    its probability before the edit
-//   post       FLOAT    and after
-//   chains     INTEGER  surviving chains it is part of
-//   share      FLOAT    of all surviving chains, from 0 to 1
-//   ifr_share  FLOAT    its chains' part of the numerator of IFR, from 0 to 1
+//   post       FLOAT    the same after the edit
+//   chains     INTEGER  number of surviving chains through it
+//   share      FLOAT    fraction of all surviving chains, 0 to 1
+//   ifr_share  FLOAT    fraction of IFR's numerator, 0 to 1
 
 WITH {rewrite: $rewrite, relation: $relation} AS c
 MATCH (s:Entity {key: $graph + '|' + $subject})

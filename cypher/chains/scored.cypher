@@ -1,6 +1,6 @@
-// The chains of a rewrite with what the model made of them: R before and R' after the edit.
+// The chains of a rewrite with their reliability: R before and R' after the edit.
 //
-// R is the product of the facts' probabilities, a chain survives if R' > $threshold * R and R' > 0
+// R is the product of the facts' probabilities. A chain survives if R' > $threshold * R and R' > 0
 // (ThinkEval, section 5.1). A missing probability makes R null; such chains come first.
 //
 // mode: read
@@ -16,19 +16,20 @@
 //   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
 //   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a 1-step chain:
 //                                                        if the data set lists it, always, never
-//   $pre        STRING = p_pre                           property that holds the probability before
-//                                                        the edit
-//   $post       STRING = p_post                          and after
+//   $pre        STRING = p_pre                           property with the probability before the
+//                                                      edit
+//   $post       STRING = p_post                        property with the probability after the
+//                                                      edit
 //   $threshold  FLOAT = 0.0                              a chain survives if R' > $threshold * R
 //                                                        and R' > 0
 //   $surviving  BOOLEAN = false                          only chains that survive
-//   $limit      INTEGER(0..1000000) = 100000             rows at most; chains/count says how many
-//                                                        there are
+//   $limit      INTEGER(0..1000000) = 100000             maximum number of rows; chains/count
+//                                                        counts all chains
 // returns: one row a chain, strongest (by R') first
 //   steps      INTEGER       facts in the chain
 //   entities   LIST<STRING>  names, from subject to object
 //   r_pre      FLOAT         R, reliability before the edit
-//   r_post     FLOAT         R', and after
+//   r_post     FLOAT         R', the same after the edit
 //   ratio      FLOAT|NULL    R'/R, retention; null when R is 0
 //   surviving  BOOLEAN       whether the old object can still be deduced by it
 //   links      LIST<MAP>     id, subject, relation, object, prompt, question, pre, post, ratio of

@@ -1,11 +1,11 @@
-// Facts that answer open goals: the steps of a proof from its end.
+// Facts that match open goals of backward chaining.
 //
 // mode: read
 // params:
 //   $graph           GRAPH_ID       id of the graph
-//   $pre             STRING         property that holds the probability before the edit
-//   $post            STRING         and after
-//   $goals           LIST<MAP>      what is to be shown
+//   $pre             STRING         property with the probability before the edit
+//   $post            STRING         property with the probability after the edit
+//   $goals           LIST<MAP>      the open goals
 //   $goals.subject   STRING|NULL    name of the subject; null for any
 //   $goals.relation  STRING         the relation
 //   $goals.object    STRING|NULL    name of the object; null for any
@@ -16,7 +16,7 @@
 //   object           STRING         name of its object
 //   role             STRING         its role
 //   pre              FLOAT|NULL     probability before the edit
-//   post             FLOAT|NULL     and after
+//   post             FLOAT|NULL     the same after the edit
 
 UNWIND $goals AS goal
 MATCH (s:Entity)-[f:FACT]->(o:Entity)

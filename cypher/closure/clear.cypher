@@ -1,12 +1,13 @@
-// Remove what was concluded in a graph; its facts stay. Until the transaction ends, nobody else
-// writes the graph's closure.
+// Delete the conclusions and groundings of a graph; its facts remain.
+//
+// Locks the graph's closure against other writers until the transaction ends.
 //
 // mode: write
 // params:
 //   $graph       GRAPH_ID   id of the graph
 // returns: one row
-//   conclusions  INTEGER    conclusions that went
-//   groundings   INTEGER    groundings that went
+//   conclusions  INTEGER    deleted conclusions
+//   groundings   INTEGER    deleted groundings
 
 CALL () {
   OPTIONAL MATCH (g:Graph {id: $graph})

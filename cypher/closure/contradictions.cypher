@@ -1,9 +1,8 @@
-// Conclusions that cannot be true beside another fact or conclusion, as their relation has one
-// object only.
+// Conclusions that contradict another fact or conclusion of a functional relation.
 //
-// A relation is functional in a graph if two subjects at least have it and each has one object by
-// the facts; the edited fact in its new form, and what was only asked for as a conclusion, are not
-// looked at.
+// A relation is functional in a graph if at least two subjects have it and each has exactly one
+// object among the facts. The edited fact in its new form and facts added to probe an implication
+// do not count.
 //
 // mode: read
 // params:
@@ -14,8 +13,8 @@
 //   object      STRING     the conclusion's object
 //   conclusion  STRING     id of the conclusion
 //   other       STRING     the other object
-//   against     STRING     id of the fact or conclusion it has that by
-//   implied     BOOLEAN    whether that is a conclusion too
+//   against     STRING     id of the fact or conclusion with the other object
+//   implied     BOOLEAN    whether `against` is a conclusion
 
 CALL () {
   MATCH (s:Entity)-[f:FACT]->(o:Entity)

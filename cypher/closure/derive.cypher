@@ -1,28 +1,28 @@
-// One round of the forward closure: what follows when one premise at least is new.
+// One round of forward chaining: the groundings with at least one new premise.
 //
-// Round 1 takes two facts; a later one takes a conclusion of the round before, and a fact or an
-// earlier conclusion. x, y and z are three entities; an entity without a kind of its own has that
-// of the data set's entity of its name. What was only asked for as a conclusion is no fact. Writes
-// the conclusions as IMPLIED, and every grounding.
+// Round 1 combines two facts; a later round combines a conclusion of the previous round with a fact
+// or an earlier conclusion. x, y and z are three different entities; an entity without a kind has
+// that of the entity of the same name in the data set. Facts added to probe an implication are no
+// premises. Writes the conclusions as IMPLIED relationships, and every grounding.
 //
 // mode: write
 // params:
 //   $graph              GRAPH_ID          id of the graph
-//   $dataset            GRAPH_ID          id of its data set, which knows the entities' kinds
-//   $round              INTEGER(1..1000)  which round this is
-//   $rules              LIST<MAP>        the rules, as service.closure.rules gives them
+//   $dataset            GRAPH_ID          id of its data set, which has the entities' kinds
+//   $round              INTEGER(1..1000)  number of this round
+//   $rules              LIST<MAP>        the rules
 //   $rules.id           STRING           id within the data set
 //   $rules.relation1    STRING           relation of the first premise, about x and y
-//   $rules.inverse1     BOOLEAN          whether it goes from y to x
+//   $rules.inverse1     BOOLEAN          whether it points from y to x
 //   $rules.relation2    STRING           relation of the second premise, about y and z
-//   $rules.inverse2     BOOLEAN          whether it goes from z to y
+//   $rules.inverse2     BOOLEAN          whether it points from z to y
 //   $rules.relation3    STRING           relation of the conclusion, from x to z
 //   $rules.kind_x       STRING|NULL      kind of the entities x takes; null for any
 //   $rules.kind_y       STRING|NULL
 //   $rules.kind_z       STRING|NULL
 // returns: one row
 //   groundings          INTEGER          groundings of this round
-//   conclusions         INTEGER          conclusions that are new
+//   conclusions         INTEGER          new conclusions
 
 UNWIND $rules AS rule
 CALL (rule) {

@@ -1,4 +1,4 @@
-// The groundings of a graph's closure: by which rule what follows from which two premises.
+// The groundings of a graph's closure: rule, two premises, conclusion.
 //
 // mode: read
 // params:
@@ -9,7 +9,7 @@
 //   premise1    STRING        id of a fact or conclusion
 //   premise2    STRING        id of a fact or conclusion
 //   conclusion  STRING        id of a conclusion
-//   round       INTEGER       in which round it was found
+//   round       INTEGER       round in which it was derived
 
 MATCH (g:Grounding)
 WHERE g.id STARTS WITH $graph + '|'

@@ -1,33 +1,33 @@
-// What an edit should change by the rules: conclusions that have the edited fact as a premise.
+// Conclusions that an edit should change by the rules: those with the edited fact as a premise.
 //
 // The other premise is a fact of the data set. With the old object the conclusion loses a premise,
-// with the new one it is due. Probabilities are those of the edit's graph, null where nobody
-// asked. The new object has the kind of the old one where the data set does not know it.
+// with the new one it is newly entailed. Probabilities are those of the edit's graph, null where
+// not probed. A new object that the data set does not have gets the kind of the old one.
 //
 // mode: read
 // params:
 //   $dataset            GRAPH_ID         id of the data set
-//   $edit               GRAPH_ID|NULL    id of the edit; null to look only at what follows
+//   $edit               GRAPH_ID|NULL    id of the edit; null for the conclusions alone
 //   $subject            STRING           name of the edited fact's subject
 //   $relation           STRING           its relation
 //   $old                STRING           its object before the edit
-//   $new                STRING           and after
-//   $pre                STRING           property that holds the probability before the edit
-//   $post               STRING           and after
-//   $rules              LIST<MAP>        the rules, as service.closure.rules gives them
+//   $new                STRING           the same after the edit
+//   $pre                STRING           property with the probability before the edit
+//   $post               STRING           property with the probability after the edit
+//   $rules              LIST<MAP>        the rules
 //   $rules.id           STRING           id within the data set
 //   $rules.relation1    STRING           relation of the first premise, about x and y
-//   $rules.inverse1     BOOLEAN          whether it goes from y to x
+//   $rules.inverse1     BOOLEAN          whether it points from y to x
 //   $rules.relation2    STRING           relation of the second premise, about y and z
-//   $rules.inverse2     BOOLEAN          whether it goes from z to y
+//   $rules.inverse2     BOOLEAN          whether it points from z to y
 //   $rules.relation3    STRING           relation of the conclusion, from x to z
 //   $rules.kind_x       STRING|NULL      kind of the entities x takes; null for any
 //   $rules.kind_y       STRING|NULL
 //   $rules.kind_z       STRING|NULL
 // returns: one row a grounding, by side, rule and entities
-//   side                STRING           old or new: with which object
+//   side                STRING           old or new: object of the edited fact
 //   rule                STRING           id of the rule
-//   place               INTEGER          which premise the edited fact is, 1 or 2
+//   place               INTEGER          position of the edited fact among the premises, 1 or 2
 //   object              STRING           the edited fact's object, by side
 //   other               STRING           id of the other premise in the data set
 //   other_subject       STRING           its subject
@@ -37,12 +37,12 @@
 //   relation            STRING           its relation
 //   conclusion          STRING           its object
 //   known               BOOLEAN          whether the data set has the conclusion as a fact
-//   support             INTEGER          other groundings of it, without the edited fact
-//   edited_pre          FLOAT|NULL       the edited fact, by side, before the edit
-//   edited_post         FLOAT|NULL       and after
-//   other_pre           FLOAT|NULL       the other premise
+//   support             INTEGER          other groundings of it without the edited fact
+//   edited_pre          FLOAT|NULL       probability of the edited fact before the edit
+//   edited_post         FLOAT|NULL       the same after the edit
+//   other_pre           FLOAT|NULL       probability of the other premise
 //   other_post          FLOAT|NULL
-//   conclusion_pre      FLOAT|NULL       the conclusion
+//   conclusion_pre      FLOAT|NULL       probability of the conclusion
 //   conclusion_post     FLOAT|NULL
 
 OPTIONAL MATCH (was:Entity {key: $dataset + '|' + $old})

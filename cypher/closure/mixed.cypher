@@ -1,9 +1,9 @@
-// The chains from subject to old object that have an implied link, as closure/omega counts them.
+// The chains from subject to old object with at least one implied link, as closure/omega counts.
 //
-// Steps are counted in facts: a fact is one, an implied link as many as its proof rests on. A chain
-// is an entity sequence; of its forms and numbers of facts the strongest after the edit that
-// survives is told, else the strongest. R and R' are those of the best proofs of so many facts,
-// each side for itself (closure/settle); the links say how R' comes about.
+// Steps are counted in facts: a fact is one step, an implied link as many as its proof has facts. A
+// chain is an entity sequence; of its forms and numbers of facts the row shows the strongest after
+// the edit that survives, else the strongest. R and R' use the best proofs of that many facts,
+// chosen separately before and after the edit (closure/settle); the links decompose R'.
 //
 // mode: read
 // params:
@@ -11,13 +11,13 @@
 //   $subject    STRING                        name of the subject s0
 //   $object     STRING                        name of the object o0 before the edit
 //   $relation   STRING|NULL = null            the edited relation
-//   $max_steps  INTEGER(1..5) = 5             facts at most
-//   $pre        STRING                        property that holds the probability before the edit;
-//                                             the closure was made with it
-//   $post       STRING                        and after
+//   $max_steps  INTEGER(1..5) = 5             maximum number of facts
+//   $pre        STRING                        property with the probability before the edit;
+//                                             the same as for the closure
+//   $post       STRING                        property with the probability after the edit
 //   $threshold  FLOAT                         a chain survives if R' > $threshold * R and R' > 0
-//   $limit      INTEGER(0..1000000) = 100000  rows at most; closure/omega says how many there are
-// returns: one row a chain, strongest (by R') first; before them those with a missing probability
+//   $limit      INTEGER(0..1000000) = 100000  maximum number of rows; closure/omega counts all
+// returns: one row a chain, strongest (by R') first; before them chains with a missing probability
 //   steps      INTEGER|NULL  facts in the chain
 //   entities   LIST<STRING>  names, from subject to object
 //   r_pre      FLOAT|NULL    R, before the edit; null where a probability is missing
@@ -28,13 +28,13 @@
 
 MATCH (s:Entity {key: $graph + '|' + $subject})
 MATCH (o:Entity {key: $graph + '|' + $object})
-// One implied link stands for two facts at least, so five facts make four links at most.
+// An implied link has at least two facts, so five facts make at most four links.
 MATCH SHORTEST 4 GROUPS (s) ((a)-[r:FACT|IMPLIED]->(b) WHERE a <> o AND b <> s){1,4} (o)
 WHERE any(f IN r WHERE type(f) = 'IMPLIED')
   AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
   AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])
   AND NOT (size(r) = 1 AND coalesce(r[0].relation = $relation, false))
-// By link the product of 1 to 5 facts, -1 where there is none; then by chain.
+// Per link the product over 1 to 5 facts, -1 where there is none; then per chain.
 WITH b, r, none(f IN r WHERE type(f) = 'FACT' AND (f[$pre] IS NULL OR f[$post] IS NULL)) AS known,
   [f IN r | CASE type(f) WHEN 'FACT' THEN [f[$pre], -1.0, -1.0, -1.0, -1.0]
     ELSE [-1.0] + f.other_pre END] AS before,
@@ -44,7 +44,7 @@ WITH b, r, known, before, after,
   reduce(v = [1.0, -1.0, -1.0, -1.0, -1.0, -1.0], w IN before | [t IN range(0, 5) |
     reduce(m = -1.0, k IN range(1, t) | CASE WHEN v[t - k] >= 0 AND w[k - 1] >= 0
       AND v[t - k] * w[k - 1] > m THEN v[t - k] * w[k - 1] ELSE m END)]) AS R,
-  // After the edit also how many facts each link has of the chain's.
+  // After the edit also the number of facts of each link.
   reduce(v = [{p: 1.0, k: []}] + [t IN range(1, 5) | {p: -1.0, k: []}], w IN after |
     [t IN range(0, 5) | reduce(m = {p: -1.0, k: []}, k IN range(1, t) |
       CASE WHEN v[t - k].p >= 0 AND w[k - 1] >= 0 AND v[t - k].p * w[k - 1] > m.p

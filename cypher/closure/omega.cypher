@@ -1,10 +1,10 @@
-// Omega(G): does the old object come back, by paths of facts, by rules, or by both.
+// Omega(G): whether the old object is recovered by paths of facts, by rules, or by both.
 //
 // paths: the chains, as metrics/deep_edited counts them. rules: proofs of the edited fact in its
-// old form by facts other than itself, by number of facts. both: chains with an implied link at
-// least, whose steps are counted in facts; once an entity sequence, which survives if one of its
-// forms does. An implied link counts by its best proofs without the edited fact (closure/settle).
-// Something survives if R' > $threshold * R and R' > 0.
+// old form from other facts, by number of facts. both: chains with at least one implied link, with
+// steps counted in facts; an entity sequence counts once and survives if one of its forms does. An
+// implied link counts by its best proofs without the edited fact (closure/settle). A chain or proof
+// survives if R' > $threshold * R and R' > 0.
 //
 // mode: read
 // params:
@@ -13,18 +13,19 @@
 //   $object     STRING                                   name of the object o0 before the edit
 //   $rewrite    STRING|NULL = null                       null: all facts of the graph
 //   $relation   STRING|NULL = null                       the edited relation
-//   $max_steps  INTEGER(1..5) = 5                        facts at most
+//   $max_steps  INTEGER(1..5) = 5                        maximum number of facts
 //   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a 1-step chain:
 //                                                        if the data set lists it, always, never
-//   $pre        STRING                                   property that holds the probability before
-//                                                        the edit; the closure was made with it
-//   $post       STRING                                   and after
-//   $threshold  FLOAT                                    something survives if R' > $threshold * R
+//   $pre        STRING                                   property with the probability before the
+//                                                      edit; the same as for the closure
+//   $post       STRING                                 property with the probability after the
+//                                                      edit
+//   $threshold  FLOAT                                    it survives if R' > $threshold * R
 // returns: one row a kind and number of facts, kinds in the order above
 //   kind        STRING                                   paths, rules or both
-//   step        INTEGER                                  n: of at most so many facts
-//   chains      INTEGER                                  chains or sizes of proofs there are
-//   surviving   INTEGER                                  of them, those that survive
+//   step        INTEGER                                  n: maximum number of facts
+//   chains      INTEGER                                  number of chains, or of sizes of proofs
+//   surviving   INTEGER                                  number of those that survive
 //   value       FLOAT|NULL                               deep-edited up to n: 1 if none survives,
 //                                                        else 0; null: a probability is missing
 
@@ -45,7 +46,7 @@ CALL (c, s, o) {
   RETURN collect({n: n, known: true, alive: R_post > $threshold * R AND R_post > 0}) AS rules
 }
 CALL (c, s, o) {
-  // One implied link stands for two facts at least, so five facts make four links at most.
+  // An implied link has at least two facts, so five facts make at most four links.
   OPTIONAL MATCH SHORTEST 4 GROUPS (s) ((a)-[r:FACT|IMPLIED]->(b) WHERE a <> o AND b <> s){1,4} (o)
   WHERE any(f IN r WHERE type(f) = 'IMPLIED')
     AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
@@ -53,7 +54,7 @@ CALL (c, s, o) {
     AND NOT (size(r) = 1 AND r[0].relation = c.relation)
   WITH r, b
   WHERE r IS NOT NULL
-  // By link the product of 1 to 5 facts, -1 where there is none; then by chain.
+  // Per link the product over 1 to 5 facts, -1 where there is none; then per chain.
   WITH b, none(f IN r WHERE type(f) = 'FACT' AND (f[$pre] IS NULL OR f[$post] IS NULL)) AS known,
     [f IN r | CASE type(f) WHEN 'FACT' THEN [f[$pre], -1.0, -1.0, -1.0, -1.0]
       ELSE [-1.0] + f.other_pre END] AS before,

@@ -1,12 +1,12 @@
-// Remove conclusions that nothing but themselves supports, with the groundings that use them.
+// Delete conclusions that only circular proofs support, with the groundings that use them.
 //
 // mode: write
 // params:
 //   $graph      GRAPH_ID         id of the graph
 //   $ids        LIST<STRING>     ids of the conclusions
 // returns: one row
-//   pruned      INTEGER          conclusions that went
-//   groundings  INTEGER          groundings that went
+//   pruned      INTEGER          deleted conclusions
+//   groundings  INTEGER          deleted groundings
 
 CALL () {
   MATCH (g:Grounding)

@@ -1,20 +1,21 @@
-// Store what conclusions are worth.
+// Store the proof values of conclusions: height, size, strength.
 //
 // mode: write
 // params:
 //   $rows                LIST<MAP>      the conclusions, a few thousand at a time
 //   $rows.id             STRING         id in the database
-//   $rows.round          INTEGER        premises above each other in its lowest proof
-//   $rows.leaves         INTEGER        facts of its smallest proof
-//   $rows.strength_pre   FLOAT|NULL     product of the best proof's facts and rules before the edit
-//   $rows.strength_post  FLOAT|NULL     and after; null where no proof has all its facts probed
-//   $rows.other_pre      LIST<FLOAT>    the same of the best proof of 2, 3, 4 and 5 facts that does
-//                                       without the edited fact; -1 where there is none
-//   $rows.other_post     LIST<FLOAT>    and after
-//   $rows.caption        STRING         what Neo4j Browser writes on it
+//   $rows.round          INTEGER        height of its lowest proof
+//   $rows.leaves         INTEGER        number of facts in its smallest proof
+//   $rows.strength_pre   FLOAT|NULL     product over facts and rules of the best proof before the
+//                                       edit
+//   $rows.strength_post  FLOAT|NULL     the same after the edit; null without a fully probed proof
+//   $rows.other_pre      LIST<FLOAT>    the same for the best proof of 2, 3, 4 and 5 facts without
+//                                       the edited fact; -1 where there is none
+//   $rows.other_post     LIST<FLOAT>    the same after the edit
+//   $rows.caption        STRING         caption in Neo4j Browser
 // returns: one row
-//   asked                INTEGER        conclusions that were sent
-//   written              INTEGER        conclusions that were found
+//   asked                INTEGER        conclusions sent
+//   written              INTEGER        conclusions found
 
 UNWIND $rows AS row
 MATCH ()-[i:IMPLIED {id: row.id}]->()

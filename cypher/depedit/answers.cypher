@@ -1,4 +1,4 @@
-// What a run's model said to each question, beside what was right and what it had said before.
+// The model's answer to each question of a run, with the expected and the established answer.
 //
 // mode: read
 // params:
@@ -6,15 +6,15 @@
 // returns: one row a question, by phase, copy and place in the set
 //   question       STRING         id of the question
 //   phase          STRING         establish or update
-//   copy           INTEGER|NULL   of which updated copy; null while establishing
+//   copy           INTEGER|NULL   number of the updated copy; null in phase establish
 //   role           STRING         specific, unrelated or implication
 //   subject        STRING         subject of the fact
 //   relation       STRING         its relation
 //   asked          STRING         the complete question
-//   change         STRING         kept, updated, new or lost since the establishing
-//   expected       STRING|NULL    the right answer; null where nothing follows any more
-//   answer         STRING         what the model said
-//   established    STRING|NULL    what it had said while establishing; null there
+//   change         STRING         kept, updated, new or lost since phase establish
+//   expected       STRING|NULL    the right answer; null where nothing follows any longer
+//   answer         STRING         the model's answer
+//   established    STRING|NULL    its answer in phase establish; null in that phase
 
 MATCH (r:ProtocolRun {id: $run})-[a:ANSWERED]->(q:Question)
 OPTIONAL MATCH (r)-[b:ANSWERED]->(:Question {id: q.established})

@@ -1,8 +1,8 @@
-// Cons.NS: how much the model says of the other specific facts as it did before the update.
+// Cons.NS: fraction of the other specific facts that the model answers as before the update.
 //
-// Held against its own established answers, right or wrong, not against what is right.
+// Compared with its own established answers, right or wrong, not with the expected ones.
 //
-// The share of each copy by itself, then their mean; a copy without such questions has no share.
+// The fraction for each copy, then the mean over copies; a copy without such questions is left out.
 //
 // mode: read
 // higher-is-better: yes
@@ -11,9 +11,9 @@
 //   $runs    LIST<STRING>   ids of the runs
 // returns: one row a run, in the order of $runs
 //   id       STRING         id of the run
-//   value    FLOAT|NULL     a share from 0 to 1; null where nothing was asked
-//   n        INTEGER        answers it was taken over
-//   copies   INTEGER        copies with such questions, whose mean it is
+//   value    FLOAT|NULL     a fraction from 0 to 1; null without a question
+//   n        INTEGER        number of answers
+//   copies   INTEGER        number of copies with such questions
 
 UNWIND range(0, size($runs) - 1) AS i
 CALL (i) {

@@ -1,4 +1,4 @@
-// How many runs of the protocol are stored.
+// Number of stored runs of the protocol.
 //
 // mode: read
 // params:
@@ -7,7 +7,7 @@
 //   $setting         STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null   only on sets in this setting
 //   $model           STRING|NULL = null         only of this model
 // returns: one row
-//   runs             INTEGER        how many
+//   runs             INTEGER        number of runs
 
 MATCH (r:ProtocolRun)-[:USES]->(k:KnowledgeSet)
 WHERE ($knowledge_sets IS NULL OR k.id IN $knowledge_sets)

@@ -1,10 +1,10 @@
-// Forget a run of the protocol with its answers; its set stays.
+// Delete a run of the protocol with its answers; its set remains.
 //
 // mode: write
 // params:
 //   $id       STRING    id of the run
 // returns: one row
-//   deleted   INTEGER   runs that went: 1, or 0 when there was none
+//   deleted   INTEGER   deleted runs: 1, or 0 if there was none
 
 OPTIONAL MATCH (r:ProtocolRun {id: $id})
 DETACH DELETE r

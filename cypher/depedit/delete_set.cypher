@@ -1,13 +1,13 @@
-// Forget a knowledge set with its questions and all runs on it.
+// Delete a knowledge set with its questions and all runs on it.
 //
-// Deleting what is not there changes nothing.
+// An unknown id changes nothing.
 //
 // mode: write
 // params:
 //   $id         STRING    id of the set
 // returns: one row
-//   deleted     INTEGER   sets that went: 1, or 0 when there was none
-//   runs        INTEGER   runs that went with it
+//   deleted     INTEGER   deleted sets: 1, or 0 if there was none
+//   runs        INTEGER   deleted runs on it
 
 CALL () {
   MATCH (r:ProtocolRun)-[:USES]->(:KnowledgeSet {id: $id})

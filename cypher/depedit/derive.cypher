@@ -1,9 +1,9 @@
-// What follows by one rule from new facts together with known ones. Reads nothing that is stored:
-// the facts are those a model was given, or those that it says.
+// Conclusions by one rule from new facts together with known ones.
 //
-// A grounding takes two facts of different (subject, relation), one of them new, and three
-// different entities. Forward chaining asks with the updates as new facts; backward chaining with
-// all facts on both sides, and looks for its goal among the conclusions.
+// Reads nothing stored: the facts are parameters, either given to a model or answered by it. A
+// grounding takes two facts of different (subject, relation), one of them new, and three different
+// entities. Forward chaining passes the updates as new facts; backward chaining passes all facts on
+// both sides and searches its goal among the conclusions.
 //
 // mode: read
 // params:
@@ -11,17 +11,17 @@
 //   $new.subject     STRING           name of its subject
 //   $new.relation    STRING           name of its relation
 //   $new.object      STRING           name of its object
-//   $known           LIST<MAP>        facts that the other premise may be; the new ones too, if
-//                                     those may stand together
+//   $known           LIST<MAP>        facts that the other premise may be; with the new ones if
+//                                     both premises may be new
 //   $known.subject   STRING           name of its subject
 //   $known.relation  STRING           name of its relation
 //   $known.object    STRING           name of its object
 //   $relation1       STRING           relation of the rule's first premise, about x and y
-//   $inverse1        BOOLEAN = false  whether it goes from y to x
+//   $inverse1        BOOLEAN = false  whether it points from y to x
 //   $relation2       STRING           relation of its second premise, about y and z
-//   $inverse2        BOOLEAN = false  whether it goes from z to y
+//   $inverse2        BOOLEAN = false  whether it points from z to y
 // returns: one row a grounding and new fact, by fact, subject, object, premises
-//   fact             INTEGER          place of the new fact in $new
+//   fact             INTEGER          position of the new fact in $new
 //   subject          STRING           of the conclusion
 //   object           STRING           of the conclusion
 //   first            STRING           subject of the fact that is the first premise

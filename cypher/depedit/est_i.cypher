@@ -1,7 +1,6 @@
-// Est.I: how many implications the model draws from the facts it was given.
+// Est.I: fraction of implications that the established model answers as expected.
 //
-// The share of the set's implications that the established model answers as expected,
-// to the letter.
+// Answers count when they are equal to the expected text.
 //
 // mode: read
 // higher-is-better: yes
@@ -10,9 +9,9 @@
 //   $runs    LIST<STRING>   ids of the runs
 // returns: one row a run, in the order of $runs
 //   id       STRING         id of the run
-//   value    FLOAT|NULL     a share from 0 to 1; null where nothing was asked
-//   n        INTEGER        answers it was taken over
-//   copies   INTEGER        1, or 0 where nothing was asked
+//   value    FLOAT|NULL     a fraction from 0 to 1; null without a question
+//   n        INTEGER        number of answers
+//   copies   INTEGER        1, or 0 without a question
 
 UNWIND range(0, size($runs) - 1) AS i
 CALL (i) {

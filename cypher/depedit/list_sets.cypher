@@ -6,24 +6,24 @@
 //   $dataset         STRING|NULL = null         only those drawn from this data set
 //   $setting         STRING(CQ_DT|CQ_UT|ICQ_DT)|NULL = null   only those in this setting
 //   $after           STRING|NULL = null         only with a larger id; the last page's last one
-//   $limit           INTEGER(1..1000000) = 1000000   rows at most
-//   $bodies          BOOLEAN = false            the sets themselves too; each is some kilobytes
+//   $limit           INTEGER(1..1000000) = 1000000   maximum number of rows
+//   $bodies          BOOLEAN = false            whether to return `body`, some kilobytes each
 // returns: one row a set, by id
 //   id               STRING         id of the set
-//   dataset          STRING         the data set it was drawn from; "" where a file gave it
-//   setting          STRING         how its questions are worded
-//   seed             INTEGER        of everything that was drawn
-//   init             STRING         stored, shuffled or file: where the facts come from
+//   dataset          STRING         the data set it was drawn from; "" for a set of a file
+//   setting          STRING         wording of its questions
+//   seed             INTEGER        random seed of the draw
+//   init             STRING         stored, shuffled or file: source of the facts
 //   rule             STRING         id of its rule
-//   text             STRING         the rule in words
-//   content_digest   STRING         of the body
+//   text             STRING         the rule as a sentence
+//   content_digest   STRING         digest of the body
 //   created_at       STRING         ISO 8601
-//   body             STRING|NULL    JSON: the whole set, where $bodies asks for it
-//   n_specific       INTEGER        specific facts
-//   n_unrelated      INTEGER        unrelated facts
-//   n_implications   INTEGER        what follows
-//   n_copies         INTEGER        updated copies
-//   n_runs           INTEGER        runs of the protocol on it
+//   body             STRING|NULL    JSON: the complete set; null unless $bodies
+//   n_specific       INTEGER        number of specific facts
+//   n_unrelated      INTEGER        number of unrelated facts
+//   n_implications   INTEGER        number of implications
+//   n_copies         INTEGER        number of updated copies
+//   n_runs           INTEGER        number of runs on it
 
 MATCH (k:KnowledgeSet)
 WHERE ($ids IS NULL OR k.id IN $ids) AND ($dataset IS NULL OR k.dataset = $dataset)

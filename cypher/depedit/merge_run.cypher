@@ -1,7 +1,7 @@
 // Store a run of the protocol with its answers, in place of an earlier one of the same id.
 //
-// An answer to a question that its set does not have writes nothing, so `written` is too small and
-// the caller rolls back.
+// An answer to a question that its set does not have writes nothing: `written` is less than `asked`
+// and the caller rolls back.
 //
 // mode: write
 // params:
@@ -9,13 +9,13 @@
 //   $knowledge_set     STRING        id of the set
 //   $strategy          STRING        its key
 //   $editor            STRING|NULL   the editing method it wraps
-//   $method            STRING        what tables call both
+//   $method            STRING        label of both in tables
 //   $model             STRING        name of the model
-//   $hparams           STRING        JSON: what else the answers depend on
-//   $seconds           FLOAT|NULL    how long it took
-//   $answers           LIST<MAP>     what the model said
+//   $hparams           STRING        JSON: further settings that the answers depend on
+//   $seconds           FLOAT|NULL    duration
+//   $answers           LIST<MAP>     the model's answers
 //   $answers.question  STRING        id of the question
-//   $answers.answer    STRING        without white space at its ends
+//   $answers.answer    STRING        the answer, without white space at its ends
 // returns: one row
 //   asked              INTEGER       answers sent
 //   written            INTEGER       answers stored

@@ -1,8 +1,8 @@
-// Upd.S: how many updated facts the model gives as they are now.
+// Upd.S: fraction of updated facts that the updated model answers as expected.
 //
-// Asked for the facts that were updated, to the letter.
+// Answers count when they are equal to the expected text.
 //
-// The share of each copy by itself, then their mean; a copy without such questions has no share.
+// The fraction for each copy, then the mean over copies; a copy without such questions is left out.
 //
 // mode: read
 // higher-is-better: yes
@@ -11,9 +11,9 @@
 //   $runs    LIST<STRING>   ids of the runs
 // returns: one row a run, in the order of $runs
 //   id       STRING         id of the run
-//   value    FLOAT|NULL     a share from 0 to 1; null where nothing was asked
-//   n        INTEGER        answers it was taken over
-//   copies   INTEGER        copies with such questions, whose mean it is
+//   value    FLOAT|NULL     a fraction from 0 to 1; null without a question
+//   n        INTEGER        number of answers
+//   copies   INTEGER        number of copies with such questions
 
 UNWIND range(0, size($runs) - 1) AS i
 CALL (i) {

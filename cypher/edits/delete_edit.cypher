@@ -1,14 +1,14 @@
-// Forget an edit and the graph it produced, all in one transaction.
+// Delete an edit and the graph it produced, in one transaction.
 //
-// Deleting what is not there changes nothing. The rewrite request stays. The
-// other ids it was posted under, and idempotency keys, are forgotten too.
+// An unknown id changes nothing. The rewrite request remains. Further ids under which the edit was
+// submitted, and idempotency keys, are deleted too.
 //
 // mode: write
 // params:
 //   $id          STRING    id of the edit
 // returns: one row
-//   edits        INTEGER   edits that went: 1, or 0 when there was none
-//   n_entities   INTEGER   entities of its graph that went, with all their facts
+//   edits        INTEGER   deleted edits: 1, or 0 if there was none
+//   n_entities   INTEGER   deleted entities of its graph, with all their facts
 
 CALL () {
   OPTIONAL MATCH (e:Entity)

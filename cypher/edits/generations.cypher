@@ -1,12 +1,12 @@
-// The texts that the unedited and the edited model wrote freely.
+// The free generations of the unedited and the edited model.
 //
 // mode: read
 // params:
 //   $id        STRING         id of the edit
 // returns: one row, none when there is no such edit
-//   prompts    LIST<STRING>   what the models continued; empty where nothing was generated
-//   pre        LIST<STRING>   one text a prompt by the unedited model, the prompt included
-//   post       LIST<STRING>   and by the edited one
+//   prompts    LIST<STRING>   prompts of the generations; empty without any
+//   pre        LIST<STRING>   per prompt the unedited model's text, with the prompt
+//   post       LIST<STRING>   the same by the edited model
 
 MATCH (e:Edit {id: $id})
 RETURN coalesce(e.generation_prompts, []) AS prompts, coalesce(e.generations_pre, []) AS pre,

@@ -10,25 +10,25 @@
 //         only in this status
 // returns: one row an edit, oldest first
 //   id           STRING            its id, and that of the graph it produces
-//   model        STRING            the model that is edited
+//   model        STRING            the edited model
 //   method       STRING            the editing method
 //   dataset      STRING            data set of its rewrite request
 //   rewrite      STRING            id of its rewrite request within the data set
 //   status       STRING            queued, running, succeeded, failed or cancelled
 //   progress     FLOAT             from 0 to 1
-//   stage        STRING|NULL       what it is doing, in words
+//   stage        STRING|NULL       stage of the work, as text
 //   error        STRING|NULL       why it failed
-//   remedy       STRING|NULL       what to do about it
+//   remedy       STRING|NULL       remedy for the error
 //   created_at   STRING            ISO 8601
 //   finished_at  STRING|NULL       ISO 8601
-//   provenance   STRING|NULL       JSON: everything needed to do it again
+//   provenance   STRING|NULL       JSON: everything needed to reproduce it
 //   score        STRING|NULL       JSON: the metrics
 //   graph        STRING|NULL       id of its graph, once that is complete
 //   prompt       STRING            of the rewrite request, like the four below
 //   subject      STRING            subject of the fact
 //   relation     STRING            its relation
 //   target_true  STRING            its object before the edit
-//   target_new   STRING            and after
+//   target_new   STRING            its object after the edit
 
 MATCH (node:Edit)-[:REWRITES]->(request:RewriteRequest)
 WHERE ($dataset IS NULL OR node.dataset = $dataset)
@@ -38,7 +38,7 @@ WHERE ($dataset IS NULL OR node.dataset = $dataset)
   AND ($status IS NULL OR node.status = $status)
 OPTIONAL MATCH (node)-[:PRODUCED]->(g:Graph)
 WHERE g.complete
-// What is removed while it is read loses its properties one by one: they are read at once.
+// An edit that is deleted during the read loses its properties one by one: read them at once.
 WITH g, properties(node) AS e, properties(request) AS r
 WHERE none(each IN [e.id, e.model, e.method, e.dataset, e.rewrite, e.status, e.created_at, r.prompt,
   r.subject, r.relation, r.target_true, r.target_new] WHERE each IS NULL)

@@ -1,6 +1,6 @@
-// Record an edit that shall be done; one that is there already is left as it is.
+// Record a requested edit; an edit that is stored already is not changed.
 //
-// A rewrite request that is not stored writes nothing, so `written` is 0 and the caller rolls back.
+// Without the rewrite request nothing is written, `written` is 0 and the caller rolls back.
 //
 // mode: write
 // params:
@@ -10,13 +10,13 @@
 //   $dataset     STRING             data set of the rewrite request
 //   $rewrite     STRING             id of the rewrite request within the data set
 //   $status      STRING(queued|running|succeeded|failed|cancelled) = queued
-//         where a new one starts
-//   $provenance  STRING|NULL = null   JSON: everything needed to do it again
+//         status of a new edit
+//   $provenance  STRING|NULL = null   JSON: everything needed to reproduce it
 //   $created_at  STRING|NULL = null   ISO 8601 with zone; the server's time when null
 // returns: one row
 //   asked        INTEGER            1
 //   written      INTEGER            1, or 0 when the rewrite request is not stored
-//   created      BOOLEAN            false when the edit was there before
+//   created      BOOLEAN            false if the edit was stored before
 
 OPTIONAL MATCH (before:Edit {id: $id})
 WITH before IS NULL AS created

@@ -1,6 +1,7 @@
-// How many edits are scored, and when the newest score was taken.
+// Number of scored edits, and time of the newest score.
 //
-// As long as both stay as they are, what was computed over all scores is still true.
+// As long as both are unchanged, results computed over all scores are valid; caches use them as
+// their key.
 //
 // mode: read
 // params:

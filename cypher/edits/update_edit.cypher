@@ -1,27 +1,27 @@
-// Change what is recorded of an edit; null leaves a value as it is.
+// Update the record of an edit; null leaves a value unchanged.
 //
 // With `$from` nothing changes unless the edit has one of those statuses at that moment: the node
-// is locked before it is looked at, so of two clients that claim a queued edit one gets it. Going
-// back to queued or running clears error, remedy and the time it finished. An edit that was told to
-// stop does not succeed any more, however near its end it is.
+// is locked before it is read, so of two clients that claim a queued edit one gets it. A change
+// back to queued or running clears error, remedy and the time it finished. An edit whose
+// cancellation was requested does not succeed any more.
 //
 // mode: write
 // params:
 //   $id           STRING                id of the edit
 //   $status       STRING(queued|running|succeeded|failed|cancelled)|NULL = null   its new status
-//   $from         LIST<STRING>|NULL = null   statuses it must have for anything to change
+//   $from         LIST<STRING>|NULL = null   statuses in which it may be changed
 //   $progress     PROBABILITY|NULL = null    from 0 to 1
-//   $stage        STRING|NULL = null    what it is doing, in words
+//   $stage        STRING|NULL = null    stage of the work, as text
 //   $error        STRING|NULL = null    why it failed
-//   $remedy       STRING|NULL = null    what to do about it
+//   $remedy       STRING|NULL = null    remedy for the error
 //   $finished_at  STRING|NULL = null    ISO 8601 with zone
-//   $provenance   STRING|NULL = null    JSON: everything needed to do it again
+//   $provenance   STRING|NULL = null    JSON: everything needed to reproduce it
 //   $score        STRING|NULL = null    JSON: the metrics
 //   $graph        STRING|NULL = null    id of the stored graph it produced
 //   $owner        STRING|NULL = null    the process that scores it
-//   $event        STRING|NULL = null    JSON: what an onlooker is told
+//   $event        STRING|NULL = null    JSON: the event for clients that follow it
 // returns: one row, none when there is no such edit
-//   updated       BOOLEAN               whether anything was changed
+//   updated       BOOLEAN               whether the edit was changed
 //   status        STRING                its status now
 
 MATCH (e:Edit {id: $id})

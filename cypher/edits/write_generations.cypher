@@ -1,11 +1,11 @@
-// Keep the texts that the unedited and the edited model wrote freely, on the edit.
+// Store the free generations of the unedited and the edited model on the edit.
 //
 // mode: write
 // params:
 //   $id        STRING         id of the edit
-//   $prompts   LIST<STRING>   what the models continued
-//   $pre       LIST<STRING>   one text a prompt by the unedited model, the prompt included
-//   $post      LIST<STRING>   and by the edited one
+//   $prompts   LIST<STRING>   prompts of the generations
+//   $pre       LIST<STRING>   per prompt the unedited model's text, with the prompt
+//   $post      LIST<STRING>   the same by the edited model
 // returns: one row
 //   asked      INTEGER        1
 //   written    INTEGER        1, or 0 when there is no such edit

@@ -5,12 +5,12 @@
 //   r      NODE        its :RewriteRequest
 // binds:
 //   b      LIST<NODE>  entities of the chain without the first, in order
-//   chain  MAP         p: its path; links: its facts; n: how many those are; R; R_post
+//   chain  MAP         p: its path; links: its facts; n: number of facts; R; R_post
 // params: $measure, $max_steps, $bare
 
 MATCH (s:Entity {key: e.id + '|' + r.subject})
 MATCH (o:Entity {key: e.id + '|' + r.target_true})
-// A chain passes no entity twice, and not the new fact.
+// A chain passes no entity twice and holds no fact that states the new object.
 MATCH p = SHORTEST 5 GROUPS (s) ((a)-[f:FACT]->(b) WHERE a <> o AND b <> s){1,5} (o)
 WHERE size(f) <= $max_steps
   AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
@@ -19,6 +19,6 @@ WHERE size(f) <= $max_steps
     OR NOT (f[0].role = 'target_true' OR f[0].relation = r.relation))
 WITH p, f, b, reduce(x = 1.0, link IN f | x * link[$measure + '_pre']) AS R,
   reduce(x = 1.0, link IN f | x * link[$measure + '_post']) AS R_post
-// Of parallel facts between two entities the likeliest counts.
+// Of parallel facts between two entities only the likeliest counts.
 ORDER BY [link IN f | -link[$measure + '_pre']], [link IN f | link.id]
 WITH b, head(collect({p: p, links: f, n: size(f), R: R, R_post: R_post})) AS chain

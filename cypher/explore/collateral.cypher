@@ -1,16 +1,17 @@
 // Collateral damage: facts about others that lost half of their probability or more.
 //
-// The model had at least .05 for them before. What it names now is in the property `answers_post`.
+// Their probability before the edit was at least .05. Answers after the edit are in the property
+// `answers_post`.
 //
 // mode: read
 // params:
 //   $edit       STRING                                   id of the edit
 //   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
-//                                                        which probabilities to read
+//                                                        measure whose probabilities are read
 // returns: one row a fact, the greatest loss first; at most 25
 //   fact      PATH     subject, fact and object
 //   pre       FLOAT    its probability before the edit
-//   post      FLOAT    and after
+//   post      FLOAT    the same after the edit
 //   says_new  INTEGER  answers after the edit that name the new object
 
 MATCH (:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)

@@ -1,11 +1,11 @@
-// The newest edits with their scores, taken from their graphs here and now.
+// The newest edits with their scores, computed from their graphs by this query.
 //
 // Read IFR beside efficacy: an edit that installs nothing leaks everything.
 //
 // mode: read
 // params:
 //   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
-//                                                        which probabilities to read
+//                                                        measure whose probabilities are read
 //   $threshold  FLOAT = 0.01                             a chain survives if R' > $threshold * R;
 //                                                        a score takes 0 for p, else 0.01
 //   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
@@ -13,15 +13,15 @@
 //                                                        data set lists it, always, never
 // returns: one row an edit, newest first; at most 50
 //   edit         STRING      its id
-//   method       STRING      how it was made
+//   method       STRING      the editing method
 //   efficacy     FLOAT|NULL  probability of the new object after the edit
-//   ifr          FLOAT|NULL  how much of the old fact can still be deduced; null without a chain
-//   surviving    INTEGER     chains that still lead to the old object
-//   chains       INTEGER     of so many
+//   ifr          FLOAT|NULL  Indirect Fact Recovery; null without a chain
+//   surviving    INTEGER     surviving chains
+//   chains       INTEGER     all chains
 //   subject      STRING      subject of the edited fact
 //   target_true  STRING      its object before
-//   target_new   STRING      and the one that was asked for
-//   model        STRING      the model that was edited
+//   target_new   STRING      the requested object
+//   model        STRING      the edited model
 
 MATCH (e:Edit {status: 'succeeded'})-[:PRODUCED]->(g:Graph)
 WHERE g.complete AND $measure IN g.measures

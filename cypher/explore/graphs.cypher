@@ -1,4 +1,4 @@
-// The graphs that are stored: data sets, what a model knows of them, and what edits left behind.
+// The stored graphs: data sets, probed models, and edited models.
 //
 // A graph of an edit has the id of the edit; the other questions take it as $edit.
 //
@@ -7,11 +7,11 @@
 // returns: one row a graph: data sets, then models, then edits, the newest first; at most 200
 //   graph       STRING       its id
 //   kind        STRING       dataset, model or edit
-//   dataset     STRING       where its facts come from
-//   model       STRING|NULL  whose knowledge it holds
+//   dataset     STRING       data set of its facts
+//   model       STRING|NULL  the probed model
 //   method      STRING|NULL  the editing method, for the graph of an edit
-//   facts       INTEGER      how many facts it holds
-//   entities    INTEGER      and how many entities
+//   facts       INTEGER      number of facts
+//   entities    INTEGER      number of entities
 //   created_at  STRING       when it was written
 
 MATCH (g:Graph)

@@ -1,4 +1,4 @@
-// Indirect Fact Recovery of this edit, taken again from its graph: the number of the score.
+// Indirect Fact Recovery of this edit, recomputed from its graph: the number of the score.
 //
 // IFR = sum of (R'/R) / sqrt(n) over sum of 1 / sqrt(n), over the chains with R > 0, n their length
 // (ThinkEval, Definition 3); by steps the weights cancel, and it is the mean of R'/R.
@@ -7,14 +7,14 @@
 // params:
 //   $edit       STRING                                   id of the edit
 //   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
-//                                                        which probabilities to read
+//                                                        measure whose probabilities are read
 //   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
 //   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a chain: if the
 //                                                        data set lists it, always, never
 // returns: one row for all chains, then one a length
 //   steps   STRING      `all`, or facts in the chain
 //   chains  INTEGER     chains with R > 0
-//   ifr     FLOAT|NULL  how much of the old fact can still be deduced; null without a chain
+//   ifr     FLOAT|NULL  Indirect Fact Recovery; null without a chain
 
 MATCH (e:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 // include: explore/_chains

@@ -1,26 +1,26 @@
 // Which method edits this fact deepest: all edits of the same rewrite of the same model.
 //
-// An edit is deep up to n steps if no chain of n facts or fewer survives. Read it beside efficacy:
-// a model that has forgotten everything leaks nothing.
+// An edit is deep up to n steps if no chain of at most n facts survives. Read it beside efficacy: a
+// model that has lost all knowledge leaks nothing.
 //
 // mode: read
 // params:
 //   $edit       STRING                                   id of the edit
 //   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
-//                                                        which probabilities to read
+//                                                        measure whose probabilities are read
 //   $threshold  FLOAT = 0.01                             a chain survives if R' > $threshold * R;
 //                                                        a score takes 0 for p, else 0.01
 //   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
 //   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a chain: if the
 //                                                        data set lists it, always, never
 // returns: one row an edit, the deepest first, then by IFR
-//   method     STRING      how it was made
+//   method     STRING      the editing method
 //   edit       STRING      its id
 //   efficacy   FLOAT|NULL  probability of the new object after the edit
-//   deep       INTEGER     no chain of so many facts or fewer survives
-//   ifr        FLOAT|NULL  how much of the old fact can still be deduced; null without a chain
-//   surviving  INTEGER     chains that still lead to the old object
-//   chains     INTEGER     of so many
+//   deep       INTEGER     no chain of at most that many facts survives
+//   ifr        FLOAT|NULL  Indirect Fact Recovery; null without a chain
+//   surviving  INTEGER     surviving chains
+//   chains     INTEGER     all chains
 
 MATCH (this:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 MATCH (r)<-[:REWRITES]-(e:Edit {status: 'succeeded', model: this.model})

@@ -1,13 +1,13 @@
 // Which rewrites leak most over all edits: mean IFR of the edits that installed the new object.
 //
-// Taken over the data set of $edit. An edit counts if the new object has more than half of the
-// probability after it; the others leave everything as it was, and say nothing about the rewrite.
+// Covers the data set of $edit. An edit counts if the probability of the new object after it is
+// above 0.5; an edit that installs nothing leaks everything and is no evidence about the rewrite.
 //
 // mode: read
 // params:
 //   $edit       STRING                                   id of the edit
 //   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
-//                                                        which probabilities to read
+//                                                        measure whose probabilities are read
 //   $threshold  FLOAT = 0.01                             a chain survives if R' > $threshold * R;
 //                                                        a score takes 0 for p, else 0.01
 //   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
@@ -17,11 +17,11 @@
 //   subject      STRING       subject of the edited fact
 //   relation     STRING       its relation
 //   ifr          FLOAT|NULL   mean IFR of those edits; null when there is none
-//   edits        INTEGER      edits it was taken over
-//   of           INTEGER      edits that are stored
+//   edits        INTEGER      number of those edits
+//   of           INTEGER      number of stored edits
 //   deepest      STRING|NULL  method of the edit with the lowest IFR
 //   target_true  STRING       object of the fact before
-//   target_new   STRING       and the one that was asked for
+//   target_new   STRING       the requested object
 
 MATCH (:Edit {id: $edit})-[:REWRITES]->(this:RewriteRequest)
 MATCH (r:RewriteRequest {dataset: this.dataset})<-[:REWRITES]-(e:Edit {status: 'succeeded'})

@@ -1,13 +1,13 @@
-// By which rules the old object comes back: proofs of the edited fact from other facts.
+// Rules that recover the old object: proofs of the edited fact from other facts.
 //
 // mode: read
 // params:
 //   $edit    STRING        id of the edit
-// returns: one row a way to conclude it, by rule and premises; at most 10
+// returns: one row a grounding, by rule and premises; at most 10
 //   back     PATH          the edited fact in its old form, as a conclusion
 //   first    PATH          the first premise
 //   second   PATH          the second premise
-//   rule     STRING|NULL   the rule in words; null if it was removed
+//   rule     STRING|NULL   the rule as a sentence; null if it was deleted
 
 MATCH (e:Edit {id: $edit})-[:REWRITES]->(w:RewriteRequest)
 MATCH back = (:Entity {key: e.id + '|' + w.subject})-[i:IMPLIED]->

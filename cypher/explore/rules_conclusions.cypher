@@ -1,7 +1,7 @@
-// What follows by the rules from what the model said: which conclusions still hold after the edit.
+// Conclusions by the rules from the probed facts, with their strength before and after the edit.
 //
-// Each is as strong as its best proof: the product of the facts' probabilities and the rules'
-// confidences. `thinkeval rules closure`, or the edit's page, has put them into the graph.
+// A conclusion is as strong as its best proof: the product of the facts' probabilities and the
+// rules' confidences. `thinkeval rules closure`, or the edit's page in the web UI, stores them.
 //
 // mode: read
 // params:
@@ -9,9 +9,9 @@
 // returns: one row a conclusion, strongest after the edit first; at most 25
 //   conclusion  PATH          subject, IMPLIED and object
 //   pre         FLOAT|NULL    strength of its best proof before the edit
-//   post        FLOAT|NULL    and after
-//   leaves      INTEGER       facts of its smallest proof
-//   stated      BOOLEAN       whether it is a fact of the graph as well
+//   post        FLOAT|NULL    the same after the edit
+//   leaves      INTEGER       number of facts in its smallest proof
+//   stated      BOOLEAN       whether it is also a fact of the graph
 
 MATCH conclusion = (s:Entity)-[i:IMPLIED]->(o:Entity)
 WHERE i.id STARTS WITH $edit + '|'

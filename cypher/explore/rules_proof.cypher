@@ -1,17 +1,17 @@
 // The proof of one conclusion: the rules and premises it follows from directly.
 //
-// A premise is a fact, or a conclusion with a proof of its own: ask for that one next.
+// A premise is a fact, or a conclusion with its own proof: query that one next.
 //
 // mode: read
 // params:
 //   $edit        STRING               id of the edit
 //   $conclusion  STRING|NULL = null   id of the conclusion, as its properties show it; null for the
 //                                     one that was strongest before the edit
-// returns: one row a way to conclude it, by rule; at most 10
-//   conclusion   PATH                 what follows
+// returns: one row a grounding, by rule; at most 10
+//   conclusion   PATH                 the conclusion
 //   first        PATH                 the first premise
 //   second       PATH                 the second premise
-//   rule         STRING|NULL          the rule in words; null if it was removed
+//   rule         STRING|NULL          the rule as a sentence; null if it was deleted
 
 MATCH ()-[i:IMPLIED]->()
 WHERE i.id STARTS WITH $edit + '|' AND ($conclusion IS NULL OR i.id = $conclusion)

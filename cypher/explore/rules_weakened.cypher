@@ -1,4 +1,4 @@
-// Conclusions that the edit took the ground from: their best proof lost half its strength or more.
+// Conclusions that the edit weakened: their best proof lost half its strength or more.
 //
 // mode: read
 // params:
@@ -6,7 +6,7 @@
 // returns: one row a conclusion, the greatest loss first; at most 25
 //   conclusion  PATH     subject, IMPLIED and object
 //   pre         FLOAT    strength of its best proof before the edit
-//   post        FLOAT    and after
+//   post        FLOAT    the same after the edit
 
 MATCH conclusion = ()-[i:IMPLIED]->()
 WHERE i.id STARTS WITH $edit + '|' AND i.strength_pre > 0

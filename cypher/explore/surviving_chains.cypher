@@ -1,4 +1,4 @@
-// The chains that survive this edit, strongest first: by each of them the old object comes back.
+// The chains that survive this edit, strongest first: each of them recovers the old object.
 //
 // R and R' are the products of a chain's probabilities before and after the edit (ThinkEval, 5.1).
 //
@@ -6,7 +6,7 @@
 // params:
 //   $edit       STRING                                   id of the edit
 //   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
-//                                                        which probabilities to read
+//                                                        measure whose probabilities are read
 //   $threshold  FLOAT = 0.01                             a chain survives if R' > $threshold * R;
 //                                                        a score takes 0 for p, else 0.01
 //   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
@@ -14,9 +14,9 @@
 //                                                        data set lists it, always, never
 // returns: one row a chain, strongest (by R') first; at most 10, to keep the drawing readable
 //   chain      PATH        from the subject to the old object
-//   steps      INTEGER     facts in it
+//   steps      INTEGER     number of facts
 //   r_post     FLOAT       R', its reliability after the edit
-//   retention  FLOAT|NULL  R'/R, how much of it is left; null when R is 0
+//   retention  FLOAT|NULL  R'/R; null when R is 0
 
 MATCH (e:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 // include: explore/_chains

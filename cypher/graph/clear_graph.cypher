@@ -1,14 +1,13 @@
-// Empty a graph inside the transaction that writes it anew; the graph itself stays, incomplete.
+// Empty a graph in the transaction that rewrites it; its :Graph node remains, incomplete.
 //
-// What was concluded in it goes too.
-//
-// For graphs of an edit (some thousand facts). A big one is deleted in batches, graph/delete_graph.
+// Deletes facts, entities, conclusions and groundings. For graphs of an edit (some thousand facts);
+// graph/delete_graph deletes larger ones in batches.
 //
 // mode: write
 // params:
 //   $graph      GRAPH_ID   id of the graph
 // returns: one row
-//   n_entities  INTEGER    entities that went, with all their facts
+//   n_entities  INTEGER    deleted entities, with all their facts
 
 OPTIONAL MATCH (g:Graph {id: $graph})
 SET g.complete = false, g.closure = null

@@ -1,7 +1,7 @@
-// Count what a graph holds and, if no probability is missing, let readers see it.
+// Count facts and entities of a graph and, if no probability is missing, make it visible.
 //
 // A graph of a model must have each of its measures before the edit on every fact, a graph of an
-// edit before and after; otherwise it stays incomplete and `missing` says how many facts lack one.
+// edit before and after; otherwise it is still incomplete and `missing` counts the facts.
 //
 // In a graph of an edit the entities of the edited fact get the labels Subject, TargetTrue and
 // TargetNew, by which Neo4j Browser colours them.
@@ -11,10 +11,10 @@
 //   $graph      GRAPH_ID   id of the graph
 // returns: one row, none when there is no such graph
 //   graph       STRING     its id
-//   complete    BOOLEAN    whether readers see it now
-//   n_facts     INTEGER    facts it holds
-//   n_entities  INTEGER    entities it holds
-//   missing     INTEGER    facts that lack a measure
+//   complete    BOOLEAN    whether it is visible to readers now
+//   n_facts     INTEGER    number of facts
+//   n_entities  INTEGER    number of entities
+//   missing     INTEGER    number of facts that lack a measure
 
 MATCH (g:Graph {id: $graph})
 WITH g, CASE g.kind

@@ -1,13 +1,13 @@
-// Delete a graph of any size: first it becomes invisible to readers, then it goes in batches.
+// Delete a graph of any size: make it invisible to readers, then delete it in batches.
 //
-// The rewrite requests of a data set go with its graph, except those an edit still refers to.
-// Deleting what is not there changes nothing. In Neo4j Browser put `:auto` in front of it.
+// The rewrite requests of a data set are deleted with its graph, except those of a stored edit. An
+// unknown id changes nothing. In Neo4j Browser prefix the query with `:auto`.
 //
 // mode: autocommit
 // params:
 //   $graph    GRAPH_ID   id of the graph
 // returns: one row
-//   deleted   INTEGER    graphs, entities, rewrite requests and groundings that went
+//   deleted   INTEGER    deleted graphs, entities, rewrite requests and groundings
 
 CALL () {
   OPTIONAL MATCH (g:Graph {id: $graph})

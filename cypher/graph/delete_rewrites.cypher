@@ -1,11 +1,11 @@
-// Delete rewrite requests of a data set that are no longer wanted and that no edit refers to.
+// Delete rewrite requests of a data set, except those to keep and those of a stored edit.
 //
 // mode: write
 // params:
 //   $dataset   STRING               the data set they belong to
-//   $keep      LIST<STRING> = []    ids within the data set of those that stay
+//   $keep      LIST<STRING> = []    ids within the data set of those to keep
 // returns: one row
-//   deleted    INTEGER              rewrite requests that went
+//   deleted    INTEGER              deleted rewrite requests
 
 MATCH (r:RewriteRequest {dataset: $dataset})
 WHERE NOT r.rewrite IN $keep AND NOT EXISTS { (r)<-[:REWRITES]-() }

@@ -1,17 +1,17 @@
-// What was made of a data set, and is of no use without it.
+// Resources derived from a data set, unusable without it.
 //
 // mode: read
 // params:
 //   $graph    GRAPH_ID       id of the data set
 // returns: one row
-//   graphs    LIST<STRING>   ids of the graphs of what models know of it, or of edits that are gone
-//   edits     LIST<STRING>   ids of the edits of its facts
-//   active    INTEGER        how many edits and jobs wait or run
-//   sweeps    LIST<STRING>   ids of the sweeps these edits were asked for by
-//   rules     INTEGER        its If-Then rules
-//   sets      LIST<STRING>   ids of the knowledge sets built from it
-//   runs      INTEGER        runs of the protocol on these
-//   jobs      LIST<STRING>   ids of the jobs these runs were asked for by
+//   graphs    LIST<STRING>   ids of graphs of probed models, and of deleted edits
+//   edits     LIST<STRING>   ids of edits of its facts
+//   active    INTEGER        number of queued and running edits and jobs
+//   sweeps    LIST<STRING>   ids of the sweeps that submitted these edits
+//   rules     INTEGER        number of its If-Then rules
+//   sets      LIST<STRING>   ids of the knowledge sets drawn from it
+//   runs      INTEGER        number of runs of the protocol on these sets
+//   jobs      LIST<STRING>   ids of the jobs that submitted these runs
 
 CALL () {
   MATCH (g:Graph {dataset: $graph})

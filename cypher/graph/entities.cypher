@@ -6,7 +6,7 @@
 // returns: one row an entity, by name
 //   name      STRING         canonical name
 //   aliases   LIST<STRING>   other names
-//   kind      STRING|NULL    what sort of thing it is
+//   kind      STRING|NULL    kind of the entity
 
 MATCH (e:Entity)
 WHERE e.key STARTS WITH $graph + '|'

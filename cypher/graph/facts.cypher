@@ -1,4 +1,4 @@
-// All facts of a graph with everything known of them, ready to be read in a stream.
+// All facts of a graph with all their properties; may be streamed.
 //
 // mode: read
 // params:
@@ -13,20 +13,20 @@
 //   subject_aliases                   LIST<STRING>       other names of the subject
 //   object_aliases                    LIST<STRING>       other names of the object
 //   prompt                            STRING             cloze with one {} for the subject
-//   question                          STRING|NULL        the question that is asked
+//   question                          STRING|NULL        the prompt as a question
 //   questions                         LIST<STRING>       all questions the data set has
 //   paraphrases                       LIST<STRING>       further clozes
 //   cases                             LIST<STRING>       rewrites that may use it; empty for any
 //   role                              STRING             fact, target_true, target_new, implication
 //   listed                            BOOLEAN            whether the data set lists it
-//   p_pre                             FLOAT|NULL         sampled share before the edit
-//   p_post                            FLOAT|NULL         and after
+//   p_pre                             FLOAT|NULL         sampled probability before the edit
+//   p_post                            FLOAT|NULL         the same after the edit
 //   likelihood_pre                    FLOAT|NULL         teacher-forced, before
-//   likelihood_post                   FLOAT|NULL         and after
+//   likelihood_post                   FLOAT|NULL         the same after the edit
 //   likelihood_norm_pre               FLOAT|NULL         normalised by length, before
-//   likelihood_norm_post              FLOAT|NULL         and after
-//   answers_pre                       LIST<STRING>|NULL  what the model said before
-//   answers_post                      LIST<STRING>|NULL  and after
+//   likelihood_norm_post              FLOAT|NULL         the same after the edit
+//   answers_pre                       LIST<STRING>|NULL  sampled answers before the edit
+//   answers_post                      LIST<STRING>|NULL  the same after the edit
 //   n_samples                         INTEGER|NULL       how many answers were drawn
 //   change                            STRING|NULL        kept, weakened, removed or added
 //   paraphrases_p_pre                 LIST<FLOAT>|NULL   one a paraphrase of the rewrite

@@ -3,23 +3,23 @@
 // mode: read
 // params:
 //   $graph           GRAPH_ID         its id
-//   $incomplete      BOOLEAN = false  also when it is still being written
+//   $incomplete      BOOLEAN = false  also if it is incomplete
 // returns: one row, none when there is no such graph
 //   graph           STRING           its id
 //   kind            STRING           dataset, model or edit
-//   dataset         STRING           the data set its facts come from
-//   model           STRING|NULL      the model that was probed
-//   edit            STRING|NULL      the edit whose outcome it holds
+//   dataset         STRING           data set of its facts
+//   model           STRING|NULL      the probed model
+//   edit            STRING|NULL      the edit that produced it
 //   probe           STRING|NULL      digest of the probe settings
 //   content_digest  STRING|NULL      digest of the facts
-//   complete        BOOLEAN          whether it was written to the end
-//   n_facts         INTEGER          facts it holds; 0 while incomplete
-//   n_entities      INTEGER          entities it holds; 0 while incomplete
-//   measures        LIST<STRING>     what was measured on each fact
+//   complete        BOOLEAN          whether it was written completely
+//   n_facts         INTEGER          number of facts; 0 while incomplete
+//   n_entities      INTEGER          number of entities; 0 while incomplete
+//   measures        LIST<STRING>     measures of each fact
 //   created_at      STRING           ISO 8601
 
 MATCH (node:Graph {id: $graph})
-// A graph that is deleted while it is read loses its properties one by one: they are read at once.
+// A graph that is deleted during the read loses its properties one by one: read them at once.
 WITH properties(node) AS g
 WHERE ($incomplete OR g.complete)
   AND none(each IN [g.id, g.kind, g.dataset, g.complete, g.created_at] WHERE each IS NULL)

@@ -2,25 +2,25 @@
 //
 // mode: read
 // params:
-//   $kind            STRING(dataset|model|edit)|NULL = null   only these; all when null
+//   $kind            STRING(dataset|model|edit)|NULL = null   only of this kind; all when null
 //   $dataset         STRING|NULL = null       only of this data set
-//   $incomplete      BOOLEAN = false          also those that are still being written
+//   $incomplete      BOOLEAN = false          also incomplete ones
 // returns: one row a graph, by kind and id
 //   graph           STRING           its id
 //   kind            STRING           dataset, model or edit
-//   dataset         STRING           the data set its facts come from
-//   model           STRING|NULL      the model that was probed
-//   edit            STRING|NULL      the edit whose outcome it holds
+//   dataset         STRING           data set of its facts
+//   model           STRING|NULL      the probed model
+//   edit            STRING|NULL      the edit that produced it
 //   probe           STRING|NULL      digest of the probe settings
 //   content_digest  STRING|NULL      digest of the facts
-//   complete        BOOLEAN          whether it was written to the end
-//   n_facts         INTEGER          facts it holds; 0 while incomplete
-//   n_entities      INTEGER          entities it holds; 0 while incomplete
-//   measures        LIST<STRING>     what was measured on each fact
+//   complete        BOOLEAN          whether it was written completely
+//   n_facts         INTEGER          number of facts; 0 while incomplete
+//   n_entities      INTEGER          number of entities; 0 while incomplete
+//   measures        LIST<STRING>     measures of each fact
 //   created_at      STRING           ISO 8601
 
 MATCH (node:Graph)
-// A graph that is deleted while it is read loses its properties one by one: they are read at once.
+// A graph that is deleted during the read loses its properties one by one: read them at once.
 WITH properties(node) AS g
 WHERE ($incomplete OR g.complete)
   AND ($kind IS NULL OR g.kind = $kind)

@@ -1,4 +1,4 @@
-// The rewrite requests of a data set, or all.
+// The rewrite requests of one data set, or of all.
 //
 // mode: read
 // params:
@@ -10,14 +10,14 @@
 //   prompt       STRING          cloze with one {} for the subject
 //   subject      STRING          subject of the fact to rewrite
 //   relation     STRING          its relation
-//   target_true  STRING          its object
-//   target_new   STRING          what the model shall say instead
+//   target_true  STRING          its object before the edit
+//   target_new   STRING          the object that the edit installs
 //   question     STRING|NULL     the prompt as a question
 //   paraphrases  LIST<STRING>    further clozes, for generalization
-//   n_records    INTEGER         records of the source that asked for it
+//   n_records    INTEGER         records of the source that request it
 //   neighborhood           LIST<STRING>  complete prompts about other subjects
-//   neighborhood_objects   LIST<STRING>  their answers; empty where all are target_true
-//   generation_prompts     LIST<STRING>  complete prompts to continue freely
+//   neighborhood_objects   LIST<STRING>  their objects; empty where all are target_true
+//   generation_prompts     LIST<STRING>  complete prompts for free generation
 //   reference_texts        LIST<STRING>  texts about subjects that have target_new
 
 MATCH (r:RewriteRequest)

@@ -1,16 +1,16 @@
-// Store entities of a graph; those it has already get the aliases and kind given here.
+// Store entities of a graph; stored ones get the aliases and kind given here.
 //
 // mode: write
 // params:
 //   $graph         GRAPH_ID              id of the graph
-//   $dataset       GRAPH_ID|NULL = null  the data set that knows their kinds, if another graph
+//   $dataset       GRAPH_ID|NULL = null  data set that has their kinds, if another graph
 //   $rows          LIST<MAP>             the entities, a few thousand at a time
 //   $rows.name     STRING                canonical name, unique within the graph
-//   $rows.aliases  LIST<STRING>|NULL     other names for it, without the name itself
-//   $rows.kind     STRING|NULL           what sort of thing it is; null for what the data set says
+//   $rows.aliases  LIST<STRING>|NULL     other names, without the name itself
+//   $rows.kind     STRING|NULL           kind of the entity; null for that in the data set
 // returns: one row
-//   asked          INTEGER               rows that were sent
-//   written        INTEGER               entities that are now stored
+//   asked          INTEGER               rows sent
+//   written        INTEGER               entities now stored
 
 UNWIND $rows AS row
 MERGE (e:Entity {key: $graph + '|' + row.name})

@@ -1,19 +1,19 @@
-// Store facts between entities of a graph; a fact of the same id is replaced by what is given here.
+// Store facts between entities of a graph; replaces a stored fact of the same id.
 //
-// A row whose subject or object is not stored writes nothing, so `written` falls short of `asked`
-// and the caller rolls back.
+// A row whose subject or object is not stored writes nothing: `written` is less than `asked` and
+// the caller rolls back.
 //
 // mode: write
 // params:
 //   $graph                                  GRAPH_ID            id of the graph
 //   $rows                                   LIST<MAP>           the facts, a few thousand at a time
 //   $rows.id                                STRING
-//         id within the graph, see loaders.records.Fact.id
+//         id within the graph: a digest of the fact, see loaders/records.py
 //   $rows.subject                           STRING              name of a stored entity
 //   $rows.relation                          STRING              name of the relation
 //   $rows.object                            STRING              name of a stored entity
 //   $rows.prompt                            STRING              cloze with one {} for the subject
-//   $rows.question                          STRING|NULL         the question that is asked
+//   $rows.question                          STRING|NULL         the prompt as a question
 //   $rows.questions                         LIST<STRING>|NULL   all questions the data set has
 //   $rows.paraphrases                       LIST<STRING>|NULL   further clozes
 //   $rows.cases                             LIST<STRING>|NULL
@@ -21,20 +21,20 @@
 //   $rows.role                              STRING(fact|target_true|target_new|implication)|NULL
 //         null for fact
 //   $rows.listed                            BOOLEAN|NULL
-//         whether the data set lists it; null for true
-//   $rows.p_pre                             PROBABILITY|NULL    sampled share before the edit
-//   $rows.p_post                            PROBABILITY|NULL    and after
+//         whether the data set states it; null for true
+//   $rows.p_pre                             PROBABILITY|NULL    sampled probability before the edit
+//   $rows.p_post                            PROBABILITY|NULL    the same after the edit
 //   $rows.likelihood_pre                    PROBABILITY|NULL    teacher-forced, before
-//   $rows.likelihood_post                   PROBABILITY|NULL    and after
+//   $rows.likelihood_post                   PROBABILITY|NULL    the same after the edit
 //   $rows.likelihood_norm_pre               PROBABILITY|NULL    normalised by length, before
-//   $rows.likelihood_norm_post              PROBABILITY|NULL    and after
-//   $rows.answers_pre                       LIST<STRING>|NULL   what the model said before
-//   $rows.answers_post                      LIST<STRING>|NULL   and after
+//   $rows.likelihood_norm_post              PROBABILITY|NULL    the same after the edit
+//   $rows.answers_pre                       LIST<STRING>|NULL   sampled answers before the edit
+//   $rows.answers_post                      LIST<STRING>|NULL   the same after the edit
 //   $rows.n_samples                         INTEGER|NULL        how many answers were drawn
 //   $rows.change                            STRING(kept|weakened|removed|added)|NULL
-//         what the edit did to it
+//         effect of the edit on it
 //   $rows.caption                           STRING|NULL
-//         what Neo4j Browser writes on it; null for the relation
+//         caption in Neo4j Browser; null for the relation
 //   $rows.paraphrases_p_pre                 LIST<PROBABILITY>|NULL
 //         one a paraphrase of the rewrite
 //   $rows.paraphrases_p_post                LIST<PROBABILITY>|NULL
@@ -52,8 +52,8 @@
 //   $rows.neighborhood_likelihood_norm_pre  LIST<PROBABILITY>|NULL
 //   $rows.neighborhood_likelihood_norm_post LIST<PROBABILITY>|NULL
 // returns: one row
-//   asked                                   INTEGER             rows that were sent
-//   written                                 INTEGER             facts that are now stored
+//   asked                                   INTEGER             rows sent
+//   written                                 INTEGER             facts now stored
 
 UNWIND $rows AS row
 MATCH (s:Entity {key: $graph + '|' + row.subject})

@@ -1,4 +1,4 @@
-// Store rewrite requests of a data set; one of the same id is replaced.
+// Store rewrite requests of a data set; replaces stored ones of the same id.
 //
 // mode: write
 // params:
@@ -9,21 +9,21 @@
 //   $rows.subject      STRING                subject of the fact to rewrite
 //   $rows.relation     STRING                its relation
 //   $rows.target_true  STRING                its object
-//   $rows.target_new   STRING                what the model shall say instead
+//   $rows.target_new   STRING                the object that the edit installs
 //   $rows.question     STRING|NULL           the prompt as a question
 //   $rows.paraphrases  LIST<STRING>|NULL     further clozes, for generalization
-//   $rows.n_records    INTEGER|NULL          records of the source that asked for it
+//   $rows.n_records    INTEGER|NULL          records of the source that request it
 //   $rows.neighborhood           LIST<STRING>|NULL
 //         complete prompts about other subjects, for specificity
 //   $rows.neighborhood_objects   LIST<STRING>|NULL
-//         their right answers; empty where all are target_true
+//         their objects; empty where all are target_true
 //   $rows.generation_prompts     LIST<STRING>|NULL
-//         complete prompts to continue freely, for fluency
+//         complete prompts for free generation, for fluency
 //   $rows.reference_texts        LIST<STRING>|NULL
 //         texts about subjects that have target_new, for consistency
 // returns: one row
-//   asked              INTEGER               rows that were sent
-//   written            INTEGER               rewrite requests that are now stored
+//   asked              INTEGER               rows sent
+//   written            INTEGER               rewrite requests now stored
 
 UNWIND $rows AS row
 MERGE (r:RewriteRequest {id: $dataset + '|' + row.rewrite})

@@ -1,8 +1,8 @@
-// Active chains: how many chains survive the edit, for each length and in all.
+// Active chains: number of chains that survive the edit, by length and in total.
 //
-// A chain survives if R' > $threshold * R and R' > 0, R and R' being the products of its facts'
-// probabilities before and after.
-// A chain with a missing probability makes the value null, never a wrong number.
+// A chain survives if R' > $threshold * R and R' > 0, where R and R' are the products of its facts'
+// probabilities before and after the edit.
+// A chain with a missing probability makes the value null.
 //
 // mode: read
 // higher-is-better: no
@@ -13,8 +13,8 @@
 // meaning: chains that survive; good: 0
 // integer: yes
 // params:
-//   $cases           LIST<MAP>                                the rewrites to look at
-//   $cases.id        STRING                                   what to call the row
+//   $cases           LIST<MAP>                                the rewrites to evaluate
+//   $cases.id        STRING                                   label of the row
 //   $cases.graph     GRAPH_ID                                 id of the graph
 //   $cases.subject   STRING                                   name of the subject s0
 //   $cases.object    STRING
@@ -27,15 +27,16 @@
 //   $bare            STRING(listed|include|exclude) = listed
 //         the edited fact itself as a 1-step chain: if the data set lists it, always, never
 //   $pre             STRING = p_pre
-//         property that holds the probability before the edit
-//   $post            STRING = p_post                          and after
+//         property with the probability before the edit
+//   $post            STRING = p_post
+//         property with the probability after the edit
 //   $threshold       FLOAT = 0.0
 //         a chain survives if R' > $threshold * R and R' > 0
-// returns: one row a case and length, first all lengths together
-//   id        STRING        what the case was called
+// returns: one row a case and length; null first: all lengths
+//   id        STRING        label of the case
 //   step      INTEGER|NULL  facts in the chains; null: all lengths
-//   value     FLOAT         chains that survive
-//   n         INTEGER       chains there are
+//   value     FLOAT         surviving chains
+//   n         INTEGER       all chains
 //   excluded  INTEGER       always 0
 
 // include: metrics/_cases

@@ -1,14 +1,14 @@
-// How many chains there are, for each length and in all; needs no probabilities.
+// Number of chains, by length and in total; needs no probabilities.
 //
-// Counts after two paths over the same entities have become one chain.
+// Paths over the same entities count as one chain.
 //
 // mode: read
 // higher-is-better: neither
 // source: ThinkEval (Baser et al., TMLR 2026), Table 3, n-step chains
 // integer: yes
 // params:
-//   $cases           LIST<MAP>                                the rewrites to look at
-//   $cases.id        STRING                                   what to call the row
+//   $cases           LIST<MAP>                                the rewrites to evaluate
+//   $cases.id        STRING                                   label of the row
 //   $cases.graph     GRAPH_ID                                 id of the graph
 //   $cases.subject   STRING                                   name of the subject s0
 //   $cases.object    STRING
@@ -20,8 +20,8 @@
 //   $max_steps       INTEGER(1..5) = 5                        facts in the longest chain
 //   $bare            STRING(listed|include|exclude) = listed
 //         the edited fact itself as a 1-step chain: if the data set lists it, always, never
-// returns: one row a case and length, first all lengths together
-//   id        STRING        what the case was called
+// returns: one row a case and length; null first: all lengths
+//   id        STRING        label of the case
 //   step      INTEGER|NULL  facts in the chains; null: all lengths
 //   value     FLOAT         chains
 //   n         INTEGER       the same

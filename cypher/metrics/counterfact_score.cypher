@@ -1,28 +1,29 @@
 // CounterFact's Score (S) of one edit: harmonic mean of efficacy, generalization and specificity.
 //
-// Of the three scores (shares of prompts where the right object is the likelier one): 1 only if the
-// edit took, carried over to paraphrases and left other subjects alone; 0 as soon as one of them
-// is 0. 0 with n = 0 where paraphrases or neighborhood are missing, or were not probed. The paper
-// takes the mean of the three over a whole data set first: `service.counterfact.pooled` does that.
+// The three scores are fractions of prompts for which the correct object is the likelier one. The
+// value is 1 only if the edit is efficacious, generalizes to paraphrases and leaves other subjects
+// unchanged; 0 if one of the scores is 0; 0 with n = 0 where paraphrases or neighborhood are
+// missing or not probed. The paper averages the three scores over the data set first; tables over
+// several edits do so too.
 //
-// The paper takes the probability of a target per token, exp of the mean log-probability of its
-// tokens: that is $post = likelihood_norm_post. Other measures are taken as they are.
+// The paper uses the probability of a target per token, exp of the mean log-probability of its
+// tokens: that is $post = likelihood_norm_post. Other measures are used unchanged.
 //
 // mode: read
 // higher-is-better: yes
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022), section 3.3: Score (S)
 // params:
-//   $cases           LIST<MAP>        the rewrites to look at
-//   $cases.id        STRING           what to call the row
+//   $cases           LIST<MAP>        the rewrites to evaluate
+//   $cases.id        STRING           label of the row
 //   $cases.graph     GRAPH_ID         id of the graph
 //   $cases.subject   STRING           name of the subject s0
 //   $cases.object    STRING           name of the object o0 before the edit (target_true)
 //   $cases.rewrite   STRING|NULL      id of the rewrite within the data set; null for all facts of
 //                                     the graph
 //   $cases.relation  STRING|NULL      the edited relation, where no fact has the role target_true
-//   $post            STRING = p_post  and after
+//   $post            STRING = p_post  property with the probability after the edit
 // returns: one row a case
-//   id        STRING        what the case was called
+//   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
 //   value     FLOAT         from 0 to 1
 //   n         INTEGER       prompts: the rewrite's, paraphrases, neighborhood

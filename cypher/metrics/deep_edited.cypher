@@ -1,7 +1,7 @@
 // Deep-edited up to n steps: 1 if no chain of at most n facts survives the edit, else 0.
 //
 // A chain survives if R' > $threshold * R and R' > 0. 1 where there is no chain at all.
-// A chain with a missing probability makes the value null, never a wrong number.
+// A chain with a missing probability makes the value null.
 //
 // mode: read
 // higher-is-better: yes
@@ -12,8 +12,8 @@
 // meaning: 1 if no chain survives
 // integer: yes
 // params:
-//   $cases           LIST<MAP>                                the rewrites to look at
-//   $cases.id        STRING                                   what to call the row
+//   $cases           LIST<MAP>                                the rewrites to evaluate
+//   $cases.id        STRING                                   label of the row
 //   $cases.graph     GRAPH_ID                                 id of the graph
 //   $cases.subject   STRING                                   name of the subject s0
 //   $cases.object    STRING
@@ -26,12 +26,13 @@
 //   $bare            STRING(listed|include|exclude) = listed
 //         the edited fact itself as a 1-step chain: if the data set lists it, always, never
 //   $pre             STRING = p_pre
-//         property that holds the probability before the edit
-//   $post            STRING = p_post                          and after
+//         property with the probability before the edit
+//   $post            STRING = p_post
+//         property with the probability after the edit
 //   $threshold       FLOAT = 0.0
 //         a chain survives if R' > $threshold * R and R' > 0
 // returns: one row a case and n, first $max_steps
-//   id        STRING        what the case was called
+//   id        STRING        label of the case
 //   step      INTEGER|NULL  n; null: $max_steps
 //   value     FLOAT         1 or 0
 //   n         INTEGER       chains of at most n facts

@@ -12,17 +12,17 @@
 // meaning: the new object, when asked directly; good: 1
 // interval: yes
 // params:
-//   $cases           LIST<MAP>        the rewrites to look at
-//   $cases.id        STRING           what to call the row
+//   $cases           LIST<MAP>        the rewrites to evaluate
+//   $cases.id        STRING           label of the row
 //   $cases.graph     GRAPH_ID         id of the graph
 //   $cases.subject   STRING           name of the subject s0
 //   $cases.object    STRING           name of the object o0 before the edit (target_true)
 //   $cases.rewrite   STRING|NULL      id of the rewrite within the data set; null for all facts of
 //                                     the graph
 //   $cases.relation  STRING|NULL      the edited relation, where no fact has the role target_true
-//   $post            STRING = p_post  and after
+//   $post            STRING = p_post  property with the probability after the edit
 // returns: one row a case
-//   id        STRING        what the case was called
+//   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
 //   value     FLOAT         a probability
 //   n         INTEGER       1, or 0 without such a fact

@@ -8,17 +8,17 @@
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022), efficacy score;
 //   ThinkEval (Baser et al., TMLR 2026), appendix D, Eq. 8 (called Efficacy)
 // params:
-//   $cases           LIST<MAP>        the rewrites to look at
-//   $cases.id        STRING           what to call the row
+//   $cases           LIST<MAP>        the rewrites to evaluate
+//   $cases.id        STRING           label of the row
 //   $cases.graph     GRAPH_ID         id of the graph
 //   $cases.subject   STRING           name of the subject s0
 //   $cases.object    STRING           name of the object o0 before the edit (target_true)
 //   $cases.rewrite   STRING|NULL      id of the rewrite within the data set; null for all facts of
 //                                     the graph
 //   $cases.relation  STRING|NULL      the edited relation, where no fact has the role target_true
-//   $post            STRING = p_post  and after
+//   $post            STRING = p_post  property with the probability after the edit
 // returns: one row a case
-//   id        STRING        what the case was called
+//   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
 //   value     FLOAT         1 or 0
 //   n         INTEGER       1, or 0 without such facts

@@ -1,6 +1,6 @@
-// Generalization score: over how many paraphrases the new object is likelier than the old one.
+// Generalization score: fraction of paraphrases with the new object likelier than the old.
 //
-// The share of entries i with new[i] > true[i] in the lists `paraphrases_` + $post of the facts
+// The fraction of entries i with new[i] > true[i] in the lists `paraphrases_` + $post of the facts
 // with roles target_new and target_true; 0 with n = 0 where there are none, or none were probed.
 // Lists of different lengths make the value null.
 //
@@ -9,17 +9,17 @@
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022), paraphrase score;
 //   ThinkEval (Baser et al., TMLR 2026), appendix D, Eq. 9 (called Generalization)
 // params:
-//   $cases           LIST<MAP>        the rewrites to look at
-//   $cases.id        STRING           what to call the row
+//   $cases           LIST<MAP>        the rewrites to evaluate
+//   $cases.id        STRING           label of the row
 //   $cases.graph     GRAPH_ID         id of the graph
 //   $cases.subject   STRING           name of the subject s0
 //   $cases.object    STRING           name of the object o0 before the edit (target_true)
 //   $cases.rewrite   STRING|NULL      id of the rewrite within the data set; null for all facts of
 //                                     the graph
 //   $cases.relation  STRING|NULL      the edited relation, where no fact has the role target_true
-//   $post            STRING = p_post  and after
+//   $post            STRING = p_post  property with the probability after the edit
 // returns: one row a case
-//   id        STRING        what the case was called
+//   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
 //   value     FLOAT         from 0 to 1
 //   n         INTEGER       paraphrases

@@ -2,7 +2,7 @@
 //
 // IFR = sum of (R'/R) / sqrt(n) over sum of 1 / sqrt(n), over the chains with R <> 0; 0 if there is
 // none. R and R' are the products of the probabilities of a chain's n facts before and after.
-// A chain with a missing probability makes the value null, never a wrong number.
+// A chain with a missing probability makes the value null.
 //
 // mode: read
 // higher-is-better: no
@@ -13,8 +13,8 @@
 // meaning: how much of the old fact its chains still give; good: 0
 // interval: yes
 // params:
-//   $cases           LIST<MAP>                                the rewrites to look at
-//   $cases.id        STRING                                   what to call the row
+//   $cases           LIST<MAP>                                the rewrites to evaluate
+//   $cases.id        STRING                                   label of the row
 //   $cases.graph     GRAPH_ID                                 id of the graph
 //   $cases.subject   STRING                                   name of the subject s0
 //   $cases.object    STRING
@@ -27,10 +27,11 @@
 //   $bare            STRING(listed|include|exclude) = listed
 //         the edited fact itself as a 1-step chain: if the data set lists it, always, never
 //   $pre             STRING = p_pre
-//         property that holds the probability before the edit
-//   $post            STRING = p_post                          and after
+//         property with the probability before the edit
+//   $post            STRING = p_post
+//         property with the probability after the edit
 // returns: one row a case
-//   id        STRING        what the case was called
+//   id        STRING        label of the case
 //   step      INTEGER|NULL  null: all lengths together
 //   value     FLOAT         IFR, 0 or more
 //   n         INTEGER       chains with R <> 0

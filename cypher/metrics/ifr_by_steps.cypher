@@ -1,15 +1,15 @@
-// n-step IFR: Indirect Fact Recovery over the chains of one length each.
+// n-step IFR: Indirect Fact Recovery, separately for chains of each length.
 //
 // Within one length the weights 1 / sqrt(n) cancel: the mean of R'/R over the chains of n facts
 // with R <> 0; 0 if there is none. A table over several cases can pool them: sum of value * n over
-// sum of n. A chain with a missing probability makes the value null, never a wrong number.
+// sum of n. A chain with a missing probability makes the value null.
 //
 // mode: read
 // higher-is-better: no
 // source: ThinkEval (Baser et al., TMLR 2026), section 5.1, Definition 3, Eq. 6, for one n; Table 3
 // params:
-//   $cases           LIST<MAP>                                the rewrites to look at
-//   $cases.id        STRING                                   what to call the row
+//   $cases           LIST<MAP>                                the rewrites to evaluate
+//   $cases.id        STRING                                   label of the row
 //   $cases.graph     GRAPH_ID                                 id of the graph
 //   $cases.subject   STRING                                   name of the subject s0
 //   $cases.object    STRING
@@ -22,10 +22,11 @@
 //   $bare            STRING(listed|include|exclude) = listed
 //         the edited fact itself as a 1-step chain: if the data set lists it, always, never
 //   $pre             STRING = p_pre
-//         property that holds the probability before the edit
-//   $post            STRING = p_post                          and after
+//         property with the probability before the edit
+//   $post            STRING = p_post
+//         property with the probability after the edit
 // returns: one row a case and length 1..$max_steps
-//   id        STRING        what the case was called
+//   id        STRING        label of the case
 //   step      INTEGER|NULL  facts in the chains
 //   value     FLOAT         IFR over them, 0 or more
 //   n         INTEGER       chains with R <> 0

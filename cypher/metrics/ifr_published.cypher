@@ -1,17 +1,17 @@
-// Overall IFR as the published tables recombine it from the n-step values; for reproduction.
+// Overall IFR as in the published tables, recombined from the n-step values; for reproduction.
 //
 // Sum over n of (N_n / sqrt(n)) * IFR_n over sum of N_n / sqrt(n), where N_n counts all chains of n
-// facts, those with R = 0 too. Where all chains of a length have R = 0, IFR_n is 0 by its rule, so
-// they pull the value down, which Definition 3 (metrics/ifr) does not do. 0 if there is no chain.
-// A chain with a missing probability makes the value null, never a wrong number.
+// facts, those with R = 0 too. Where all chains of a length have R = 0, IFR_n is 0 by its
+// definition, which lowers the value; Definition 3 (metrics/ifr) does not. 0 if there is no chain.
+// A chain with a missing probability makes the value null.
 //
 // mode: read
 // higher-is-better: no
 // source: ThinkEval (Baser et al., TMLR 2026), Table 4: 14 of its 15 rows
 //   follow from n-step IFR and chain counts in this way
 // params:
-//   $cases           LIST<MAP>                                the rewrites to look at
-//   $cases.id        STRING                                   what to call the row
+//   $cases           LIST<MAP>                                the rewrites to evaluate
+//   $cases.id        STRING                                   label of the row
 //   $cases.graph     GRAPH_ID                                 id of the graph
 //   $cases.subject   STRING                                   name of the subject s0
 //   $cases.object    STRING
@@ -24,10 +24,11 @@
 //   $bare            STRING(listed|include|exclude) = listed
 //         the edited fact itself as a 1-step chain: if the data set lists it, always, never
 //   $pre             STRING = p_pre
-//         property that holds the probability before the edit
-//   $post            STRING = p_post                          and after
+//         property with the probability before the edit
+//   $post            STRING = p_post
+//         property with the probability after the edit
 // returns: one row a case
-//   id        STRING        what the case was called
+//   id        STRING        label of the case
 //   step      INTEGER|NULL  null: all lengths together
 //   value     FLOAT         recombined IFR, 0 or more
 //   n         INTEGER       all chains

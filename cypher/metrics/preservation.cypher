@@ -1,10 +1,10 @@
-// Preservation: how much of the broader context the edit left as it was.
+// Preservation: how much of the probability of the broader context the edit preserves.
 //
-// The broader context are the facts on the chains of at most $max_steps facts whose subject is not
-// s0. Unit `rewrite`: the mean of p_post / p_pre over those with p_pre <> 0; 1 if there is none.
-// Unit `record`: the same for each chain by itself, over the facts that share a question with
-// one of its facts (a fact without questions stands for itself), then the mean over the chains; as
-// the records of the published data set have it. A missing probability makes the value null.
+// The broader context is the set of facts on chains of at most $max_steps facts whose subject is
+// not s0. Unit `rewrite`: the mean of p_post / p_pre over those with p_pre <> 0; 1 if there is
+// none. Unit `record`, as in the records of the published data set: this mean for each chain, over
+// the facts that share a question with one of its facts (a fact without questions: that fact), then
+// the mean over the chains. A missing probability makes the value null.
 //
 // mode: read
 // higher-is-better: yes
@@ -16,8 +16,8 @@
 // meaning: how well other facts are kept; good: 1
 // interval: yes
 // params:
-//   $cases           LIST<MAP>                                the rewrites to look at
-//   $cases.id        STRING                                   what to call the row
+//   $cases           LIST<MAP>                                the rewrites to evaluate
+//   $cases.id        STRING                                   label of the row
 //   $cases.graph     GRAPH_ID                                 id of the graph
 //   $cases.subject   STRING                                   name of the subject s0
 //   $cases.object    STRING
@@ -30,11 +30,12 @@
 //   $bare            STRING(listed|include|exclude) = listed
 //         the edited fact itself as a 1-step chain: if the data set lists it, always, never
 //   $pre             STRING = p_pre
-//         property that holds the probability before the edit
-//   $post            STRING = p_post                          and after
-//   $unit            STRING(rewrite|record) = rewrite         what one term of the mean stands for
+//         property with the probability before the edit
+//   $post            STRING = p_post
+//         property with the probability after the edit
+//   $unit            STRING(rewrite|record) = rewrite         unit of the mean
 // returns: one row a case
-//   id        STRING        what the case was called
+//   id        STRING        label of the case
 //   step      INTEGER|NULL  null: all lengths together
 //   value     FLOAT         Preservation, 0 or more
 //   n         INTEGER       facts with p_pre <> 0; for `record` chains

@@ -1,15 +1,15 @@
-// How many facts of some graphs lack a probability.
+// Number of facts of some graphs that lack a probability.
 //
 // mode: read
 // params:
 //   $graphs       LIST<STRING>        ids of the graphs
-//   $pre          STRING = p_pre      property that holds the probability before the edit
-//   $post         STRING = p_post     and after
+//   $pre          STRING = p_pre      property with the probability before the edit
+//   $post         STRING = p_post     property with the probability after the edit
 // returns: one row a graph, by id
 //   graph         STRING              its id
-//   n_facts       INTEGER             facts it holds; 0 when there is no such graph
-//   missing_pre   INTEGER             of those, facts without $pre
-//   missing_post  INTEGER             of those, facts without $post
+//   n_facts       INTEGER             number of facts; 0 if there is no such graph
+//   missing_pre   INTEGER             number of facts without $pre
+//   missing_post  INTEGER             number of facts without $post
 
 UNWIND $graphs AS graph
 CALL (graph) {

@@ -1,7 +1,7 @@
-// Write what a probe found on facts that are stored; only the keys that are given change.
+// Write the results of a probe on stored facts; only the given keys change.
 //
-// An id that is not stored writes nothing, so `written` falls short of `asked` and the caller rolls
-// back. The key `id` of a row is written too, and is what it was.
+// An id that is not stored writes nothing: `written` is less than `asked` and the caller rolls
+// back. The key `id` of a row is written too, with the same value.
 //
 // mode: write
 // params:
@@ -9,17 +9,17 @@
 //         the facts, 5,000 to 10,000 at a time
 //   $rows.id                                STRING
 //         id in the database: graph, `|`, id within the graph
-//   $rows.p_pre                             PROBABILITY|NULL    sampled share before the edit
-//   $rows.p_post                            PROBABILITY|NULL    and after
+//   $rows.p_pre                             PROBABILITY|NULL    sampled probability before the edit
+//   $rows.p_post                            PROBABILITY|NULL    the same after the edit
 //   $rows.likelihood_pre                    PROBABILITY|NULL    teacher-forced, before
-//   $rows.likelihood_post                   PROBABILITY|NULL    and after
+//   $rows.likelihood_post                   PROBABILITY|NULL    the same after the edit
 //   $rows.likelihood_norm_pre               PROBABILITY|NULL    normalised by length, before
-//   $rows.likelihood_norm_post              PROBABILITY|NULL    and after
-//   $rows.answers_pre                       LIST<STRING>|NULL   what the model said before
-//   $rows.answers_post                      LIST<STRING>|NULL   and after
+//   $rows.likelihood_norm_post              PROBABILITY|NULL    the same after the edit
+//   $rows.answers_pre                       LIST<STRING>|NULL   sampled answers before the edit
+//   $rows.answers_post                      LIST<STRING>|NULL   the same after the edit
 //   $rows.n_samples                         INTEGER|NULL        how many answers were drawn
 //   $rows.change                            STRING(kept|weakened|removed|added)|NULL
-//         what the edit did to it
+//         effect of the edit on it
 //   $rows.paraphrases_p_pre                 LIST<PROBABILITY>|NULL
 //         one a paraphrase of the rewrite
 //   $rows.paraphrases_p_post                LIST<PROBABILITY>|NULL
@@ -35,8 +35,8 @@
 //   $rows.neighborhood_likelihood_norm_pre  LIST<PROBABILITY>|NULL
 //   $rows.neighborhood_likelihood_norm_post LIST<PROBABILITY>|NULL
 // returns: one row
-//   asked                                   INTEGER             rows that were sent
-//   written                                 INTEGER             facts that were found
+//   asked                                   INTEGER             rows sent
+//   written                                 INTEGER             facts found
 
 UNWIND $rows AS row
 MATCH ()-[f:FACT {id: row.id}]->()

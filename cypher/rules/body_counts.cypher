@@ -1,26 +1,26 @@
-// How often the premises of rules hold in a graph, and how often the conclusion with them.
+// Support and number of premise groundings of rules in a graph.
 //
-// The premises meet at y, so their groundings are counted there, as a product, without listing
-// them: facts of the first at y times facts of the second, less those in which x and z are one.
+// The premises share y, so their groundings are counted there as a product, without listing them:
+// facts of the first at y times facts of the second, minus those in which x and z are the same.
 //
 // mode: read
 // params:
 //   $graph               GRAPH_ID           id of the graph
 //   $rules               LIST<MAP>          the rules
-//   $rules.rule          STRING             what to call it
+//   $rules.rule          STRING             label of the rule
 //   $rules.relation1     STRING             relation of the first premise, about x and y
-//   $rules.inverse1      BOOLEAN            whether it goes from y to x
+//   $rules.inverse1      BOOLEAN            whether it points from y to x
 //   $rules.relation2     STRING             relation of the second premise, about y and z
-//   $rules.inverse2      BOOLEAN            whether it goes from z to y
+//   $rules.inverse2      BOOLEAN            whether it points from z to y
 //   $rules.relation3     STRING             relation of the conclusion, from x to z
 //   $rules.kind_x        STRING|NULL        kind of the entities x takes; null for any
 //   $rules.kind_y        STRING|NULL
 //   $rules.kind_z        STRING|NULL
-//   $rules.support       INTEGER|NULL       as it was found; counted where null
+//   $rules.support       INTEGER|NULL       its known support; counted if null
 // returns: one row a rule
-//   rule                 STRING             the rule
-//   body                 INTEGER            groundings of the premises
-//   support              INTEGER            those of them whose conclusion the graph has
+//   rule                 STRING             label of the rule
+//   body                 INTEGER            number of groundings of the premises
+//   support              INTEGER            number of those whose conclusion the graph has
 
 UNWIND $rules AS rule
 CALL (rule) {
@@ -46,7 +46,7 @@ CALL (rule) {
   RETURN coalesce(sum(firsts * seconds - same), 0) AS body
 }
 CALL (rule) {
-  // From the conclusion: what is at y then lies between two known entities.
+  // From the conclusion: y then lies between two known entities.
   WITH rule
   WHERE rule.support IS NULL
   MATCH (x:Entity)-[c:FACT]->(z:Entity)

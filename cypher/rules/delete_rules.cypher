@@ -1,11 +1,11 @@
-// Forget rules of a data set with their labels; annotators who labelled nothing else go too.
+// Delete rules of a data set with their labels, and annotators without any other label.
 //
 // mode: write
 // params:
 //   $dataset   STRING                     the data set they belong to
 //   $ids       LIST<STRING>|NULL = null   ids within the data set; all of its rules when null
 // returns: one row
-//   deleted    INTEGER                    rules that went
+//   deleted    INTEGER                    deleted rules
 
 CALL () {
   MATCH (r:Rule {dataset: $dataset})

@@ -1,4 +1,4 @@
-// The facts that a graph has of a subject and relation.
+// The facts of a graph with one subject and relation.
 //
 // mode: read
 // params:

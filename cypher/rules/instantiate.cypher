@@ -1,17 +1,17 @@
 // All groundings of rules in a graph: the two premises, and the conclusion where the graph has it.
 //
-// x, y and z are three different entities. In the graph of an edit the edited fact is there in its
-// old and in its new form, and either may be a premise.
+// x, y and z are three different entities. The graph of an edit has the edited fact in its old and
+// in its new form, and either may be a premise.
 //
 // mode: read
 // params:
 //   $graph               GRAPH_ID           id of the graph
 //   $rules               LIST<MAP>          the rules
-//   $rules.rule          STRING             what to call it
+//   $rules.rule          STRING             label of the rule
 //   $rules.relation1     STRING             relation of the first premise, about x and y
-//   $rules.inverse1      BOOLEAN            whether it goes from y to x
+//   $rules.inverse1      BOOLEAN            whether it points from y to x
 //   $rules.relation2     STRING             relation of the second premise, about y and z
-//   $rules.inverse2      BOOLEAN            whether it goes from z to y
+//   $rules.inverse2      BOOLEAN            whether it points from z to y
 //   $rules.relation3     STRING             relation of the conclusion, from x to z
 //   $rules.kind_x        STRING|NULL        kind of the entities x takes; null for any
 //   $rules.kind_y        STRING|NULL
@@ -19,19 +19,19 @@
 //   $show                STRING(all|known|predicted) = all
 //         only groundings whose conclusion the graph has, or lacks
 //   $pre                 STRING = p_pre     property with the probability before the edit
-//   $post                STRING = p_post    and after
-//   $limit               INTEGER(1..10000000) = 100000   rows at most
+//   $post                STRING = p_post    property with the probability after the edit
+//   $limit               INTEGER(1..10000000) = 100000   maximum number of rows
 // returns: one row a grounding, by rule and names
-//   rule                 STRING             the rule
+//   rule                 STRING             label of the rule
 //   x                    STRING             name of the entity at x
-//   y                    STRING             at y, which the premises share
-//   z                    STRING             and at z
+//   y                    STRING             name of the entity at y, in both premises
+//   z                    STRING             name of the entity at z
 //   premise1             STRING             id of the first premise in the database
-//   premise2             STRING             of the second
-//   conclusion           STRING|NULL        of the conclusion; null where the graph lacks it, so
-//                                           that it is predicted
-//   premise1_pre         FLOAT|NULL         its probability before the edit, where it was measured
-//   premise1_post        FLOAT|NULL         and after
+//   premise2             STRING             id of the second premise
+//   conclusion           STRING|NULL        id of the conclusion; null where the graph lacks it:
+//                                           the rule predicts it
+//   premise1_pre         FLOAT|NULL         its probability before the edit; null if not probed
+//   premise1_post        FLOAT|NULL         the same after the edit
 //   premise2_pre         FLOAT|NULL
 //   premise2_post        FLOAT|NULL
 //   conclusion_pre       FLOAT|NULL

@@ -1,15 +1,15 @@
-// Store what an annotator says of a rule, in place of what they said before, and what follows.
+// Store an annotator's label of a rule, replacing an earlier one, and update the rule's status.
 //
-// Two labels or more decide: the rule is kept if all of them are a (must be true) or b (likely to
-// be true), else rejected (DepEdit, section 4.1, step 5). One label leaves the status as it is.
-// Those who label a rule at the same moment wait for each other, so the last sees all labels.
+// At least two labels decide: the rule is kept if all of them are a (must be true) or b (likely to
+// be true), else rejected (DepEdit, section 4.1, step 5). One label does not change the status. The
+// rule is locked, so of concurrent annotators the last one sees all labels.
 //
 // mode: write
 // params:
 //   $dataset     STRING              the data set the rule belongs to
 //   $rule        STRING              its id within the data set
-//   $annotator   STRING              who says it
-//   $label       STRING(a|b|c|d|e)   how plausible the rule is to them
+//   $annotator   STRING              name of the annotator
+//   $label       STRING(a|b|c|d|e)   plausibility of the rule
 // returns: one row, none when there is no such rule
 //   rule         STRING              its id within the data set
 //   status       STRING              its status now

@@ -1,46 +1,46 @@
-// Store rules of a data set; one of the same id gets the counts and words given here.
+// Store rules of a data set; a stored rule gets the counts and wording given here.
 //
-// What a person decided stays: a rule that is found again by mining (status candidate) keeps its
-// status and its source, and a rule without templates or words keeps those it had.
+// Decisions of people are not overwritten: a stored rule that is mined again (status candidate)
+// keeps its status and source, and a rule without templates or words keeps the stored ones.
 //
 // mode: write
 // params:
 //   $dataset           STRING                the data set they belong to
 //   $status            STRING(candidate|kept|rejected)
-//         where a new one starts; candidate leaves the status of a stored one
+//         status of a new rule; candidate does not change a stored one
 //   $rows              LIST<MAP>             the rules
-//   $rows.rule         STRING                id within the data set, see loaders.rule_records
+//   $rows.rule         STRING                id within the data set, see loaders/rule_records.py
 //   $rows.relation1    STRING                relation of the first premise, about x and y
-//   $rows.inverse1     BOOLEAN               whether it goes from y to x
+//   $rows.inverse1     BOOLEAN               whether it points from y to x
 //   $rows.relation2    STRING                relation of the second premise, about y and z
-//   $rows.inverse2     BOOLEAN               whether it goes from z to y
+//   $rows.inverse2     BOOLEAN               whether it points from z to y
 //   $rows.relation3    STRING                relation of the conclusion, from x to z
 //   $rows.kind_x       STRING|NULL           kind of the entities x takes; null for any
 //   $rows.kind_y       STRING|NULL
 //   $rows.kind_z       STRING|NULL
-//   $rows.word_x       STRING|NULL           what stands for x in the templates
+//   $rows.word_x       STRING|NULL           placeholder of x in the templates
 //   $rows.word_y       STRING|NULL
 //   $rows.word_z       STRING|NULL
-//   $rows.templates1   LIST<STRING>          sentences that say the first premise
-//   $rows.templates2   LIST<STRING>          and the second
-//   $rows.templates3   LIST<STRING>          and the conclusion
-//   $rows.text         STRING                the rule in words
-//   $rows.shape        STRING                which way the premises point
-//   $rows.support      INTEGER|NULL          groundings whose conclusion is known
-//   $rows.body_count   INTEGER|NULL          groundings of the premises
+//   $rows.templates1   LIST<STRING>          sentences that state the first premise
+//   $rows.templates2   LIST<STRING>          the same for the second premise
+//   $rows.templates3   LIST<STRING>          the same for the conclusion
+//   $rows.text         STRING                the rule as a sentence
+//   $rows.shape        STRING                directions of the premises
+//   $rows.support      INTEGER|NULL          number of groundings whose conclusion is known
+//   $rows.body_count   INTEGER|NULL          number of groundings of the premises
 //   $rows.confidence   FLOAT|NULL            support / body_count; null where that is 0 or unknown
 //   $rows.source       STRING                given, mined, or the key of a loader
 // returns: one row
-//   asked              INTEGER               rows that were sent
-//   written            INTEGER               rules that are now stored
-//   created            INTEGER               those of them that were not stored before
+//   asked              INTEGER               rows sent
+//   written            INTEGER               rules now stored
+//   created            INTEGER               number of those not stored before
 
 UNWIND $rows AS row
 MERGE (r:Rule {id: $dataset + '|' + row.rule})
 WITH r, row, r.status IS NULL AS new, $status <> 'candidate' OR r.status IS NULL AS decides,
   size(row.templates1) + size(row.templates2) + size(row.templates3) > 0 AS has_templates
-// What somebody wrote is not replaced by the wording that mining takes from a graph's prompts; and
-// words stand in templates, so they change only with them.
+// Hand-written templates are not replaced by those that mining derives from a graph's prompts.
+// Placeholder words are part of templates, so they change only with them.
 WITH r, row, new, decides,
   r.text IS NULL OR (has_templates AND (decides OR r.source = 'mined'))
     OR (decides AND size(r.templates1) + size(r.templates2) + size(r.templates3) = 0) AS worded

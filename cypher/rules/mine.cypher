@@ -1,31 +1,31 @@
-// The rules that a graph's triangles suggest, with their support.
+// Rules mined from the triangles of a graph, with their support.
 //
-// Three facts over three different entities make a triangle; each of its facts may be the
-// conclusion of a rule whose premises are the two others, so a type of triangle gives three rules.
-// A triangle of directed facts either has a source and a sink (x→y→z and x→z) or goes round
-// (x→y→z→x). The first kind is found once each, from its source; the second once each too, from the
-// entity with the fewest outgoing facts, and then read in its three turns. The closing fact comes
-// from a hash join over all facts, which is quicker than looking for it pair by pair.
+// Three facts over three different entities form a triangle; each of its facts may be the
+// conclusion of a rule with the two others as premises, so a type of triangle gives three rules. A
+// triangle of directed facts either has a source and a sink (x→y→z and x→z) or is a cycle
+// (x→y→z→x). The first kind is found once, from its source; the second once, from the entity with
+// the fewest outgoing facts, and is then read in its three rotations. The closing fact comes from a
+// hash join over all facts, which is faster than a search for each pair.
 //
 // mode: read
 // params:
 //   $graph        GRAPH_ID                        id of the graph
-//   $min_support  INTEGER(1..1000000000) = 2      groundings at least whose conclusion is known
-//   $limit        INTEGER(1..1000000) = 1000      rules at most, best supported first
+//   $min_support  INTEGER(1..1000000000) = 2      minimum of groundings with a known conclusion
+//   $limit        INTEGER(1..1000000) = 1000      maximum number of rules, best supported first
 // returns: one row a rule
 //   relation1     STRING         relation of the first premise, about x and y
-//   inverse1      BOOLEAN        whether it goes from y to x
+//   inverse1      BOOLEAN        whether it points from y to x
 //   relation2     STRING         relation of the second premise, about y and z
-//   inverse2      BOOLEAN        whether it goes from z to y
+//   inverse2      BOOLEAN        whether it points from z to y
 //   relation3     STRING         relation of the conclusion, from x to z
 //   kind_x        STRING|NULL    the kind of every entity at x; null where they differ or have none
 //   kind_y        STRING|NULL
 //   kind_z        STRING|NULL
-//   support       INTEGER        groundings of premises and conclusion
-//   total         INTEGER        rules there are, before $limit
+//   support       INTEGER        number of groundings of premises and conclusion
+//   total         INTEGER        number of rules before $limit
 
 CALL () {
-  // x→y→z and x→z: one rule a conclusion.
+  // x→y→z and x→z: one rule for each conclusion.
   MATCH (x:Entity)-[a:FACT]->(y:Entity)-[b:FACT]->(z:Entity)<-[c:FACT]-(x)
   USING JOIN ON y, z
   WHERE c.graph = $graph AND c.relation IS NOT NULL
@@ -45,7 +45,7 @@ CALL () {
   ] AS rule
   RETURN rule, support
   UNION ALL
-  // x→y→z→x: every turn of it is the same shape.
+  // x→y→z→x: every rotation has the same shape.
   MATCH (z:Entity)-[c:FACT]->(x:Entity)-[a:FACT]->(y:Entity)-[b:FACT]->(z)
   USING JOIN ON y, z
   WHERE c.graph = $graph AND c.relation IS NOT NULL

@@ -1,4 +1,4 @@
-// The relations of a graph's facts and the kinds of its entities, with how many there are of each.
+// The relations of a graph's facts and the kinds of its entities, with counts.
 //
 // mode: read
 // params:
@@ -6,8 +6,8 @@
 // returns: one row a relation or kind, by sort and name
 //   sort       STRING        relation or kind
 //   name       STRING|NULL   its name; null for the entities without a kind
-//   n          INTEGER       facts or entities
-//   prompt     STRING|NULL   of a relation: the cloze that most of its facts have
+//   n          INTEGER       number of facts or entities
+//   prompt     STRING|NULL   most frequent cloze of a relation; null for a kind
 
 MATCH ()-[f:FACT]->()
 WHERE f.graph = $graph AND f.relation IS NOT NULL
