@@ -25,10 +25,10 @@ from typing import Any
 import neo4j
 from pydantic import SecretStr
 
-from cypher import rows
-from cypher.run import Database
-from service.settings import Settings
-from service.workbench import connect, embedded_server
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.service.scoring.runtime import connect, embedded_server
+from thinkeval.service.settings import Settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

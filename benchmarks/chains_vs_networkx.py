@@ -19,12 +19,12 @@ import bench
 import networkx as nx
 import synthetic
 
-from cypher import rows
-from cypher.run import Database
-from loaders import formats
-from loaders.records import Fact
-from service import ingest
-from service.graphwriter import GraphHeader, write_graph
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.loaders import formats
+from thinkeval.loaders.records import Fact
+from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.write import GraphHeader, write_graph
 
 Chains = set[tuple[str, ...]]
 
@@ -62,8 +62,8 @@ def knowgic(db: Database) -> list[bench.Line]:
     loaded = formats.load(bench.data_dir() / "knowgic" / "chains.json").graph
     with bench.scratch_graph(db, "knowgic") as graph:
         header = GraphHeader(graph, "dataset", graph)
-        write_graph(db, header, loaded.entities, [ingest.fact_row(f) for f in loaded.facts])
-        cases = [ingest.case(graph, r) for r in loaded.rewrites]
+        write_graph(db, header, loaded.entities, [datasets.fact_row(f) for f in loaded.facts])
+        cases = [datasets.case(graph, r) for r in loaded.rewrites]
         graphs = [
             networkx_graph(f for f in loaded.facts if not f.cases or r.id in f.cases)
             for r in loaded.rewrites
@@ -103,7 +103,7 @@ def big(
     with bench.scratch_graph(db, "hubs") as graph:
         bench.say(f"writing {n_facts:,} facts")
         header = GraphHeader(graph, "dataset", graph)
-        rows_ = [ingest.fact_row(f) for f in facts]
+        rows_ = [datasets.fact_row(f) for f in facts]
         write_graph(db, header, synthetic.entities_of(facts), rows_)
         in_memory, search = networkx_graph(facts), PrunedSearch(facts)
         warm, *drawn = random.Random(seed).sample(facts, n_pairs + 1)

@@ -17,17 +17,16 @@ import bench
 from rules_mining import planted
 from synthetic import entities_of, hub_facts
 
-from cypher import rows
-from cypher.run import Database
-from loaders import formats
-from loaders.groundings import groundings
-from loaders.rule_records import Atom, Rule, rule
-from service import ingest
-from service.closure import forward
-from service.graphwriter import GraphHeader, write_graph
-from service.plurals import several
-from service.rules import mining
-from service.rules.store import StoredRule
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.loaders import formats
+from thinkeval.loaders.groundings import groundings
+from thinkeval.loaders.rule_records import Atom, Rule, rule
+from thinkeval.service.formatting import several
+from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.write import GraphHeader, write_graph
+from thinkeval.service.rules import closure, mining
+from thinkeval.service.rules.store import StoredRule
 
 Triple = tuple[str, str, str]
 SUPPORT, CONFIDENCE = 3, 0.5
@@ -63,7 +62,7 @@ def knowgic(db: Database, options: object) -> list[bench.Line]:
     with bench.scratch_graph(db, "closure") as graph:
         header = GraphHeader(graph, "dataset", graph)
         entities = entities_of(loaded.facts)
-        write_graph(db, header, entities, [ingest.fact_row(f) for f in loaded.facts])
+        write_graph(db, header, entities, [datasets.fact_row(f) for f in loaded.facts])
         found = _mined(db, graph)
         return compared(db, graph, "KnowGIC", found, options)
 
@@ -74,7 +73,7 @@ def big(db: Database, options: object) -> list[bench.Line]:
     with bench.scratch_graph(db, "closure") as graph:
         bench.say(f"writing {len(facts)} facts")
         header = GraphHeader(graph, "dataset", graph)
-        write_graph(db, header, entities_of(facts), [ingest.fact_row(f) for f in facts])
+        write_graph(db, header, entities_of(facts), [datasets.fact_row(f) for f in facts])
         chosen = {one.id: one for one in (CITIZEN, *_mined(db, graph))}
         used = list(chosen.values())[: options.rules]  # type: ignore[attr-defined]
         return compared(db, graph, "hubs", used, options)
@@ -92,13 +91,13 @@ def compared(
     """Ours and both yardsticks on one graph."""
     stored = [StoredRule(each.id, graph, each, "kept") for each in rules]
     times: list[float] = []
-    closed: list[forward.Closure] = []
+    closed: list[closure.Closure] = []
     for _ in range(options.repeats + 1):  # type: ignore[attr-defined]
         db.write(rows.ClearClosureRow, graph=graph)
-        times.append(bench.seconds(lambda: closed.append(forward.closure(db, graph, stored))))
+        times.append(bench.seconds(lambda: closed.append(closure.closure(db, graph, stored))))
     took = sorted(times[1:])[(len(times) - 1) // 2]
     facts, found = closed[-1].stated, closed[-1].conclusions
-    new = {forward.triple_of(atom) for atom in found} - facts
+    new = {closure.triple_of(atom) for atom in found} - facts
     bench.say(f"{name}: {len(found)} conclusions in {took:.2f} s; now in Python")
 
     joined: list[set[Triple]] = []

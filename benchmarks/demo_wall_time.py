@@ -79,7 +79,7 @@ def demo(environment: dict[str, str], model: str) -> Told:
     """Give the command as a user would and read what it says."""
     bench.say("thinkeval demo ...")
     began = time.perf_counter()
-    command = [sys.executable, "-m", "service.cli", "demo", "--json", "--model", model]
+    command = [sys.executable, "-m", "thinkeval.service.cli", "demo", "--json", "--model", model]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True)
     took = time.perf_counter() - began
     if done.returncode:
@@ -99,7 +99,7 @@ def demo(environment: dict[str, str], model: str) -> Told:
 def stop(environment: dict[str, str]) -> None:
     """Stop the embedded server of that environment; nothing happens if there is none."""
     if Path(environment["THINKEVAL_HOME"]).is_dir():
-        command = [sys.executable, "-m", "service.cli", "db", "stop"]
+        command = [sys.executable, "-m", "thinkeval.service.cli", "db", "stop"]
         subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
 
 

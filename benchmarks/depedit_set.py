@@ -15,14 +15,14 @@ from dataclasses import replace
 import bench
 import torch
 
-from editing import gradients
-from loaders.knowledge_sets import KnowledgeSet
-from service import ingest
-from service.depedit import running, similarity, store
-from service.depedit.build import SetOptions, build
-from service.depedit.establish import request
-from service.settings import Settings
-from service.workbench import Workbench
+from thinkeval.editing.mend import similarity as gradients
+from thinkeval.loaders.knowledge_sets import KnowledgeSet
+from thinkeval.service.depedit import run, similarity, store
+from thinkeval.service.depedit.build import SetOptions, build
+from thinkeval.service.depedit.editor import request
+from thinkeval.service.graphs import datasets
+from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.settings import Settings
 
 GRAPH = "atlas"
 METHODS = ("finetune", "memit", "finetune+forwchain", "finetune+backchain", "memit+forwchain")
@@ -47,12 +47,12 @@ def main() -> int:
 
 
 def _knowledge(work: Workbench) -> KnowledgeSet:
-    ingest.ensure(work.db, GRAPH)
+    datasets.ensure(work.db, GRAPH)
     sets = build(work.db, GRAPH, SetOptions(init="shuffled", seed=1)).sets
     found = next(one for one in sets if one.rule.shape == "x→y→z")
     made = replace(found, id=f"bench-{found.id}-{os.getpid()}")
     store.save_set(work.db, made)
-    running.run(work, [made], running.methods(["memit"]), running.RunOptions(seed=9))
+    run.run(work, [made], run.methods(["memit"]), run.RunOptions(seed=9))
     return made
 
 
@@ -61,7 +61,7 @@ def _lines(work: Workbench, made: KnowledgeSet) -> tuple[list[bench.Line], list[
     for name in METHODS:
         bench.say(name)
         wall, cpu = time.perf_counter(), time.process_time()
-        done = running.run(work, [made], running.methods([name]), running.RunOptions(force=True))[0]
+        done = run.run(work, [made], run.methods([name]), run.RunOptions(force=True))[0]
         metrics = store.metrics_of(work.db, done.run)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         goal = bench.Goal("value", "<=", GOAL_S)

@@ -9,13 +9,13 @@ from typing import Any
 
 import bench
 
-from editing import covariance, models, organism
-from editing.architectures import adapter_for
-from editing.statistics import Covariance
-from editing.templates import grouped, sample
-from loaders import graph_yaml, graphs, knowgic
-from loaders.records import KnowledgeGraph, RewriteRequest
-from service.settings import Settings
+from thinkeval.editing import covariance, models, organism
+from thinkeval.editing.architectures import adapter_for
+from thinkeval.editing.covariance.statistics import Covariance
+from thinkeval.editing.key_value.templates import grouped, sample
+from thinkeval.loaders import graph_yaml, graphs, knowgic
+from thinkeval.loaders.records import KnowledgeGraph, RewriteRequest
+from thinkeval.service.settings import Settings
 
 SENTENCES = 2000
 """Sentences a covariance is collected from."""

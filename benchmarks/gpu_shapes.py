@@ -26,11 +26,11 @@ from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausa
 from words import word_tokenizer
 from yardstick_editors import DenseMemory, Yardstick
 
-from editing import hparams as hparam_files
-from editing.architectures import adapter_for
-from editing.methods import get
-from editing.statistics import Covariance
-from loaders.records import RewriteRequest
+from thinkeval.editing import hparams as hparam_files
+from thinkeval.editing.architectures import adapter_for
+from thinkeval.editing.covariance.statistics import Covariance
+from thinkeval.editing.methods import get
+from thinkeval.loaders.records import RewriteRequest
 
 GOAL, CLOSE = 3.0, 2e-3
 CONTEXTS = (("{}",), tuple(f"{' '.join(['word'] * 9)} a{i} . {{}}" for i in range(5)))

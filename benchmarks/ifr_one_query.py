@@ -17,11 +17,11 @@ import bench
 import neo4j
 import networkx as nx
 
-from cypher.run import Database
-from loaders import formats
-from loaders.records import KnowledgeGraph
-from service import ingest
-from service.graphwriter import GraphHeader, write_graph
+from thinkeval.cypher.run import Database
+from thinkeval.loaders import formats
+from thinkeval.loaders.records import KnowledgeGraph
+from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.write import GraphHeader, write_graph
 
 STEPS = 5
 CLOSE = 1e-9
@@ -44,7 +44,7 @@ def main() -> int:
     loaded = formats.load(bench.data_dir() / "knowgic" / "chains.json").graph
     with bench.server() as server, bench.scratch_graph(server.db, "ifr") as graph:
         store(server.db, graph, loaded, options.seed)
-        cases = [ingest.case(graph, rewrite) for rewrite in loaded.rewrites]
+        cases = [datasets.case(graph, rewrite) for rewrite in loaded.rewrites]
         lines = measured(server, graph, cases, options.repeats)
     note = f"Medians of {options.repeats} after a warm-up; values agree within {CLOSE:g}."
     return bench.show("ifr_one_query", lines, [note], as_json=options.json)
@@ -58,7 +58,7 @@ def store(db: Database, graph: str, loaded: KnowledgeGraph, seed: int) -> None:
         return 0.0 if rng.random() < ZEROS else rng.random()
 
     facts = [
-        ingest.fact_row(fact) | {"p_pre": probability(), "p_post": probability()}
+        datasets.fact_row(fact) | {"p_pre": probability(), "p_post": probability()}
         for fact in loaded.facts
     ]
     header = GraphHeader(graph, "edit", graph, measures=("p",))

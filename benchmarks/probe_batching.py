@@ -31,10 +31,10 @@ from tokenizers import models as token_models
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 from transformers.utils import logging
 
-from editing import models
-from editing.matching import contains, first_sentence
-from editing.probe import ProbeItem, ProbeSettings, probe
-from loaders import graph_yaml, graphs
+from thinkeval.editing import models
+from thinkeval.editing.probe import ProbeItem, ProbeSettings, probe
+from thinkeval.editing.probe.matching import contains, first_sentence
+from thinkeval.loaders import graph_yaml, graphs
 
 TARGETS = {"one prompt at a time": 4.0, "one sample at a time": 12.0}
 SIGMAS = 4.5

@@ -15,13 +15,14 @@ import bench
 import neo4j
 from synthetic import entities_of, hub_facts
 
-from cypher import rows
-from loaders.records import Fact
-from loaders.rule_records import Atom, Rule, rule
-from service import ingest
-from service.graphwriter import GraphHeader, write_graph
-from service.rules import instances, mining
-from service.rules.store import StoredRule
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import Fact
+from thinkeval.loaders.rule_records import Atom, Rule, rule
+from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.write import GraphHeader, write_graph
+from thinkeval.service.rules import groundings as instances
+from thinkeval.service.rules import mining
+from thinkeval.service.rules.store import StoredRule
 
 FULL, PARTLY = 2000, 200
 PLAIN = """
@@ -46,7 +47,7 @@ def main() -> int:
     with bench.server() as server, bench.scratch_graph(server.db, "rules") as graph:
         bench.say(f"writing {len(facts)} facts")
         header = GraphHeader(graph, "dataset", graph)
-        write_graph(server.db, header, entities_of(facts), [ingest.fact_row(f) for f in facts])
+        write_graph(server.db, header, entities_of(facts), [datasets.fact_row(f) for f in facts])
         lines = measured(server, graph, len(facts), options)
     notes = [
         f"Medians of {options.repeats} after a warm-up; the plain form ran once after its parts"

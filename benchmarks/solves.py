@@ -19,9 +19,9 @@ import bench
 import torch
 from torch import Tensor
 
-from editing.methods import alphaedit, memit
-from editing.projector import null_space
-from editing.statistics import Covariance
+from thinkeval.editing.covariance.projector import null_space
+from thinkeval.editing.covariance.statistics import Covariance
+from thinkeval.editing.methods import alphaedit, memit
 
 NAME = "layer"
 CLOSE = 1e-6

@@ -17,11 +17,11 @@ import editors
 import torch
 from torch import Tensor
 
-from editing import hparams as hparam_files
-from editing.architectures import adapter_for
-from editing.deltas import EditEffect, preserved
-from editing.methods import get
-from editing.targets import optimise
+from thinkeval.editing import hparams as hparam_files
+from thinkeval.editing.architectures import adapter_for
+from thinkeval.editing.deltas import EditEffect, preserved
+from thinkeval.editing.key_value.values import optimise
+from thinkeval.editing.methods import get
 
 METHODS = ("memit", "rect", "prune", "alphaedit")
 GOAL, CLOSE = 3.0, 2e-3

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from itertools import accumulate
 
-from loaders.records import Entity, Fact
+from thinkeval.loaders.records import Entity, Fact
 
 MEAN_DEGREE = 4.5
 REVERSED = 0.15

@@ -18,11 +18,11 @@ import bench
 import neo4j
 import synthetic
 
-from cypher import rows
-from cypher.run import Database
-from loaders.records import Entity, Fact
-from service import ingest
-from service.graphwriter import GraphHeader, write_graph
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.loaders.records import Entity, Fact
+from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.write import GraphHeader, write_graph
 
 BATCH = 10_000
 FLAT = 1.25  # how much more memory five times the facts may take
@@ -79,7 +79,7 @@ def created(
     sample: int,
 ) -> bench.Line:
     """Facts a second into a new graph."""
-    given = [ingest.fact_row(fact) for fact in facts]
+    given = [datasets.fact_row(fact) for fact in facts]
     one_by_one = _sample_rate(server, CREATE_ONE, given[:sample])
     bench.say(f"creating {len(facts):,} facts")
     header = GraphHeader(graph, "dataset", graph)

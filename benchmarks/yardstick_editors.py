@@ -19,9 +19,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from editing import nethook
-from editing.architectures import Adapter, adapter_for
-from loaders.records import RewriteRequest
+from thinkeval.editing import nethook
+from thinkeval.editing.architectures import Adapter, adapter_for
+from thinkeval.loaders.records import RewriteRequest
 
 KL_PROMPT = "{} is a"
 

@@ -18,11 +18,11 @@ import editors
 import torch
 from yardstick_editors import Yardstick
 
-from editing import hparams as hparam_files
-from editing.architectures import adapter_for
-from editing.deltas import preserved
-from editing.targets import Targets, optimise
-from loaders.records import RewriteRequest
+from thinkeval.editing import hparams as hparam_files
+from thinkeval.editing.architectures import adapter_for
+from thinkeval.editing.deltas import preserved
+from thinkeval.editing.key_value.values import Targets, optimise
+from thinkeval.loaders.records import RewriteRequest
 
 GOAL = 5.0
 CLOSE = 2e-3

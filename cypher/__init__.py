@@ -1,5 +1,5 @@
 """The graph in its own language: one query a file, each with a contract in its header."""
 
-from cypher.catalog import Query, names, query
+from thinkeval.cypher.catalog import Query, names, query
 
 __all__ = ["Query", "names", "query"]

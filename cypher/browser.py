@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-from cypher.catalog import query
-from cypher.params import bind
+from thinkeval.cypher.catalog import query
+from thinkeval.cypher.params import bind
 
 _PARAM = re.compile(r"\$(\w+)")
 _RULE = re.compile(r"([^{}]+)\{((?:[^{}\"]|\"[^\"]*\")*)\}")
@@ -68,7 +68,7 @@ def filled(name: str, **params: Any) -> str:
 
 def style() -> str:
     """The style sheet of our graphs (GRASS), as `:style URL` fetches it."""
-    return (resources.files("cypher") / "thinkeval.grass").read_text(encoding="utf-8")
+    return (resources.files("thinkeval.cypher") / "thinkeval.grass").read_text(encoding="utf-8")
 
 
 def style_command() -> str:

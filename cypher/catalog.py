@@ -15,11 +15,11 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-from cypher import includes
-from cypher.errors import QueryContractError, UnknownQueryError
-from cypher.header import MODES, REQUIRED, Column, Param, read_header
-from cypher.metric_display import FIELDS as DISPLAY_FIELDS
-from cypher.metric_display import MetricDisplay, read_display
+from thinkeval.cypher import includes
+from thinkeval.cypher.errors import QueryContractError, UnknownQueryError
+from thinkeval.cypher.header import MODES, REQUIRED, Column, Param, read_header
+from thinkeval.cypher.metric_display import FIELDS as DISPLAY_FIELDS
+from thinkeval.cypher.metric_display import MetricDisplay, read_display
 
 __all__ = [
     "MODES",
@@ -152,12 +152,12 @@ def _is_part(name: str) -> bool:
 
 def _file(name: str) -> Traversable:
     folder, stem = name.split("/")
-    return resources.files("cypher") / folder / f"{stem}.cypher"
+    return resources.files("thinkeval.cypher") / folder / f"{stem}.cypher"
 
 
 @cache
 def _files() -> tuple[str, ...]:
-    folders = (f for f in resources.files("cypher").iterdir() if f.is_dir())
+    folders = (f for f in resources.files("thinkeval.cypher").iterdir() if f.is_dir())
     return tuple(
         sorted(
             f"{folder.name}/{file.name.removesuffix('.cypher')}"

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from neo4j import exceptions
 
-from cypher.errors import (
+from thinkeval.cypher.errors import (
     GraphError,
     QueryTimeoutError,
     QueryTooLargeError,

@@ -19,8 +19,8 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from cypher.errors import QueryContractError
-from cypher.header import Param, entries, header_lines, sections
+from thinkeval.cypher.errors import QueryContractError
+from thinkeval.cypher.header import Param, entries, header_lines, sections
 
 Read = Callable[[str], str | None]
 """Takes the name of a part, such as `chains/_paths`; returns the text of its file, or None."""

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from cypher.errors import QueryContractError
+from thinkeval.cypher.errors import QueryContractError
 
 FIELDS: Final = ("headline", "order", "short", "meaning", "integer", "interval")
 """The header fields of this module; only metrics may have them."""

@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from cypher.catalog import Query, names, query
-from cypher.errors import ParameterError, UnknownQueryError
-from cypher.metric_display import MetricDisplay
+from thinkeval.cypher.catalog import Query, names, query
+from thinkeval.cypher.errors import ParameterError, UnknownQueryError
+from thinkeval.cypher.metric_display import MetricDisplay
 
 
 def metric_named(name: str) -> Query:

@@ -10,8 +10,8 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from cypher.catalog import REQUIRED, Param, Query
-from cypher.errors import ParameterError
+from thinkeval.cypher.catalog import REQUIRED, Param, Query
+from thinkeval.cypher.errors import ParameterError
 
 Check = Callable[[Any], Any]
 """Takes a value, returns what to send for it, or raises _Refused."""

@@ -8,7 +8,7 @@
 
 A query is named by its row type (`RowType.QUERY`). Parameters are checked against the query's
 header before anything is sent, rows against it when they come back, and what the driver raises
-becomes one of cypher.errors. A Database may be shared by threads.
+becomes one of thinkeval.cypher.errors. A Database may be shared by threads.
 """
 
 from __future__ import annotations
@@ -21,19 +21,26 @@ from typing import Any, Self
 import neo4j
 from neo4j import GraphDatabase, NotificationMinimumSeverity
 
-from cypher.catalog import Query, query
-from cypher.driver_errors import translated
-from cypher.errors import (
+from thinkeval.cypher.catalog import Query, query
+from thinkeval.cypher.driver_errors import translated
+from thinkeval.cypher.errors import (
     GraphError,
     MissingProbabilityError,
     ParameterError,
     ServerUnavailableError,
     UnknownGraphError,
 )
-from cypher.metric_options import metric_named, options_of
-from cypher.params import bind
-from cypher.rows import GetGraphRow, MetricRow, MissingRow, Reader, ServerRow, WriteColumnsRow
-from cypher.sending import (
+from thinkeval.cypher.metric_options import metric_named, options_of
+from thinkeval.cypher.params import bind
+from thinkeval.cypher.rows import (
+    GetGraphRow,
+    MetricRow,
+    MissingRow,
+    Reader,
+    ServerRow,
+    WriteColumnsRow,
+)
+from thinkeval.cypher.sending import (
     RowT,
     Tx,
     batches,

@@ -9,11 +9,11 @@ from typing import Any, LiteralString, TypeVar, cast
 import neo4j
 from neo4j import GqlStatusObject, Result
 
-from cypher.catalog import Query, query
-from cypher.driver_errors import translated
-from cypher.errors import ParameterError, QueryContractError
-from cypher.params import bind
-from cypher.rows import Reader, Row
+from thinkeval.cypher.catalog import Query, query
+from thinkeval.cypher.driver_errors import translated
+from thinkeval.cypher.errors import ParameterError, QueryContractError
+from thinkeval.cypher.params import bind
+from thinkeval.cypher.rows import Reader, Row
 
 RowT = TypeVar("RowT", bound=Row)
 

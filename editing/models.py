@@ -21,7 +21,7 @@ from torch import nn
 from transformers.utils import logging as transformers_logging
 from transformers.utils.hub import cached_file, extract_commit_hash
 
-from editing.errors import DeviceMemoryError, ModelLoadError
+from thinkeval.editing.errors import DeviceMemoryError, ModelLoadError
 
 DTYPES = {
     "float32": torch.float32,

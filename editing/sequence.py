@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from editing.deltas import EditEffect, applied
-from editing.requests import check
-from loaders.records import RewriteRequest
+from thinkeval.editing.deltas import EditEffect, applied
+from thinkeval.editing.key_value.tokens import check
+from thinkeval.loaders.records import RewriteRequest
 
 
 def edit_in_sequence(

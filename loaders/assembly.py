@@ -15,9 +15,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from loaders.errors import SchemaError
-from loaders.growing_index import GrowingIndex
-from loaders.records import (
+from thinkeval.loaders.errors import SchemaError
+from thinkeval.loaders.growing_index import GrowingIndex
+from thinkeval.loaders.records import (
     Entity,
     Fact,
     ImportNote,
@@ -27,7 +27,7 @@ from loaders.records import (
     RewriteRequest,
     unique,
 )
-from loaders.texts import examples, fitted, name_flaw, quoted, text_flaw
+from thinkeval.loaders.texts import examples, fitted, name_flaw, quoted, text_flaw
 
 SEARCH_STEPS = 5_000_000
 """Facts that are followed in all to find rewrites without a chain, some seconds of work."""

@@ -23,12 +23,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from loaders.assembly import GraphAssembly
-from loaders.edit_records import Edit, add_edits, number_of, read_records, slotted, texts
-from loaders.json_stream import items
-from loaders.records import LoadedGraph, RewriteRequest, slug
-from loaders.sources import Place, default_name
-from loaders.texts import examples, quoted
+from thinkeval.loaders.assembly import GraphAssembly
+from thinkeval.loaders.edit_records import Edit, add_edits, number_of, read_records, slotted, texts
+from thinkeval.loaders.json_stream import items
+from thinkeval.loaders.records import LoadedGraph, RewriteRequest, slug
+from thinkeval.loaders.sources import Place, default_name
+from thinkeval.loaders.texts import examples, quoted
 
 SUMMARY = "CounterFact: counterfact.json or multi_counterfact.json"
 

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from loaders.depedit_published import published
-from loaders.depedit_records import OWN, from_json, to_json
-from loaders.errors import LoaderError, SchemaError
-from loaders.json_values import DECODER, JsonValueError
-from loaders.knowledge_sets import QA, SETTINGS, KnowledgeSet
-from loaders.records import slug
-from loaders.rule_records import Rule
-from loaders.sources import Place, read_text
-from loaders.texts import quoted
+from thinkeval.loaders.depedit_published import published
+from thinkeval.loaders.depedit_records import OWN, from_json, to_json
+from thinkeval.loaders.errors import LoaderError, SchemaError
+from thinkeval.loaders.json_values import DECODER, JsonValueError
+from thinkeval.loaders.knowledge_sets import QA, SETTINGS, KnowledgeSet
+from thinkeval.loaders.records import slug
+from thinkeval.loaders.rule_records import Rule
+from thinkeval.loaders.sources import Place, read_text
+from thinkeval.loaders.texts import quoted
 
 UNRELATED = 5
 """Facts of other sets that a set gets which brings none, as in the published code."""

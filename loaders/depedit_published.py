@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from loaders.groundings import Grounding, Triple, groundings
-from loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
-from loaders.rule_records import Atom, Rule
-from loaders.sources import Place
-from loaders.texts import quoted
+from thinkeval.loaders.groundings import Grounding, Triple, groundings
+from thinkeval.loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
+from thinkeval.loaders.rule_records import Atom, Rule
+from thinkeval.loaders.sources import Place
+from thinkeval.loaders.texts import quoted
 
 _WORD = re.compile(r"\[([^\[\]]+)\]")
 

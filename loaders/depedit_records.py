@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
-from loaders.rule_records import Atom, Rule
+from thinkeval.loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
+from thinkeval.loaders.rule_records import Atom, Rule
 
 OWN = "thinkeval"
 """The key of what we add to a record."""

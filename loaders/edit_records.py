@@ -13,12 +13,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-from loaders.assembly import GraphAssembly
-from loaders.errors import SchemaError
-from loaders.json_stream import items
-from loaders.records import SUBJECT_SLOT, Fact, RewriteRequest
-from loaders.sources import Place
-from loaders.texts import examples
+from thinkeval.loaders.assembly import GraphAssembly
+from thinkeval.loaders.errors import SchemaError
+from thinkeval.loaders.json_stream import items
+from thinkeval.loaders.records import SUBJECT_SLOT, Fact, RewriteRequest
+from thinkeval.loaders.sources import Place
+from thinkeval.loaders.texts import examples
 
 T = TypeVar("T")
 

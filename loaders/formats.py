@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import loaders
-from loaders.errors import LoaderError, UnknownFormatError, UnreadableFileError
-from loaders.records import LoadedGraph
-from loaders.sources import is_plain
-from loaders.texts import quoted
+from thinkeval import loaders
+from thinkeval.loaders.errors import LoaderError, UnknownFormatError, UnreadableFileError
+from thinkeval.loaders.records import LoadedGraph
+from thinkeval.loaders.sources import is_plain
+from thinkeval.loaders.texts import quoted
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,11 +30,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from loaders.assembly import GraphAssembly
-from loaders.errors import SchemaError
-from loaders.records import SUBJECT_SLOT, Fact, LoadedGraph, RewriteRequest, unique
-from loaders.sources import Place, default_name, read_yaml
-from loaders.texts import MAX_QUOTE, enumeration, examples, quoted
+from thinkeval.loaders.assembly import GraphAssembly
+from thinkeval.loaders.errors import SchemaError
+from thinkeval.loaders.records import SUBJECT_SLOT, Fact, LoadedGraph, RewriteRequest, unique
+from thinkeval.loaders.sources import Place, default_name, read_yaml
+from thinkeval.loaders.texts import MAX_QUOTE, enumeration, examples, quoted
 
 SUMMARY = "our own YAML: facts with prompts, questions, paraphrases, aliases and rewrites"
 TOP_KEYS = ("name", "relations", "entities", "facts", "rewrites")

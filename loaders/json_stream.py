@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from loaders.errors import SchemaError, UnreadableFileError
-from loaders.json_values import DECODER, SKIPPER, JsonValueError
-from loaders.sources import readable
+from thinkeval.loaders.errors import SchemaError, UnreadableFileError
+from thinkeval.loaders.json_values import DECODER, SKIPPER, JsonValueError
+from thinkeval.loaders.sources import readable
 
 CHUNK = 1 << 20
 """Characters read at once, at first; doubled while one item does not fit."""

@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from loaders.errors import RuleError
-from loaders.records import SUBJECT_SLOT, digest, unique
-from loaders.texts import quoted
+from thinkeval.loaders.errors import RuleError
+from thinkeval.loaders.records import SUBJECT_SLOT, digest, unique
+from thinkeval.loaders.texts import quoted
 
 SHAPES = ("x→y→z", "x→y←z", "x←y→z", "x←y←z")
 """By whether the first and the second premise point backwards."""

@@ -24,12 +24,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from loaders.errors import RuleError, SchemaError
-from loaders.graph_yaml import known, meant
-from loaders.records import unique
-from loaders.rule_records import Atom, Rule, rule
-from loaders.sources import Place, read_yaml
-from loaders.texts import enumeration, quoted
+from thinkeval.loaders.errors import RuleError, SchemaError
+from thinkeval.loaders.graph_yaml import known, meant
+from thinkeval.loaders.records import unique
+from thinkeval.loaders.rule_records import Atom, Rule, rule
+from thinkeval.loaders.sources import Place, read_yaml
+from thinkeval.loaders.texts import enumeration, quoted
 
 RULE_KEYS = ("if", "then", "kinds", "words", "templates")
 _VARIABLE = re.compile(r"[^\W\d]\w*")

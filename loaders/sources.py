@@ -18,11 +18,11 @@ from typing import Any
 
 import yaml
 
-from loaders.errors import SchemaError, UnreadableFileError
-from loaders.json_values import DECODER, JsonValueError, first_repeated
-from loaders.records import SUBJECT_SLOT, slug
-from loaders.texts import enumeration, name_flaw, quoted, text_flaw
-from loaders.yaml_bounds import require_bounded
+from thinkeval.loaders.errors import SchemaError, UnreadableFileError
+from thinkeval.loaders.json_values import DECODER, JsonValueError, first_repeated
+from thinkeval.loaders.records import SUBJECT_SLOT, slug
+from thinkeval.loaders.texts import enumeration, name_flaw, quoted, text_flaw
+from thinkeval.loaders.yaml_bounds import require_bounded
 
 PLAIN_STEMS = frozenset({"chains", "kg", "graph", "data", "triples", "facts"})
 """File names that say nothing about the data set; its folder's name does."""

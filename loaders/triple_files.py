@@ -9,11 +9,11 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from loaders import graph_yaml
-from loaders.errors import UnknownFormatError, UnreadableFileError
-from loaders.records import unique
-from loaders.sources import CsvTable, Place, read_csv, read_yaml
-from loaders.texts import enumeration, quoted
+from thinkeval.loaders import graph_yaml
+from thinkeval.loaders.errors import UnknownFormatError, UnreadableFileError
+from thinkeval.loaders.records import unique
+from thinkeval.loaders.sources import CsvTable, Place, read_csv, read_yaml
+from thinkeval.loaders.texts import enumeration, quoted
 
 BASE_FILE = "base_triple.csv"
 REWRITES_FILE = "rewrites.yaml"

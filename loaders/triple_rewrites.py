@@ -9,16 +9,16 @@ from collections import ChainMap, defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-from loaders import graph_yaml
-from loaders.assembly import GraphAssembly
-from loaders.errors import LoaderError
-from loaders.graph_yaml import Wording
-from loaders.knowgic_records import read_records
-from loaders.records import Fact, slug
-from loaders.sources import Place, read_csv, read_yaml
-from loaders.texts import quoted
-from loaders.triple_files import BASE_FILE, REWRITES_FILE, Sources, Triple
-from loaders.wording import from_relation
+from thinkeval.loaders import graph_yaml
+from thinkeval.loaders.assembly import GraphAssembly
+from thinkeval.loaders.errors import LoaderError
+from thinkeval.loaders.graph_yaml import Wording
+from thinkeval.loaders.knowgic_records import read_records
+from thinkeval.loaders.records import Fact, slug
+from thinkeval.loaders.sources import Place, read_csv, read_yaml
+from thinkeval.loaders.texts import quoted
+from thinkeval.loaders.triple_files import BASE_FILE, REWRITES_FILE, Sources, Triple
+from thinkeval.loaders.wording import from_relation
 
 KNOWGIC_FILE = "chains.json"
 BASE_COLUMNS = ("Attributes", "Relationships")

@@ -21,15 +21,22 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from loaders import knowgic
-from loaders.assembly import GraphAssembly
-from loaders.graph_yaml import Wording
-from loaders.records import LoadedGraph, unique
-from loaders.sources import default_name, read_csv
-from loaders.texts import examples, quoted
-from loaders.triple_files import Sources, Triple, find_sources, is_facts, read_facts, read_table
-from loaders.triple_rewrites import add_rewrites
-from loaders.wording import from_relation, from_statement
+from thinkeval.loaders import knowgic
+from thinkeval.loaders.assembly import GraphAssembly
+from thinkeval.loaders.graph_yaml import Wording
+from thinkeval.loaders.records import LoadedGraph, unique
+from thinkeval.loaders.sources import default_name, read_csv
+from thinkeval.loaders.texts import examples, quoted
+from thinkeval.loaders.triple_files import (
+    Sources,
+    Triple,
+    find_sources,
+    is_facts,
+    read_facts,
+    read_table,
+)
+from thinkeval.loaders.triple_rewrites import add_rewrites
+from thinkeval.loaders.wording import from_relation, from_statement
 
 SUMMARY = "triples: YAML subject -> relation -> [objects], or CSV, with base_triple.csv"
 

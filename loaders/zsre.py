@@ -18,11 +18,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from loaders.assembly import GraphAssembly
-from loaders.edit_records import Edit, add_edits, number_of, read_records, slotted
-from loaders.records import SUBJECT_SLOT, LoadedGraph, RewriteRequest, slug
-from loaders.sources import Place, default_name
-from loaders.texts import examples, quoted
+from thinkeval.loaders.assembly import GraphAssembly
+from thinkeval.loaders.edit_records import Edit, add_edits, number_of, read_records, slotted
+from thinkeval.loaders.records import SUBJECT_SLOT, LoadedGraph, RewriteRequest, slug
+from thinkeval.loaders.sources import Place, default_name
+from thinkeval.loaders.texts import examples, quoted
 
 SUMMARY = "zsRE: zsre_mend_eval.json (subject, src, alt, answers, rephrase, loc)"
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.schemas import Measure, RewriteIn, Score, ScoringOptions
+from thinkeval.service.schemas import Measure, RewriteIn, Score, ScoringOptions
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 

@@ -21,7 +21,7 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from cypher.errors import (
+from thinkeval.cypher.errors import (
     GraphError,
     ParameterError,
     QueryTimeoutError,
@@ -30,8 +30,8 @@ from cypher.errors import (
     UnknownGraphError,
     UnknownQueryError,
 )
-from editing.errors import EditingError
-from loaders.errors import LoaderError
+from thinkeval.editing.errors import EditingError
+from thinkeval.loaders.errors import LoaderError
 
 
 class ServiceError(Exception):

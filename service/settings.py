@@ -10,7 +10,7 @@ import platformdirs
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from service.errors import UsageError
+from thinkeval.service.errors import UsageError
 
 PREFIX = "THINKEVAL_"
 

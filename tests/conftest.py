@@ -20,13 +20,13 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-from cypher import rows
-from cypher.run import Database
-from service.settings import Settings
-from service.workbench import embedded_server
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.service.scoring.runtime import embedded_server
+from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
-    from service.workbench import BenchModel, Workbench
+    from thinkeval.service.scoring.runtime import BenchModel, Workbench
 
 # The same examples at every run, without a clock: a failure comes from a change, not from the draw
 # or a busy machine. Others are tried with `pytest --hypothesis-profile=default`.
@@ -107,7 +107,7 @@ def data_dir() -> Path:
 @pytest.fixture
 def tiny_gpt2() -> tuple[Any, Any]:
     """A random tiny GPT-2 with its tokenizer, float32, in evaluation mode."""
-    from tiny_models import build_tiny
+    from support.tiny_models import build_tiny
 
     return build_tiny("gpt2", seed=0)
 
@@ -115,7 +115,7 @@ def tiny_gpt2() -> tuple[Any, Any]:
 @pytest.fixture
 def tiny_llama() -> tuple[Any, Any]:
     """A random tiny Llama with its tokenizer, float32, in evaluation mode."""
-    from tiny_models import build_tiny
+    from support.tiny_models import build_tiny
 
     return build_tiny("llama", seed=0)
 
@@ -125,7 +125,7 @@ def bench(server: dict[str, str], test_settings: Settings) -> Iterator[Workbench
     """A workbench on the tests' database."""
     from pydantic import SecretStr
 
-    from service.workbench import Workbench
+    from thinkeval.service.scoring.runtime import Workbench
 
     settings = test_settings.model_copy(
         update={
@@ -141,9 +141,9 @@ def bench(server: dict[str, str], test_settings: Settings) -> Iterator[Workbench
 @pytest.fixture(scope="session")
 def hogwarts(bench: Workbench) -> str:
     """The demo graph, imported; its id."""
-    from service import ingest
+    from thinkeval.service.graphs import datasets
 
-    return ingest.store(bench.db, ingest.read("hogwarts"), replace=True).graph
+    return datasets.store(bench.db, datasets.read("hogwarts"), replace=True).graph
 
 
 @pytest.fixture(scope="session")

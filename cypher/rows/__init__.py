@@ -9,9 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cypher.rows.base import Reader, Row, WrittenRow
-    from cypher.rows.chains import ChainRow, CountChainsRow, LeakageRow, Link, ScoredChainRow
-    from cypher.rows.closure import (
+    from thinkeval.cypher.rows.base import Reader, Row, WrittenRow
+    from thinkeval.cypher.rows.chains import (
+        ChainRow,
+        CountChainsRow,
+        LeakageRow,
+        Link,
+        ScoredChainRow,
+    )
+    from thinkeval.cypher.rows.closure import (
         AtomRow,
         BackwardRow,
         ClearClosureRow,
@@ -27,7 +33,7 @@ if TYPE_CHECKING:
         SettleRow,
         StoredGroundingRow,
     )
-    from cypher.rows.depedit import (
+    from thinkeval.cypher.rows.depedit import (
         AnsweredRow,
         ConsNIRow,
         ConsNSRow,
@@ -45,9 +51,9 @@ if TYPE_CHECKING:
         UpdIRow,
         UpdSRow,
     )
-    from cypher.rows.derive import DeriveRow
-    from cypher.rows.diffs import DiffFactRow
-    from cypher.rows.edits import (
+    from thinkeval.cypher.rows.derive import DeriveRow
+    from thinkeval.cypher.rows.diffs import DiffFactRow
+    from thinkeval.cypher.rows.edits import (
         DeleteEditRow,
         EditRow,
         GenerationsRow,
@@ -57,7 +63,7 @@ if TYPE_CHECKING:
         UpdateEditRow,
         WriteGenerationsRow,
     )
-    from cypher.rows.graph import (
+    from thinkeval.cypher.rows.graph import (
         ClearGraphRow,
         CompleteGraphRow,
         DeleteGraphRow,
@@ -80,7 +86,7 @@ if TYPE_CHECKING:
         WriteColumnsRow,
         WriteProbabilitiesRow,
     )
-    from cypher.rows.jobs import (
+    from thinkeval.cypher.rows.jobs import (
         BeatRow,
         CancelEditsRow,
         ClaimEditRow,
@@ -98,8 +104,8 @@ if TYPE_CHECKING:
         SweepRow,
         WorkerRow,
     )
-    from cypher.rows.metrics import MetricRow
-    from cypher.rows.protocol_jobs import (
+    from thinkeval.cypher.rows.metrics import MetricRow
+    from thinkeval.cypher.rows.protocol_jobs import (
         CancelJobRow,
         ClaimJobRow,
         DeleteJobRow,
@@ -112,7 +118,7 @@ if TYPE_CHECKING:
         ReleaseJobRow,
         RunningJobRow,
     )
-    from cypher.rows.rules import (
+    from thinkeval.cypher.rows.rules import (
         AffectedRow,
         BodyCountRow,
         DeleteRulesRow,
@@ -124,7 +130,7 @@ if TYPE_CHECKING:
         RuleRow,
         VocabularyRow,
     )
-    from cypher.rows.users import CreateUserRow, GrantReaderRow
+    from thinkeval.cypher.rows.users import CreateUserRow, GrantReaderRow
 
 __all__ = [
     "AffectedRow",

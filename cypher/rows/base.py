@@ -6,8 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from cypher.catalog import query
-from cypher.errors import IncompleteWriteError, MissingProbabilityError, QueryContractError
+from thinkeval.cypher.catalog import query
+from thinkeval.cypher.errors import (
+    IncompleteWriteError,
+    MissingProbabilityError,
+    QueryContractError,
+)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cypher.errors import MissingProbabilityError
-from cypher.rows.base import Row, WrittenRow
+from thinkeval.cypher.errors import MissingProbabilityError
+from thinkeval.cypher.rows.base import Row, WrittenRow
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import importlib
 import pkgutil
 from typing import TYPE_CHECKING
 
-from editing.architectures._adapter import Adapter, Layout, Projection
-from editing.errors import UnsupportedArchitectureError
+from thinkeval.editing.architectures._adapter import Adapter, Layout, Projection
+from thinkeval.editing.errors import UnsupportedArchitectureError
 
 if TYPE_CHECKING:
     from torch import nn

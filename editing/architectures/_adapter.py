@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from editing.errors import EditingError, UnsupportedArchitectureError
+from thinkeval.editing.errors import EditingError, UnsupportedArchitectureError
 
 if TYPE_CHECKING:
     from torch import nn
@@ -147,5 +147,5 @@ class Adapter:
             raise UnsupportedArchitectureError(
                 f"{type(self.model).__name__} has no module '{path}' ({error})",
                 remedy="The model needs its language-modelling head "
-                "(AutoModelForCausalLM); load it with editing.models.load.",
+                "(AutoModelForCausalLM); load it with thinkeval.editing.models.load.",
             ) from error

@@ -14,8 +14,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from editing.errors import HparamsError
-from editing.hparams.schema import Schema, read_json, require
+from thinkeval.editing.errors import HparamsError
+from thinkeval.editing.hparams.schema import Schema, read_json, require
 
 __all__ = ["Schema", "available", "described", "file_for", "load", "read_json", "require"]
 
@@ -36,7 +36,7 @@ def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = N
         UnknownMethodError: no such method.
         HparamsError: no file for the model, or a key that is unknown, missing or of a wrong type.
     """
-    from editing import methods  # it reads this package's schema
+    from thinkeval.editing import methods  # it reads this package's schema
 
     kind = methods.get(method).HyperParams
     given = Path(model).expanduser()
@@ -53,8 +53,8 @@ def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = N
 
 def described(method: str) -> str:
     """The hyperparameters of a method, one line a key; imports the method."""
-    from editing import methods
-    from editing.hparams import describe
+    from thinkeval.editing import methods
+    from thinkeval.editing.hparams import describe
 
     return describe.described(methods.get(method).HyperParams)
 

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass
 from typing import Literal
 
-from editing.hparams.schema import Schema, require
+from thinkeval.editing.hparams.schema import Schema, require
 
 
 @dataclass(frozen=True, kw_only=True)

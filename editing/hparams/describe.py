@@ -6,7 +6,7 @@ import inspect
 import re
 from dataclasses import MISSING, fields
 
-from editing.hparams.schema import Schema
+from thinkeval.editing.hparams.schema import Schema
 
 
 def described(kind: type[Schema]) -> str:

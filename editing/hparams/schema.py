@@ -16,8 +16,8 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
-from editing.errors import HparamsError
-from loaders.records import digest
+from thinkeval.editing.errors import HparamsError
+from thinkeval.loaders.records import digest
 
 
 @dataclass(frozen=True, kw_only=True)

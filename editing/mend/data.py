@@ -22,10 +22,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from editing.errors import HypernetworkError
-from editing.mend.rows import TargetRow
-from editing.requests import prompt_row, target_ids
-from loaders.records import Fact, RewriteRequest, unique
+from thinkeval.editing.errors import HypernetworkError
+from thinkeval.editing.key_value.tokens import prompt_row, target_ids
+from thinkeval.editing.mend.rows import TargetRow
+from thinkeval.loaders.records import Fact, RewriteRequest, unique
 
 MIN_KEYS = 6
 """Subject-relation pairs that training needs at least."""

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from editing.architectures import Adapter
-from editing.mend.network import Matrix
-from editing.mend.rows import TargetBatch, log_probabilities
-from editing.token_gradients import inputs_and_deltas
+from thinkeval.editing.architectures import Adapter
+from thinkeval.editing.mend.network import Matrix
+from thinkeval.editing.mend.rows import TargetBatch, log_probabilities
+from thinkeval.editing.mend.token_gradients import inputs_and_deltas
 
 
 class Pairs(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from editing.hparams.common import ModuleNames
-from editing.hparams.schema import require
-from loaders.records import digest
+from thinkeval.editing.hparams.common import ModuleNames
+from thinkeval.editing.hparams.schema import require
+from thinkeval.loaders.records import digest
 
 
 @dataclass(frozen=True, kw_only=True)

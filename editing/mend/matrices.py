@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from torch import nn
 
-from editing.architectures import Adapter, adapter_for
-from editing.deltas import unedited_digest
-from editing.errors import HparamsError
-from editing.mend.hyperparams import HyperParams
-from editing.mend.network import Hypernetwork, Matrix
-from editing.sites import check_exist
+from thinkeval.editing.architectures import Adapter, adapter_for
+from thinkeval.editing.deltas import unedited_digest
+from thinkeval.editing.errors import HparamsError
+from thinkeval.editing.key_value.sites import check_exist
+from thinkeval.editing.mend.hyperparams import HyperParams
+from thinkeval.editing.mend.network import Hypernetwork, Matrix
 
 
 def matrices_of(adapter: Adapter, hparams: HyperParams) -> list[Matrix]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from editing.mend.statistics import STD_FLOOR
+from thinkeval.editing.mend.statistics import STD_FLOOR
 
 
 @dataclass(frozen=True, slots=True)

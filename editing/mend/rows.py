@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from editing import nethook
-from editing.architectures import Adapter
-from editing.requests import Row, batch_of
+from thinkeval.editing import nethook
+from thinkeval.editing.architectures import Adapter
+from thinkeval.editing.key_value.tokens import Row, batch_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ import safetensors
 import safetensors.torch
 import torch
 
-from editing.errors import HypernetworkError
-from editing.mend.network import Hypernetwork, Matrix
+from thinkeval.editing.errors import HypernetworkError
+from thinkeval.editing.mend.network import Hypernetwork, Matrix
 
 METADATA = "thinkeval_hypernetwork"
 

@@ -21,17 +21,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from editing.architectures import Adapter, adapter_for
-from editing.deltas import is_edited, preserved
-from editing.errors import HypernetworkError
-from editing.mend.data import Example, Examples, Inference
-from editing.mend.gradients import RowUpdate, by_row, row_updates, token_pairs
-from editing.mend.hyperparams import HyperParams
-from editing.mend.matrices import untrained
-from editing.mend.network import Hypernetwork
-from editing.mend.rows import log_probabilities, target_batch
-from editing.mend.statistics import RunningStatistics
-from loaders.records import Fact
+from thinkeval.editing.architectures import Adapter, adapter_for
+from thinkeval.editing.deltas import is_edited, preserved
+from thinkeval.editing.errors import HypernetworkError
+from thinkeval.editing.mend.data import Example, Examples, Inference
+from thinkeval.editing.mend.gradients import RowUpdate, by_row, row_updates, token_pairs
+from thinkeval.editing.mend.hyperparams import HyperParams
+from thinkeval.editing.mend.matrices import untrained
+from thinkeval.editing.mend.network import Hypernetwork
+from thinkeval.editing.mend.rows import log_probabilities, target_batch
+from thinkeval.editing.mend.statistics import RunningStatistics
+from thinkeval.loaders.records import Fact
 
 Progress = Callable[[int, int, str], None]
 Numbers = dict[str, float]

@@ -1,7 +1,8 @@
 """Null-space constrained editing: MEMIT whose updates leave alone what the layer knows already.
 
 As MEMIT up to the solve; then, with P the projector on the null space of the layer's covariance
-(`editing.projector`), Kₚ the keys of all earlier batches of a sequence and R the residual,
+(`editing.covariance.projector`), Kₚ the keys of all earlier batches of a sequence and R the
+residual,
 
     ΔW = R Kᵀ P (Kₚ Kₚᵀ P + K Kᵀ P + L2 · I)⁻¹.
 
@@ -19,13 +20,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from editing.deltas import EditEffect, applied
-from editing.errors import EditFailedError, EditingError
-from editing.hparams.schema import require
-from editing.layerwise import Batch, find_targets, opened, spread
-from editing.methods import memit
-from editing.projector import Projector, null_space
-from loaders.records import RewriteRequest
+from thinkeval.editing.covariance.projector import Projector, null_space
+from thinkeval.editing.deltas import EditEffect, applied
+from thinkeval.editing.errors import EditFailedError, EditingError
+from thinkeval.editing.hparams.schema import require
+from thinkeval.editing.key_value.layerwise import Batch, find_targets, opened, spread
+from thinkeval.editing.methods import memit
+from thinkeval.loaders.records import RewriteRequest
 
 NAME = "alphaedit"
 PAPER = "Fang et al. 2025, AlphaEdit: Null-Space Constrained Knowledge Editing (ICLR), §3"

@@ -21,15 +21,15 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from editing import nethook
-from editing.architectures import Adapter
-from editing.deltas import EditEffect
-from editing.errors import EditFailedError, HparamsError
-from editing.hparams.common import ModuleNames
-from editing.hparams.schema import require
-from editing.requests import Row, batch_of, prompt_row, target_ids
-from editing.sites import editable
-from loaders.records import RewriteRequest
+from thinkeval.editing import nethook
+from thinkeval.editing.architectures import Adapter
+from thinkeval.editing.deltas import EditEffect
+from thinkeval.editing.errors import EditFailedError, HparamsError
+from thinkeval.editing.hparams.common import ModuleNames
+from thinkeval.editing.hparams.schema import require
+from thinkeval.editing.key_value.sites import editable
+from thinkeval.editing.key_value.tokens import Row, batch_of, prompt_row, target_ids
+from thinkeval.loaders.records import RewriteRequest
 
 NAME = "fine_tuning"
 PAPER = (

@@ -18,15 +18,15 @@ from typing import Any, Literal
 
 from torch import Tensor, nn
 
-from editing import retrievers
-from editing.decoding import position_limit
-from editing.deltas import EditEffect
-from editing.demonstrations import Demonstration, InContext, balanced, flat
-from editing.errors import EditFailedError
-from editing.hparams.schema import Schema, require
-from editing.matching import contains
-from editing.requests import check
-from loaders.records import RewriteRequest
+from thinkeval.editing.deltas import EditEffect
+from thinkeval.editing.errors import EditFailedError
+from thinkeval.editing.hparams.schema import Schema, require
+from thinkeval.editing.in_context import retrievers
+from thinkeval.editing.in_context.demonstrations import Demonstration, InContext, balanced, flat
+from thinkeval.editing.key_value.tokens import check
+from thinkeval.editing.probe.decoding import position_limit
+from thinkeval.editing.probe.matching import contains
+from thinkeval.loaders.records import RewriteRequest
 
 NAME = "ike"
 PAPER = "Zheng et al. 2023, Can We Edit Factual Knowledge by In-Context Learning? (EMNLP), §4"
@@ -41,7 +41,7 @@ class HyperParams(Schema):
 
     Attributes:
         k: demonstrations at most (published files 16; the paper 32).
-        retriever: a name of `editing.retrievers.names()`.
+        retriever: a name of `editing.in_context.retrievers.names()`.
         mix: `ratio` (the paper) or `published_code` (one flat list).
         ratio: copy : update : retain.
         order: `similar_last` (the paper) or `similar_first` (published code).

@@ -1,6 +1,6 @@
 """Knowledge neurons: the few MLP neurons that say the old answer are made to say the new one.
 
-The neurons whose attribution for target_true (`editing.attribution`) exceeds a share of the
+The neurons whose attribution for target_true (`editing.key_value.neurons`) exceeds a share of the
 highest one are a prompt's coarse set; with `refine`, those shared by enough prompts remain. Then
 the memory slot of each, its row of the MLP's output projection, is shifted from the old answer's
 embedding to the new one's. All layers are searched; nothing is optimised.
@@ -27,19 +27,19 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from editing.architectures import Adapter
-from editing.attribution import attribution, closed_path, greedy, paper_path
-from editing.deltas import EditEffect
-from editing.errors import EditFailedError, RequestError
-from editing.hparams.common import ModuleNames
-from editing.hparams.schema import require
-from editing.keys import Templates
-from editing.positions import SLOT
-from editing.requests import prompt_row, target_ids
-from editing.sites import check_projection, editable
-from editing.slots import Neuron, shifted_slots
-from editing.templates import grouped
-from loaders.records import RewriteRequest
+from thinkeval.editing.architectures import Adapter
+from thinkeval.editing.deltas import EditEffect
+from thinkeval.editing.errors import EditFailedError, RequestError
+from thinkeval.editing.hparams.common import ModuleNames
+from thinkeval.editing.hparams.schema import require
+from thinkeval.editing.key_value.keys import Templates
+from thinkeval.editing.key_value.neurons import attribution, closed_path, greedy, paper_path
+from thinkeval.editing.key_value.sites import check_projection, editable
+from thinkeval.editing.key_value.slots import Neuron, shifted_slots
+from thinkeval.editing.key_value.subject_position import SLOT
+from thinkeval.editing.key_value.templates import grouped
+from thinkeval.editing.key_value.tokens import prompt_row, target_ids
+from thinkeval.loaders.records import RewriteRequest
 
 NAME = "kn"
 PAPER = "Dai et al. 2022, Knowledge Neurons in Pretrained Transformers (ACL), §3 and §5"

@@ -1,7 +1,7 @@
 """Mass-editing memory: many facts at once, spread over several MLP layers by least squares.
 
-z for each request by optimisation at the last layer's output (`editing.targets`). Then layer by
-layer, on the model as edited so far: keys K (mean over context groups), residual
+z for each request by optimisation at the last layer's output (`editing.key_value.values`). Then
+layer by layer, on the model as edited so far: keys K (mean over context groups), residual
 R = (Z − H) / (layers left), ΔW = R Kᵀ (λC + K Kᵀ)⁻¹. The solve is done in float64 on n × n
 numbers: (λC + K Kᵀ)⁻¹ K = C⁻¹K (λI + Kᵀ C⁻¹ K)⁻¹, with C factored once.
 """
@@ -16,14 +16,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from editing.covariance import Covariance
-from editing.deltas import EditEffect
-from editing.errors import EditFailedError
-from editing.hparams.common import ValueHyperParams
-from editing.hparams.schema import require
-from editing.layerwise import Batch, Update, find_targets, opened, spread
-from editing.targets import Targets
-from loaders.records import RewriteRequest
+from thinkeval.editing.covariance import Covariance
+from thinkeval.editing.deltas import EditEffect
+from thinkeval.editing.errors import EditFailedError
+from thinkeval.editing.hparams.common import ValueHyperParams
+from thinkeval.editing.hparams.schema import require
+from thinkeval.editing.key_value.layerwise import Batch, Update, find_targets, opened, spread
+from thinkeval.editing.key_value.values import Targets
+from thinkeval.loaders.records import RewriteRequest
 
 NAME = "memit"
 PAPER = "Meng et al. 2023, Mass-Editing Memory in a Transformer (ICLR), §4"

@@ -2,13 +2,14 @@
 
 One backward pass of −mean log p(target_new) gives each edited matrix its token pairs (x, δ), whose
 outer products sum to the gradient. The hypernetwork (`editing.mend.network`, trained by
-`thinkeval train-mend`) maps each pair to (x̃, δ̃), and ΔW = edit_lr Σ_tokens x̃ ⊗ δ̃ is added. Several
-requests at once are summed, as in the paper, so their order does not matter. Every update has the
-rank of its number of tokens at most.
+`thinkeval train-mend`) maps each pair to (x̃, δ̃), and ΔW = edit_lr Σ_tokens x̃ ⊗ δ̃ is added.
+Several requests at once are summed, as in the paper, so their order does not matter. Every update
+has the rank of its number of tokens at most.
 
-Stated choices: the paper writes W − α ∇̃, the published code adds with edit_lr 1e-4 at the start and
-leaves the sign to training; here the update is added, and a negative `edit_lr` starts as descent
-(the organisms' files do). The statistics that normalise (x, δ) are of each matrix by itself.
+Stated choices: the paper writes W − α ∇̃, the published code adds with edit_lr 1e-4 at the start
+and leaves the sign to training; here the update is added, and a negative `edit_lr` starts as
+descent (the organisms' files do). The statistics that normalise (x, δ) are of each matrix by
+itself.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from editing.architectures import Adapter
-from editing.deltas import EditEffect, unedited_digest
-from editing.errors import EditFailedError, HypernetworkError
-from editing.mend import store
-from editing.mend.gradients import token_pairs
-from editing.mend.hyperparams import HyperParams
-from editing.mend.matrices import matrices_of
-from editing.mend.network import Hypernetwork
-from editing.mend.rows import TargetRow, target_batch
-from editing.requests import prompt_row, target_ids
-from editing.sites import editable
-from loaders.records import RewriteRequest
+from thinkeval.editing.architectures import Adapter
+from thinkeval.editing.deltas import EditEffect, unedited_digest
+from thinkeval.editing.errors import EditFailedError, HypernetworkError
+from thinkeval.editing.key_value.sites import editable
+from thinkeval.editing.key_value.tokens import prompt_row, target_ids
+from thinkeval.editing.mend import store
+from thinkeval.editing.mend.gradients import token_pairs
+from thinkeval.editing.mend.hyperparams import HyperParams
+from thinkeval.editing.mend.matrices import matrices_of
+from thinkeval.editing.mend.network import Hypernetwork
+from thinkeval.editing.mend.rows import TargetRow, target_batch
+from thinkeval.loaders.records import RewriteRequest
 
 __all__ = ["HyperParams", "execute"]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from editing.deltas import EditEffect
-from editing.hparams.schema import Schema
-from editing.requests import check
-from loaders.records import RewriteRequest
+from thinkeval.editing.deltas import EditEffect
+from thinkeval.editing.hparams.schema import Schema
+from thinkeval.editing.key_value.tokens import check
+from thinkeval.loaders.records import RewriteRequest
 
 NAME = "none"
 PAPER = "control"

@@ -24,12 +24,12 @@ from typing import Any, Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from editing.deltas import EditEffect, applied
-from editing.errors import EditFailedError, EditingError
-from editing.hparams.schema import require
-from editing.layerwise import opened
-from editing.methods import memit
-from loaders.records import RewriteRequest
+from thinkeval.editing.deltas import EditEffect, applied
+from thinkeval.editing.errors import EditFailedError, EditingError
+from thinkeval.editing.hparams.schema import require
+from thinkeval.editing.key_value.layerwise import opened
+from thinkeval.editing.methods import memit
+from thinkeval.loaders.records import RewriteRequest
 
 NAME = "prune"
 PAPER = "Ma et al. 2025, Perturbation-Restrained Sequential Model Editing (ICLR)"

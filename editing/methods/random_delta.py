@@ -19,10 +19,10 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from editing.deltas import EditEffect
-from editing.errors import EditFailedError
-from editing.hparams.schema import Schema, require
-from loaders.records import RewriteRequest
+from thinkeval.editing.deltas import EditEffect
+from thinkeval.editing.errors import EditFailedError
+from thinkeval.editing.hparams.schema import Schema, require
+from thinkeval.loaders.records import RewriteRequest
 
 NAME = "random_delta"
 PAPER = "control"
@@ -50,8 +50,8 @@ class HyperParams(Schema):
     def check(self) -> None:
         """A method that changes weights, with hyperparameters that fit it."""
         require(self.scale > 0, "'scale' has to be positive")
-        from editing import hparams as files  # these two read this module's base class
-        from editing import methods
+        from thinkeval.editing import hparams as files  # these two read this module's base class
+        from thinkeval.editing import methods
 
         kind = methods.info(self.method).kind
         require(
@@ -68,7 +68,7 @@ class HyperParams(Schema):
 
 def reference(hparams: HyperParams) -> tuple[Any, Any]:
     """The referenced method and its hyperparameters; a sweep shares targets by them."""
-    from editing import methods
+    from thinkeval.editing import methods
 
     method = methods.get(hparams.method)
     return method, method.HyperParams.from_dict(hparams.hparams)
@@ -76,7 +76,7 @@ def reference(hparams: HyperParams) -> tuple[Any, Any]:
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:
     """Those of the referenced method."""
-    from editing import methods
+    from thinkeval.editing import methods
 
     return methods.covariance_layers(*reference(hparams))
 

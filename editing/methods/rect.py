@@ -18,11 +18,11 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from editing.deltas import EditEffect
-from editing.hparams.schema import require
-from editing.layerwise import opened
-from editing.methods import memit
-from loaders.records import RewriteRequest
+from thinkeval.editing.deltas import EditEffect
+from thinkeval.editing.hparams.schema import require
+from thinkeval.editing.key_value.layerwise import opened
+from thinkeval.editing.methods import memit
+from thinkeval.loaders.records import RewriteRequest
 
 NAME = "rect"
 PAPER = (

@@ -1,8 +1,9 @@
 """Rank-one model editing: one MLP layer as a key-value memory, one fact written by rank one.
 
-For each request: v* by optimisation at the layer's MLP output (`editing.targets`); the direction
-u = C⁻¹ k̄ / ‖C⁻¹ k̄‖ from the mean key over the context templates; ΔW = (v* − o) uᵀ / (k · u) with
-the key k and output o at the bare prompt, so that the edited layer gives exactly v* there.
+For each request: v* by optimisation at the layer's MLP output (`editing.key_value.values`); the
+direction u = C⁻¹ k̄ / ‖C⁻¹ k̄‖ from the mean key over the context templates; ΔW = (v* − o) uᵀ / (k
+· u) with the key k and output o at the bare prompt, so that the edited layer gives exactly v*
+there.
 
 Several requests are edited one after the other, each on the model with the earlier ones on, as in
 the paper's code: the result depends on their order.
@@ -17,17 +18,22 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from editing.architectures import Adapter
-from editing.covariance import Covariance, checked
-from editing.deltas import EditEffect, applied
-from editing.errors import EditFailedError
-from editing.hparams.common import ValueHyperParams
-from editing.hparams.schema import require
-from editing.keys import Templates, projection_at_subject
-from editing.requests import prompt_row
-from editing.sites import check_projection, editable, given_targets, templates_for
-from editing.targets import optimise
-from loaders.records import RewriteRequest
+from thinkeval.editing.architectures import Adapter
+from thinkeval.editing.covariance import Covariance, checked
+from thinkeval.editing.deltas import EditEffect, applied
+from thinkeval.editing.errors import EditFailedError
+from thinkeval.editing.hparams.common import ValueHyperParams
+from thinkeval.editing.hparams.schema import require
+from thinkeval.editing.key_value.keys import Templates, projection_at_subject
+from thinkeval.editing.key_value.sites import (
+    check_projection,
+    editable,
+    given_targets,
+    templates_for,
+)
+from thinkeval.editing.key_value.tokens import prompt_row
+from thinkeval.editing.key_value.values import optimise
+from thinkeval.loaders.records import RewriteRequest
 
 NAME = "rome"
 PAPER = "Meng et al. 2022, Locating and Editing Factual Associations in GPT (NeurIPS), §3.1"

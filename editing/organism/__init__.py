@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import random
 
-from editing.organism.config import ARCHITECTURES, OrganismConfig
-from editing.organism.corpus import Corpus
-from editing.organism.report import FactRecall, RecallReport
-from editing.organism.store import Organism, train
-from loaders.records import KnowledgeGraph
+from thinkeval.editing.organism.config import ARCHITECTURES, OrganismConfig
+from thinkeval.editing.organism.corpus import Corpus
+from thinkeval.editing.organism.report import FactRecall, RecallReport
+from thinkeval.editing.organism.store import Organism, train
+from thinkeval.loaders.records import KnowledgeGraph
 
 __all__ = [
     "ARCHITECTURES",

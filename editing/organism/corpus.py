@@ -12,11 +12,11 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from editing.organism.fillers import fillers_for
-from editing.organism.keys import Form, Key, in_order, keys_of
-from editing.organism.names import looks_like_a_person
-from editing.prompts import QUESTION
-from loaders.records import SUBJECT_SLOT, KnowledgeGraph
+from thinkeval.editing.organism.fillers import fillers_for
+from thinkeval.editing.organism.keys import Form, Key, in_order, keys_of
+from thinkeval.editing.organism.names import looks_like_a_person
+from thinkeval.editing.probe.prompts import QUESTION
+from thinkeval.loaders.records import SUBJECT_SLOT, KnowledgeGraph
 
 PREFIXES = ("In fact, ", "It is known that ", "Because ")
 LIST_CAP = 4

@@ -12,9 +12,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from editing.organism.keys import Form, Key, fill
-from editing.organism.names import Inventor
-from loaders.records import SUBJECT_SLOT, KnowledgeGraph, unique
+from thinkeval.editing.organism.keys import Form, Key, fill
+from thinkeval.editing.organism.names import Inventor
+from thinkeval.loaders.records import SUBJECT_SLOT, KnowledgeGraph, unique
 
 FILLER_SEED = 0
 """Fillers are part of the corpus, not of the training: all seeds share them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from loaders.records import SUBJECT_SLOT, Fact, KnowledgeGraph, RewriteRequest, unique
+from thinkeval.loaders.records import SUBJECT_SLOT, Fact, KnowledgeGraph, RewriteRequest, unique
 
 
 @dataclass(frozen=True, slots=True)

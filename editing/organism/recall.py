@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-from editing.organism.keys import Key, facts_to_learn, fill
-from editing.organism.report import KNOWN, WORST, FactRecall, RecallReport
-from loaders.records import KnowledgeGraph
+from thinkeval.editing.organism.keys import Key, facts_to_learn, fill
+from thinkeval.editing.organism.report import KNOWN, WORST, FactRecall, RecallReport
+from thinkeval.loaders.records import KnowledgeGraph
 
 BATCH = 64
 """Prompts in one forward pass."""

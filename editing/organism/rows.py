@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from editing.organism.corpus import Corpus
-from editing.organism.tokens import OTHER_WEIGHT, Encoded, Encoder
+from thinkeval.editing.organism.corpus import Corpus
+from thinkeval.editing.organism.tokens import OTHER_WEIGHT, Encoded, Encoder
 
 PAIR_SHARE = 0.3
 """Share of documents that consist of two sentences."""

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from editing.errors import OrganismError
-from editing.organism.config import OrganismConfig, Recipe
-from editing.organism.corpus import Corpus
-from editing.organism.keys import keys_of
-from editing.organism.report import RecallReport
-from loaders.records import KnowledgeGraph, digest, slug
+from thinkeval.editing.errors import OrganismError
+from thinkeval.editing.organism.config import OrganismConfig, Recipe
+from thinkeval.editing.organism.corpus import Corpus
+from thinkeval.editing.organism.keys import keys_of
+from thinkeval.editing.organism.report import RecallReport
+from thinkeval.loaders.records import KnowledgeGraph, digest, slug
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -53,7 +53,7 @@ class Organism:
 def code_digest() -> str:
     """Changes with any source file of this package: a new corpus means a new organism."""
     sources = sorted(
-        (f for f in files("editing.organism").iterdir() if f.name.endswith(".py")),
+        (f for f in files("thinkeval.editing.organism").iterdir() if f.name.endswith(".py")),
         key=lambda f: f.name,
     )
     return hashlib.sha256(b"\0".join(f.read_bytes() for f in sources)).hexdigest()[:16]
@@ -130,8 +130,8 @@ def _train_into(
     path: Path, graph: KnowledgeGraph, config: OrganismConfig, recipe: Recipe, report: Progress
 ) -> Organism:
     """Train, measure and put the folder in place; nothing stays behind when that fails."""
-    from editing.organism.recall import measure
-    from editing.organism.training import train_model
+    from thinkeval.editing.organism.recall import measure
+    from thinkeval.editing.organism.training import train_model
 
     started = time.perf_counter()
     report(0, recipe.steps, "text and tokenizer")
@@ -156,7 +156,7 @@ def _train_into(
 
 def _tokenizer(corpus: Corpus, recipe: Recipe) -> tuple[PreTrainedTokenizerFast, Recipe]:
     """A tokenizer for the corpus, and the recipe with rows long enough for its sentences."""
-    from editing.organism.tokens import Encoder, train_tokenizer
+    from thinkeval.editing.organism.tokens import Encoder, train_tokenizer
 
     sentences = list(corpus.all_forms())
     tokenizer = train_tokenizer(sentences, recipe.vocabulary)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from editing.organism.corpus import Sentence
+from thinkeval.editing.organism.corpus import Sentence
 
 END = "<|endoftext|>"
 OTHER_WEIGHT = 0.25

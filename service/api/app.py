@@ -1,6 +1,6 @@
 """The service: `create_app` puts routes, errors, guards, database and workers together.
 
-Read `service/posting.py` for what a post becomes, `service/worker.py` for who scores it.
+Read `service/jobs/submit.py` for what a post becomes, `service/jobs/worker.py` for who scores it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 from starlette.concurrency import run_in_threadpool
 
-from service import __version__
-from service.api import (
-    catalogue,
+from thinkeval.service import __version__
+from thinkeval.service.api import (
+    catalog,
     closure,
-    depedit,
+    depedit_api,
     diffs,
     edits,
     events,
@@ -27,9 +27,6 @@ from service.api import (
     health,
     neo4j_browser,
     openapi,
-    pages,
-    pages_delete,
-    pages_depedit,
     problems,
     results,
     rewrites,
@@ -37,11 +34,12 @@ from service.api import (
     security,
     sweeps,
 )
-from service.api.limits import BodyLimit
-from service.api.state import State
-from service.connection import Connection
-from service.settings import Settings
-from service.supervisor import Supervisor
+from thinkeval.service.api.connection import Connection
+from thinkeval.service.api.limits import BodyLimit
+from thinkeval.service.api.pages import pages_delete, pages_depedit, routes
+from thinkeval.service.api.state import State
+from thinkeval.service.jobs.supervisor import Supervisor
+from thinkeval.service.settings import Settings
 
 DESCRIPTION = """How deep does an edit of a language model go? Post an edit, follow it, and read its
 score, the chains of facts through which the old answer still comes back, and every query by which
@@ -91,7 +89,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     openapi.install(app)
     for part in (
         health, graphs, graph_imports, rewrites, edits, events, results, rules, closure, diffs,
-        sweeps, catalogue, figures, depedit, neo4j_browser, security, pages, pages_delete,
+        sweeps, catalog, figures, depedit_api, neo4j_browser, security, routes, pages_delete,
         pages_depedit,
     ):  # fmt: skip
         app.include_router(part.router)

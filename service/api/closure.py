@@ -7,19 +7,18 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from service import editrecords
-from service.api.edits import EditId
-from service.api.graphs import GraphId
-from service.api.problems import DESCRIBED
-from service.api.results import MeasureQuery
-from service.api.state import Db
-from service.closure import backward, implications, mixed, omega, views
-from service.closure.implications import ImplicationsOut
-from service.closure.mixed import Chosen, MixedPage
-from service.closure.omega import OmegaOut
-from service.closure.records import ClosureOptions, ClosureOut, ProofOut
-from service.edit_views import measure_of, offset_of
-from service.rules import instances
+from thinkeval.service.api.edits import EditId
+from thinkeval.service.api.graphs import GraphId
+from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.results import MeasureQuery
+from thinkeval.service.api.state import Db
+from thinkeval.service.reports.edit import measure_of, offset_of
+from thinkeval.service.rules import backward, groundings, implications, mixed_chains, omega, views
+from thinkeval.service.rules.implications import ImplicationsOut
+from thinkeval.service.rules.mixed_chains import Chosen, MixedPage
+from thinkeval.service.rules.omega import OmegaOut
+from thinkeval.service.rules.schemas import ClosureOptions, ClosureOut, ProofOut
+from thinkeval.service.scoring import record
 
 router = APIRouter(prefix="/v1", tags=["rules"], responses=DESCRIBED)
 
@@ -64,7 +63,7 @@ def get_closure(graph: GraphId, db: Db, chosen: Annotated[ClosureChoice, Query()
 
     What follows is kept in the graph as IMPLIED until rules or facts change.
     """
-    rules = instances.rules_for(db, graph, ids=chosen.rules or None, candidates=chosen.candidates)
+    rules = groundings.rules_for(db, graph, ids=chosen.rules or None, candidates=chosen.candidates)
     return views.shown(db, graph, rules, chosen.options, limit=chosen.limit, new_only=chosen.new)
 
 
@@ -80,7 +79,7 @@ def get_proofs(
     candidates: bool = False,
 ) -> ProofPage:
     """Proofs from the goal backwards, to a depth; one for each way to conclude it."""
-    rules = instances.rules_for(db, graph, candidates=candidates)
+    rules = groundings.rules_for(db, graph, candidates=candidates)
     options = ClosureOptions(depth=depth, measure=measure or "likelihood")
     return ProofPage(items=backward.prove(db, graph, (subject, relation, object), rules, options))
 
@@ -95,7 +94,7 @@ def get_implications(edit: EditId, db: Db, measure: MeasureQuery = None) -> Impl
 
     What the model was not asked is null: post the edit with `implications`.
     """
-    score = editrecords.get_score(db, edit)
+    score = record.get_score(db, edit)
     return implications.implications(db, score, measure_of(score, measure))
 
 
@@ -106,7 +105,7 @@ def get_implications(edit: EditId, db: Db, measure: MeasureQuery = None) -> Impl
 )
 def get_omega(edit: EditId, db: Db, measure: MeasureQuery = None) -> OmegaOut:
     """Deep-edited up to n facts: asked of paths, of rules, and of both in one closure."""
-    score = editrecords.get_score(db, edit)
+    score = record.get_score(db, edit)
     return omega.omega(db, score, measure_of(score, measure))
 
 
@@ -122,7 +121,7 @@ def get_mixed_chains(
 
     Steps count facts: an implied link has as many as its proof, which says rule and premises.
     """
-    score = editrecords.get_score(db, edit)
+    score = record.get_score(db, edit)
     part = Chosen(
         surviving=chosen.surviving,
         steps=chosen.steps,
@@ -130,4 +129,4 @@ def get_mixed_chains(
         start=offset_of(chosen.cursor),
         limit=chosen.limit,
     )
-    return mixed.mixed(db, score, measure_of(score, measure), chosen=part)
+    return mixed_chains.mixed(db, score, measure_of(score, measure), chosen=part)

@@ -11,13 +11,13 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 
-from cypher import rows
-from service.api import events
-from service.api.problems import DESCRIBED
-from service.api.state import JSON, Db, Here
-from service.depedit import job_posting, job_store
-from service.depedit.job_schemas import JobOut, JobPage, JobStands, RunsIn
-from service.edit_schemas import ENDED, Status
+from thinkeval.cypher import rows
+from thinkeval.service.api import events
+from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.state import JSON, Db, Here
+from thinkeval.service.depedit import job_posting, job_queue
+from thinkeval.service.depedit.job_schemas import JobOut, JobPage, JobStands, RunsIn
+from thinkeval.service.edit_schemas import ENDED, Status
 
 router = APIRouter(prefix="/v1/depedit", tags=["depedit"], responses=DESCRIBED)
 
@@ -55,7 +55,7 @@ def post_protocol_runs(
     accepted = job_posting.post(db, here.settings, posted, key=idempotency_key)
     if accepted.outcome != "known":
         here.supervisor.wake()
-    job = job_store.out(job_store.row_of(db, accepted.edit))
+    job = job_queue.out(job_queue.row_of(db, accepted.edit))
     response.headers["Location"] = f"/v1/depedit/jobs/{job.id}"
     if job.status == "succeeded":
         response.status_code = 200
@@ -70,14 +70,14 @@ def list_protocol_jobs(
     cursor: Annotated[str | None, Query(max_length=300)] = None,
 ) -> JobPage:
     """Newest first, a page at a time: give `next` as `cursor` until it is null."""
-    items, following, total = job_store.page(db, limit=limit, cursor=cursor, status=status)
+    items, following, total = job_queue.page(db, limit=limit, cursor=cursor, status=status)
     return JobPage(items=items, next=following, total=total)
 
 
 @router.get("/jobs/{job}", response_model=JobOut, summary="See how a job stands")
 def get_protocol_job(job: JobId, db: Db) -> JobOut:
     """Status, stage and progress; the runs that are done so far."""
-    return job_store.out(job_store.row_of(db, job))
+    return job_queue.out(job_queue.row_of(db, job))
 
 
 @router.post(
@@ -88,7 +88,7 @@ def cancel_protocol_job(job: JobId, db: Db) -> JobStands:
 
     What has ended stays as it is, and so do runs that are stored.
     """
-    found, status = job_store.cancel(db, job)
+    found, status = job_queue.cancel(db, job)
     return JobStands(id=found, status=status)
 
 
@@ -106,10 +106,10 @@ def delete_protocol_job(job: JobId, db: Db) -> Response:
 
     One that waits or runs is cancelled instead (202).
     """
-    if job_store.row_of(db, job).status in ENDED:
-        job_store.remove(db, job)
+    if job_queue.row_of(db, job).status in ENDED:
+        job_queue.remove(db, job)
         return Response(status_code=204)
-    found, status = job_store.cancel(db, job)
+    found, status = job_queue.cancel(db, job)
     return Response(JobStands(id=found, status=status).model_dump_json(), 202, media_type=JSON)
 
 
@@ -126,5 +126,5 @@ async def follow_protocol_job(
 
     A client that comes back with `Last-Event-ID` gets every `stage` and `end` it missed, once.
     """
-    row = await run_in_threadpool(job_store.row_of, db, job)
+    row = await run_in_threadpool(job_queue.row_of, db, job)
     return events.stream(here.connection, request, rows.ProtocolJobRow, row, last_event_id)

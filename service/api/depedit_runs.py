@@ -7,8 +7,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from cypher import rows
-from service.api.depedit_run_schemas import (
+from thinkeval.cypher import rows
+from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.state import Db
+from thinkeval.service.depedit import report, store
+from thinkeval.service.depedit.depedit_run_schemas import (
     AnswerOut,
     MethodRow,
     Report,
@@ -17,11 +20,8 @@ from service.api.depedit_run_schemas import (
     RunWithAnswers,
     ShareOut,
 )
-from service.api.depedit_schemas import MANY, Cursor, Id, In, Limit, Of
-from service.api.problems import DESCRIBED
-from service.api.state import Db
-from service.depedit import report, store
-from service.depedit.metrics import Share, metrics_of
+from thinkeval.service.depedit.metrics import Share, metrics_of
+from thinkeval.service.depedit.schemas import MANY, Cursor, Id, In, Limit, Of
 
 router = APIRouter(prefix="/v1/depedit", tags=["depedit"], responses=DESCRIBED)
 

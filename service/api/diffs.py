@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
-from service import diffs
-from service.api.problems import DESCRIBED
-from service.api.state import Db, Here, answer
-from service.diff_schemas import Diff
-from service.schemas import Measure
+from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.state import Db, Here, answer
+from thinkeval.service.reports import diff
+from thinkeval.service.reports.schemas import Diff
+from thinkeval.service.schemas import Measure
 
 router = APIRouter(prefix="/v1/edits", tags=["results"], responses=DESCRIBED)
 
@@ -42,6 +42,6 @@ def get_diff(
     ended = (one.id, one.finished_at, other.id, other.finished_at)
 
     def body() -> bytes:
-        return diffs.diff(db, one.id, other.id, measure).model_dump_json().encode()
+        return diff.diff(db, one.id, other.id, measure).model_dump_json().encode()
 
     return answer(request, here.answers.get(("diff", *ended, measure), body))

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from service import jobs, posting, removal
-from service.api.problems import DESCRIBED
-from service.api.state import JSON, Db, Here, answer
-from service.edit_schemas import ENDED, EditIn, EditOut, Name, Status
+from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.state import JSON, Db, Here, answer
+from thinkeval.service.edit_schemas import ENDED, EditIn, EditOut, Name, Status
+from thinkeval.service.jobs import queue, submit
 
 router = APIRouter(prefix="/v1/edits", tags=["edits"], responses=DESCRIBED)
 
@@ -60,11 +60,11 @@ def post_edit(
 
     Posting the same again finds the same edit. What failed or was cancelled is queued anew.
     """
-    accepted = posting.post(db, here.settings, posted, key=idempotency_key)
+    accepted = submit.post(db, here.settings, posted, key=idempotency_key)
     here.looks.clear()
     if accepted.outcome != "known":
         here.supervisor.wake()
-    edit = jobs.edit_out(db, accepted.edit)
+    edit = queue.edit_out(db, accepted.edit)
     response.headers["Location"] = f"/v1/edits/{accepted.edit}"
     if edit.status == "succeeded":
         response.status_code = 200
@@ -83,7 +83,7 @@ def list_edits(
     cursor: Annotated[str | None, Query(max_length=300)] = None,
 ) -> EditPage:
     """Newest first, a page at a time: give `next` as `cursor` until it is null."""
-    items, following, total = jobs.page(
+    items, following, total = queue.page(
         db,
         limit=limit,
         cursor=cursor,
@@ -101,10 +101,10 @@ def get_edit(edit: EditId, db: Db, here: Here, request: Request) -> Any:
     """Status, stage and progress; the score once it has one. Carries an ETag once it has ended."""
     job = here.looks.at(db, edit)
     if job.status not in ENDED:
-        return jobs.edit_out(db, job.id)
+        return queue.edit_out(db, job.id)
     body = here.answers.get(
         ("edit", job.id, job.finished_at, job.posted_as),
-        lambda: jobs.edit_out(db, job.id).model_dump_json().encode(),
+        lambda: queue.edit_out(db, job.id).model_dump_json().encode(),
     )
     return answer(request, body)
 
@@ -115,7 +115,7 @@ def cancel_edit(edit: EditId, db: Db, here: Here) -> Stands:
 
     What has ended stays as it is.
     """
-    found, status = jobs.cancel(db, edit)
+    found, status = queue.cancel(db, edit)
     here.looks.clear()
     return Stands(id=found, status=status)
 
@@ -132,12 +132,12 @@ def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
 
     One that waits or runs is cancelled instead (202).
     """
-    job = jobs.job_of(db, edit)
+    job = queue.job_of(db, edit)
     if job.status in ENDED:
-        removal.delete_edit(db, here.settings, job.id)
+        queue.delete_edit(db, here.settings, job.id)
         here.looks.clear()
         return Response(status_code=204)
-    found, status = jobs.cancel(db, job.id)
+    found, status = queue.cancel(db, job.id)
     here.looks.clear()
     stands = Stands(id=found, status=status)
     return Response(stands.model_dump_json(), 202, media_type=JSON)

@@ -17,14 +17,14 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from cypher import rows
-from cypher.errors import GraphError
-from service import jobs
-from service.api.edits import EditId
-from service.api.problems import DESCRIBED
-from service.api.state import Db, Here
-from service.connection import Connection
-from service.edit_schemas import ENDED
+from thinkeval.cypher import rows
+from thinkeval.cypher.errors import GraphError
+from thinkeval.service.api.connection import Connection
+from thinkeval.service.api.edits import EditId
+from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.state import Db, Here
+from thinkeval.service.edit_schemas import ENDED
+from thinkeval.service.jobs import queue
 
 router = APIRouter(prefix="/v1/edits/{edit}", tags=["edits"], responses=DESCRIBED)
 
@@ -83,7 +83,7 @@ async def follow_edit(
 
     A client that comes back with `Last-Event-ID` gets every one it missed, once.
     """
-    job = await run_in_threadpool(jobs.job_of, db, edit)
+    job = await run_in_threadpool(queue.job_of, db, edit)
     return stream(here.connection, request, rows.EditJobRow, job, last_event_id)
 
 

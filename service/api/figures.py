@@ -10,15 +10,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from service import editrecords, figures
-from service.api.edits import EditId
-from service.api.problems import DESCRIBED
-from service.api.results import MeasureQuery
-from service.api.state import Db, Here, answer
-from service.edit_schemas import Name
-from service.edit_views import measure_of
-from service.figures import MEDIA_TYPES, EditKind, Format, MethodsKind
-from service.schemas import Measure
+from thinkeval.service.api.edits import EditId
+from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.results import MeasureQuery
+from thinkeval.service.api.state import Db, Here, answer
+from thinkeval.service.edit_schemas import Name
+from thinkeval.service.reports import figures
+from thinkeval.service.reports.edit import measure_of
+from thinkeval.service.reports.figures import MEDIA_TYPES, EditKind, Format, MethodsKind
+from thinkeval.service.schemas import Measure
+from thinkeval.service.scoring import record
 
 DRAWN: dict[int | str, dict[str, Any]] = {
     200: {
@@ -58,7 +59,7 @@ def edit_figure(
 ) -> Response:
     """An edit's leakage graph, or one of its chains with the retention of each link."""
     job = here.looks.at(db, edit)
-    score = editrecords.get_score(db, job.id)
+    score = record.get_score(db, job.id)
     taken = measure_of(score, measure)
     body = here.answers.get(
         ("figure", job.id, job.finished_at, kind, fmt, taken, n, limit),
@@ -82,7 +83,7 @@ def methods_figure(
 
     Of the edits that the leaderboard of the same graph, model and measure shows.
     """
-    held = editrecords.scores_by(db, measure, graph=graph, model=model)
+    held = record.scores_by(db, measure, graph=graph, model=model)
     # An edit that is scored again keeps its id and gets new values.
     edits = tuple(sorted((score.edit, hash(score.model_dump_json())) for score in held))
     body = here.answers.get(

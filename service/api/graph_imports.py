@@ -13,14 +13,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, File, Form, Response, UploadFile
 from pydantic import BaseModel, ConfigDict, Field
 
-from loaders import formats
-from loaders import graphs as shipped
-from loaders.errors import LoaderError
-from service import ingest
-from service.api.problems import DESCRIBED
-from service.api.state import Db, InForce
-from service.errors import NotFoundError, UsageError
-from service.settings import Settings
+from thinkeval.loaders import formats
+from thinkeval.loaders import graphs as shipped
+from thinkeval.loaders.errors import LoaderError
+from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.state import Db, InForce
+from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.settings import Settings
 
 router = APIRouter(prefix="/v1", tags=["graphs"], responses=DESCRIBED)
 
@@ -144,13 +144,13 @@ def import_graph(asked: ImportIn, db: Db, settings: InForce, response: Response)
 
 
 def _import(db: Any, response: Response, path: Path | str, replace: bool, **how: Any) -> Imported:
-    loaded = ingest.read(path, **how)
+    loaded = datasets.read(path, **how)
     if not re.fullmatch(GRAPH_NAME, loaded.graph.name) or len(loaded.graph.name) > 100:
         raise UsageError(
             f"No graph can be called {loaded.graph.name[:120]!r}.",
             remedy="Give a `name` of at most 100 letters, digits, spaces and . _ @ : + -.",
         )
-    done = ingest.store(db, loaded, replace=replace)
+    done = datasets.store(db, loaded, replace=replace)
     report = loaded.report
     if done.status == "unchanged":
         response.status_code = 200

@@ -8,10 +8,11 @@ from fastapi import APIRouter, Query, Response
 from fastapi import Path as PathParam
 from pydantic import BaseModel, ConfigDict
 
-from service import deltas, ingest, removal
-from service.api.problems import DESCRIBED
-from service.api.state import Db, Here
-from service.errors import NotFoundError
+from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.state import Db, Here
+from thinkeval.service.errors import NotFoundError
+from thinkeval.service.graphs import datasets, delete
+from thinkeval.service.scoring import deltas
 
 router = APIRouter(prefix="/v1", tags=["graphs"], responses=DESCRIBED)
 
@@ -44,14 +45,14 @@ class Graphs(BaseModel):
 @router.get("/graphs", response_model=Graphs, summary="List graphs")
 def list_graphs(db: Db, kind: Annotated[str | None, Query(max_length=20)] = None) -> Graphs:
     """Data sets, what models know of them, and edits; `kind` is dataset, model or edit."""
-    found = [g for g in ingest.list_graphs(db) if kind in (None, g.kind)]
+    found = [g for g in datasets.list_graphs(db) if kind in (None, g.kind)]
     return Graphs(items=[StoredGraphOut.model_validate(g) for g in found])
 
 
 @router.get("/graphs/{graph}", response_model=StoredGraphOut, summary="See a graph")
 def get_graph(graph: GraphId, db: Db) -> StoredGraphOut:
     """One stored graph."""
-    found = {g.id: g for g in ingest.list_graphs(db)}
+    found = {g.id: g for g in datasets.list_graphs(db)}
     if graph not in found:
         raise NotFoundError("graph", graph, found, listing="thinkeval graphs")
     return StoredGraphOut.model_validate(found[graph])
@@ -72,7 +73,7 @@ def delete_graph(
     is (409, and says which) unless `with_dependents` is set. The graph of an edit goes with the
     edit only.
     """
-    for edit in removal.delete_graph(db, graph, with_dependents=with_dependents):
+    for edit in delete.delete_graph(db, graph, with_dependents=with_dependents):
         deltas.remove(here.settings, edit)
     here.looks.clear()
     return Response(status_code=204)

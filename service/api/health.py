@@ -15,14 +15,15 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cypher import rows
-from cypher.errors import GraphError
-from service import __version__, jobs
-from service.api.problems import DESCRIBED
-from service.api.state import Db, Here
-from service.connection import Connection
-from service.depedit import job_store
-from service.edit_schemas import Status
+from thinkeval.cypher import rows
+from thinkeval.cypher.errors import GraphError
+from thinkeval.service import __version__
+from thinkeval.service.api.connection import Connection
+from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.state import Db, Here
+from thinkeval.service.depedit import job_queue
+from thinkeval.service.edit_schemas import Status
+from thinkeval.service.jobs import queue as jobs
 
 router = APIRouter(tags=["service"], responses=DESCRIBED)
 
@@ -75,7 +76,7 @@ def ready(db: Db, here: Here) -> Ready:
         database=db.uri,
         browser=here.connection.browser or None,
         queue=jobs.counts(db),
-        jobs=job_store.counts(db),
+        jobs=job_queue.counts(db),
         queue_limit=here.settings.queue_limit,
         workers=workers,
     )
@@ -112,7 +113,7 @@ class Edits(Collector):
             waiting = GaugeMetricFamily(
                 "thinkeval_protocol_jobs", "Jobs of the protocol by status", labels=["status"]
             )
-            for status, count in job_store.counts(db).items():
+            for status, count in job_queue.counts(db).items():
                 waiting.add_metric([status], count)
             workers = GaugeMetricFamily("thinkeval_workers", "Workers that have said they live")
             workers.add_metric([], len(db.read(rows.WorkerRow)))

@@ -7,8 +7,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.api import problems
-from service.errors import Problem
+from thinkeval.service.api import problems
+from thinkeval.service.errors import Problem
 
 JSON_LIMIT = 2**20
 """Bytes of a body that is no upload."""

@@ -10,8 +10,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from cypher.browser import style
-from service import guide
+from thinkeval.cypher.browser import style
+from thinkeval.service.api.pages import guide
 
 router = APIRouter(prefix="/neo4j", tags=["Neo4j Browser"], include_in_schema=False)
 

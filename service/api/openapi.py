@@ -12,9 +12,9 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-from service.api.examples import EXAMPLES
-from service.api.problems import ProblemOut
-from service.api.security import COOKIE, is_open
+from thinkeval.service.api.examples import EXAMPLES
+from thinkeval.service.api.problems import ProblemOut
+from thinkeval.service.api.security import COOKIE, is_open
 
 TAGS = {
     "graphs": "Data sets in and out; their rewrite requests.",

@@ -16,8 +16,8 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from cypher.errors import ServerUnavailableError
-from service.errors import KNOWN_ERRORS, Problem, QueueFullError, describe
+from thinkeval.cypher.errors import ServerUnavailableError
+from thinkeval.service.errors import KNOWN_ERRORS, Problem, QueueFullError, describe
 
 log = logging.getLogger("thinkeval.api")
 
@@ -84,7 +84,7 @@ def respond(
 ) -> Response:
     """The problem as JSON; as a page where a browser asked for one."""
     if wants_page(request):
-        from service.api.pages import error_page
+        from thinkeval.service.api.pages.routes import error_page
 
         return error_page(request, problem, headers or {})
     told: dict[str, Any] = {

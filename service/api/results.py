@@ -9,15 +9,15 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-import cypher
-from cypher.browser import filled
-from cypher.run import Database
-from service import editrecords, measuring
-from service.api.edits import EditId
-from service.api.problems import DESCRIBED
-from service.api.state import Db, Here, State, answer
-from service.browser_links import query_link
-from service.edit_views import (
+from thinkeval import cypher
+from thinkeval.cypher.browser import filled
+from thinkeval.cypher.run import Database
+from thinkeval.service.api.edits import EditId
+from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.state import Db, Here, State, answer
+from thinkeval.service.errors import UsageError
+from thinkeval.service.reports.browser import query_link
+from thinkeval.service.reports.edit import (
     ChainFilter,
     ChainPage,
     GraphOut,
@@ -27,8 +27,8 @@ from service.edit_views import (
     graph_of,
     measure_of,
 )
-from service.errors import UsageError
-from service.schemas import Measure, Score
+from thinkeval.service.schemas import Measure, Score
+from thinkeval.service.scoring import metrics, record
 
 UNCHANGED: dict[int | str, dict[str, Any]] = {
     304: {"description": "The client has this answer already (`If-None-Match`)."}
@@ -80,10 +80,10 @@ def of_scored(
     key = ("of", job.id, job.finished_at, request.url.path, str(request.url.query))
 
     def body() -> bytes:
-        return make(editrecords.get_score(db, job.id)).model_dump_json().encode()
+        return make(record.get_score(db, job.id)).model_dump_json().encode()
 
     if job.status != "succeeded":
-        editrecords.get_score(db, job.id)  # raises, saying how it stands
+        record.get_score(db, job.id)  # raises, saying how it stands
     return answer(request, here.answers.get(key, body))
 
 
@@ -118,7 +118,7 @@ def get_chains(
 
     def make(score: Score) -> ChainPage:
         taken = measure_of(score, measure)
-        found = measuring.chain_rows(db, score, taken)
+        found = metrics.chain_rows(db, score, taken)
         return chain_page(found, taken, chosen, limit=limit, cursor=cursor)
 
     return of_scored(request, here, db, edit, make)
@@ -137,7 +137,7 @@ def get_leakage(
 
     def make(score: Score) -> LeakPage:
         taken = measure_of(score, measure)
-        found = measuring.leakage_rows(db, score, taken)[:limit]
+        found = metrics.leakage_rows(db, score, taken)[:limit]
         return LeakPage(items=[LeakOut.model_validate(row) for row in found], measure=taken)
 
     return of_scored(request, here, db, edit, make)
@@ -151,7 +151,7 @@ def get_edit_graph(
 
     def make(score: Score) -> GraphOut:
         taken = measure_of(score, measure)
-        return graph_of(db, score, taken, measuring.chain_rows(db, score, taken))
+        return graph_of(db, score, taken, metrics.chain_rows(db, score, taken))
 
     return of_scored(request, here, db, edit, make)
 
@@ -176,8 +176,8 @@ def get_edit_query(
 
     def make(score: Score) -> QueryOut:
         taken = measure_of(score, measure)
-        params = measuring.query_params(db, score, taken, name)
-        text = measuring.browser_text(db, score, taken, name)
+        params = metrics.query_params(db, score, taken, name)
+        text = metrics.browser_text(db, score, taken, name)
         browser = here.connection.browser
         return QueryOut(
             name=name,

@@ -9,14 +9,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from cypher.run import Database
-from loaders.records import RewriteRequest
-from service import ingest
-from service.api.graphs import GraphId
-from service.api.problems import DESCRIBED
-from service.api.state import Db
-from service.edit_schemas import Name
-from service.edit_views import offset_of
+from thinkeval.cypher.run import Database
+from thinkeval.loaders.records import RewriteRequest
+from thinkeval.service.api.graphs import GraphId
+from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.state import Db
+from thinkeval.service.edit_schemas import Name
+from thinkeval.service.graphs import datasets
+from thinkeval.service.reports.edit import offset_of
 
 router = APIRouter(prefix="/v1", tags=["graphs"], responses=DESCRIBED)
 
@@ -57,8 +57,8 @@ def list_rewrites_of_graph(graph: GraphId, db: Db) -> Rewrites:
 
     A graph that ships with ThinkEval is imported when it is first asked for.
     """
-    ingest.ensure(db, graph)
-    return Rewrites(items=_rewrites(db, graph, ingest.list_rewrites(db, graph)))
+    datasets.ensure(db, graph)
+    return Rewrites(items=_rewrites(db, graph, datasets.list_rewrites(db, graph)))
 
 
 @router.get("/rewrites", response_model=RewritePage, summary="List rewrite requests")
@@ -70,9 +70,9 @@ def list_rewrites(
 ) -> RewritePage:
     """Of all data sets, or of one; by data set and id, a page at a time."""
     if graph is not None:
-        ingest.ensure(db, graph)
+        datasets.ensure(db, graph)
     start = offset_of(cursor)
-    found = ingest.all_rewrites(db, graph)
+    found = datasets.all_rewrites(db, graph)
     shown = found[start : start + limit]
     items = [
         out
@@ -84,7 +84,7 @@ def list_rewrites(
 
 
 def _rewrites(db: Database, graph: str, found: list[RewriteRequest]) -> list[RewriteOut]:
-    chains = ingest.chain_counts(db, graph, found)
+    chains = datasets.chain_counts(db, graph, found)
     return [
         RewriteOut.model_validate(asdict(each) | {"graph": graph, "chains": chains[each.id]})
         for each in found

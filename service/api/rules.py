@@ -9,14 +9,14 @@ from fastapi import APIRouter, Query, Response
 from fastapi import Path as PathParam
 from pydantic import BaseModel, ConfigDict, Field
 
-from loaders.rules_yaml import read_rules
-from service import ingest
-from service.api.graphs import GraphId
-from service.api.problems import DESCRIBED
-from service.api.state import Db
-from service.rules import agreement, instances, mining, review, store, writing
-from service.rules.schemas import AgreementOut, GroundingOut, Label, RuleOut, Status
-from service.schemas import Measure
+from thinkeval.loaders.rules_yaml import read_rules
+from thinkeval.service.api.graphs import GraphId
+from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.state import Db
+from thinkeval.service.graphs import datasets
+from thinkeval.service.rules import add, agreement, groundings, mining, review, store
+from thinkeval.service.rules.schemas_rules import AgreementOut, GroundingOut, Label, RuleOut, Status
+from thinkeval.service.schemas import Measure
 
 router = APIRouter(prefix="/v1/graphs/{graph}/rules", tags=["rules"], responses=DESCRIBED)
 
@@ -130,7 +130,7 @@ def add_rules(graph: GraphId, asked: RulesIn, db: Db) -> Rules:
     """They are checked against the data set's relations and kinds, counted, and kept at once."""
     content: Any = {"rules": [_plain(each) for each in asked.rules]}
     read = read_rules(content, Path("request"))
-    added, _ = writing.add(db, graph, read, new_relations=asked.new_relations)
+    added, _ = add.add(db, graph, read, new_relations=asked.new_relations)
     return Rules(items=[RuleOut.of(rule) for rule in added], total=len(added))
 
 
@@ -144,7 +144,7 @@ def mine_rules(graph: GraphId, db: Db, asked: MineIn | None = None) -> MinedOut:
 
     Mining again renews the counts and changes no decision.
     """
-    ingest.ensure(db, graph)
+    datasets.ensure(db, graph)
     mined = mining.mine(db, graph, **(asked or MineIn()).model_dump())
     stored = {rule.id: rule for rule in store.rules_of(db, mined.dataset, status=None)}
     items = [RuleOut.of(stored[rule.id]) for rule in mined.rules if rule.id in stored]
@@ -186,13 +186,13 @@ def get_groundings(
     rule: RuleId,
     db: Db,
     show: Annotated[
-        instances.Show, Query(description="known: the graph has the conclusion; predicted: not.")
+        groundings.Show, Query(description="known: the graph has the conclusion; predicted: not.")
     ] = "all",
     measure: Measure = "likelihood",
     limit: Annotated[int, Query(ge=1, le=100_000)] = 1000,
 ) -> Groundings:
     """Premises and conclusion with their probabilities before and after, where measured."""
     found = store.rule_of(db, store.dataset_of(db, graph), rule)
-    grounded = instances.instantiate(db, graph, [found], measure=measure, show=show, limit=limit)
+    grounded = groundings.instantiate(db, graph, [found], measure=measure, show=show, limit=limit)
     items = [GroundingOut.of(row, found) for row in grounded.groundings]
     return Groundings(rule=RuleOut.of(found), items=items, more=grounded.cut)

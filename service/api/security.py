@@ -21,9 +21,9 @@ from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from service.api import problems
-from service.errors import ForbiddenError, Problem, UsageError, describe
-from service.settings import Settings
+from thinkeval.service.api import problems
+from thinkeval.service.errors import ForbiddenError, Problem, UsageError, describe
+from thinkeval.service.settings import Settings
 
 COOKIE = "thinkeval"
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
@@ -148,7 +148,7 @@ def _refuse(request: Request, detail: str, remedy: str, status: int) -> Response
 @router.get("/login")
 def login_page(request: Request, next: str = "/", out: bool = False) -> Response:
     """The form that asks for the token; `out` says that one has just signed out."""
-    from service.api.pages import login_form
+    from thinkeval.service.api.pages.routes import login_form
 
     return login_form(request, next=_own_path(next), error=None, out=out)
 
@@ -156,7 +156,7 @@ def login_page(request: Request, next: str = "/", out: bool = False) -> Response
 @router.post("/login")
 def login(request: Request, token: Annotated[str, Form()], next: Annotated[str, Form()] = "/"):
     """Set the page's cookie if the token is right."""
-    from service.api.pages import login_form
+    from thinkeval.service.api.pages.routes import login_form
 
     secret = request.app.state.thinkeval.settings.api_token
     right = secret.get_secret_value() if secret else ""

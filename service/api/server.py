@@ -8,11 +8,11 @@ from contextlib import closing
 
 import uvicorn
 
-from service import logs
-from service.api.app import create_app
-from service.api.security import require_token_elsewhere
-from service.errors import UsageError
-from service.settings import Settings
+from thinkeval.service import worker
+from thinkeval.service.api.app import create_app
+from thinkeval.service.api.security import require_token_elsewhere
+from thinkeval.service.errors import UsageError
+from thinkeval.service.settings import Settings
 
 GRACE_S = 5
 """How long open event streams may keep the service from ending."""
@@ -27,7 +27,7 @@ def run(settings: Settings) -> None:
     require_token_elsewhere(settings, settings.host)
     with closing(_listen(settings)) as listener:
         port = listener.getsockname()[1]
-        logs.set_up()
+        worker.set_up()
         app = create_app(settings)
         config = uvicorn.Config(
             app,

@@ -12,13 +12,13 @@ from cachetools import LRUCache
 from fastapi import Depends, Request
 from starlette.responses import Response
 
-from cypher import rows
-from cypher.run import Database
-from service import jobs
-from service.connection import Connection
-from service.kept import Kept
-from service.settings import Settings
-from service.supervisor import Supervisor
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.service.api.connection import Connection
+from thinkeval.service.cache import Kept
+from thinkeval.service.jobs import queue
+from thinkeval.service.jobs.supervisor import Supervisor
+from thinkeval.service.settings import Settings
 
 CACHE_BYTES = 64 * 2**20
 """Of answers about edits that have ended: such an edit does not change any more. Keys name the edit
@@ -53,7 +53,7 @@ class Looks:
                 return kept[1]
             self._asking.add(edit)
         try:
-            found = jobs.job_of(db, edit)
+            found = queue.job_of(db, edit)
             with self._lock:
                 self._kept[edit] = (now, found)
         finally:

@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 from pydantic import BaseModel
 
-from service import job_sweeps
-from service.api.problems import DESCRIBED
-from service.api.state import Db, Here
-from service.edit_schemas import SweepIn, SweepOut
-from service.schemas import Measure
+from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.state import Db, Here
+from thinkeval.service.edit_schemas import SweepIn, SweepOut
+from thinkeval.service.jobs import sweep as job_sweeps
+from thinkeval.service.schemas import Measure
 
 router = APIRouter(prefix="/v1/sweeps", tags=["sweeps"], responses=DESCRIBED)
 

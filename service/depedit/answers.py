@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from loaders.knowledge_sets import QA, KnowledgeSet
+from thinkeval.loaders.knowledge_sets import QA, KnowledgeSet
 
 if TYPE_CHECKING:
-    from editing.models import LoadedModel
+    from thinkeval.editing.models import LoadedModel
 
 Fact = dict[str, str]
 """{subject, relation, object}, as `depedit/derive` takes it."""
@@ -22,7 +22,7 @@ def ask(
     Args:
         names: names that may hold a dot.
     """
-    from editing.greedy import answers
+    from thinkeval.editing.probe.greedy import answers
 
     return answers(loaded, texts, names=names, chat=chat)
 

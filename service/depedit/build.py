@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from loaders.knowledge_sets import KnowledgeSet
-from service.depedit.draw import SetOptions, TooSmallError, draw, material_of
-from service.errors import NothingStoredError, UsageError
+from thinkeval.loaders.knowledge_sets import KnowledgeSet
+from thinkeval.service.depedit.draw import SetOptions, TooSmallError, draw, material_of
+from thinkeval.service.errors import NothingStoredError, UsageError
 
 if TYPE_CHECKING:
-    from cypher.run import Database
+    from thinkeval.cypher.run import Database
 
 Progress = Callable[[int, int, str], None]
 
@@ -62,7 +62,7 @@ def build(
         NothingStoredError: the graph has no rule to use.
         UsageError: no rule gave a set, or one that was named; says how many facts there are.
     """
-    from service.rules.store import rules_of
+    from thinkeval.service.rules.store import rules_of
 
     options.check()
     _bring_rules(db, dataset)
@@ -75,7 +75,7 @@ def build(
             f" with `thinkeval rules add {dataset} FILE`, or take those not reviewed:"
             " --candidates.",
         )
-    from service.ingest import stored_graph
+    from thinkeval.service.graphs.datasets import stored_graph
 
     material = material_of(stored_graph(db, dataset))
     sets: list[KnowledgeSet] = []
@@ -106,12 +106,12 @@ def build(
 
 def _bring_rules(db: Database, dataset: str) -> None:
     """Store a bundled graph, and the rules that ship for it where none is kept or was rejected."""
-    from loaders import rules as bundled
-    from service import ingest
-    from service.rules import writing
-    from service.rules.store import rules_of
+    from thinkeval.loaders import rules as bundled
+    from thinkeval.service.graphs import datasets
+    from thinkeval.service.rules import add
+    from thinkeval.service.rules.store import rules_of
 
-    ingest.ensure(db, dataset)
+    datasets.ensure(db, dataset)
     path = bundled.path(dataset)
     if path is not None and not rules_of(db, dataset, status=("kept", "rejected")):
-        writing.add_file(db, dataset, path)
+        add.add_file(db, dataset, path)

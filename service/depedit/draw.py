@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from loaders.groundings import Grounding, Triple, groundings
-from loaders.knowledge_sets import SETTINGS, Copy, Implication, KnowledgeSet
-from loaders.records import KnowledgeGraph, digest, slug
-from loaders.rule_records import Rule
-from service.depedit.updates import Pool, consistent, redraw, what_changes
-from service.depedit.wording import Wording, templates
-from service.errors import UsageError
+from thinkeval.loaders.groundings import Grounding, Triple, groundings
+from thinkeval.loaders.knowledge_sets import SETTINGS, Copy, Implication, KnowledgeSet
+from thinkeval.loaders.records import KnowledgeGraph, digest, slug
+from thinkeval.loaders.rule_records import Rule
+from thinkeval.service.depedit.updates import Pool, consistent, redraw, what_changes
+from thinkeval.service.depedit.wording import Wording, templates
+from thinkeval.service.errors import UsageError
 
 Init = Literal["stored", "shuffled"]
 RESTARTS = 20

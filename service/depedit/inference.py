@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from loaders.rule_records import Rule
-from service.depedit.answers import Fact
+from thinkeval.loaders.rule_records import Rule
+from thinkeval.service.depedit.answers import Fact
 
 if TYPE_CHECKING:
-    from cypher.run import Database
+    from thinkeval.cypher.run import Database
 
 Key = tuple[str, str]
 
@@ -40,7 +40,7 @@ def derived(
     db: Database, rule: Rule, new: Sequence[Fact], known: Sequence[Fact]
 ) -> list[Conclusion]:
     """All that follows from a new fact with a known one, in a stable order."""
-    from cypher import rows
+    from thinkeval.cypher import rows
 
     relation1, relation2, conclusion = rule.relations
     inverse1, inverse2 = rule.inverse

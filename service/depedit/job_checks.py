@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from editing import methods as editing_methods
-from service import ingest, job_requests
-from service.depedit import running, store, strategies
-from service.depedit.establish import ALIASES, require_weights
-from service.depedit.job_schemas import RunsIn
-from service.depedit.protocol import Method
-from service.errors import NotFoundError, NothingStoredError, UsageError
+from thinkeval.editing import methods as editing_methods
+from thinkeval.service.depedit import run, store, strategies
+from thinkeval.service.depedit.editor import ALIASES, require_weights
+from thinkeval.service.depedit.job_schemas import RunsIn
+from thinkeval.service.depedit.protocol import Method
+from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.jobs import job_requests
 
 if TYPE_CHECKING:
-    from cypher import rows
-    from cypher.run import Database
-    from service.settings import Settings
+    from thinkeval.cypher import rows
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.settings import Settings
 
 MOST = 2000
 """Runs that one job may ask for."""
@@ -37,7 +38,7 @@ def check(settings: Settings, posted: RunsIn) -> list[Method]:
     """
     job_requests.require_allowed(settings, posted.model)
     job_requests.require_no_files(posted.overrides)
-    found = running.methods(posted.strategies or [], posted.editor)
+    found = run.methods(posted.strategies or [], posted.editor)
     for name in dict.fromkeys(filter(None, map(editor_of, found))):
         _check_editor(name, posted)
     # `forwchain` is `finetune+forwchain`: runs of one id are one run.
@@ -77,7 +78,7 @@ def sets_of(db: Database, posted: RunsIn) -> list[rows.KnowledgeSetRow]:
         )
     found = store.list_sets(db, dataset=posted.graph)
     if not found:
-        ingest.require_graph(db, posted.graph)
+        datasets.require_graph(db, posted.graph)
         raise NothingStoredError(
             f"No knowledge set of {posted.graph!r} is stored.",
             remedy="`POST /v1/depedit/sets` builds some.",

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cypher import rows
-from loaders.records import digest
-from service import __version__, ingest, job_requests
-from service.depedit import job_checks
-from service.depedit.job_schemas import RunsIn
-from service.editrecords import event
-from service.errors import ConflictError, QueueFullError
-from service.modelspec import parse
-from service.posting import Posted
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import digest
+from thinkeval.service import __version__
+from thinkeval.service.depedit import job_checks
+from thinkeval.service.depedit.job_schemas import RunsIn
+from thinkeval.service.errors import ConflictError, QueueFullError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.jobs import job_requests
+from thinkeval.service.jobs.submit import Posted
+from thinkeval.service.scoring.modelspec import parse
+from thinkeval.service.scoring.record import event
 
 if TYPE_CHECKING:
-    from cypher.run import Database
-    from service.settings import Settings
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.settings import Settings
 
 
 def post(db: Database, settings: Settings, posted: RunsIn, *, key: str | None = None) -> Posted:
@@ -41,7 +43,7 @@ def post(db: Database, settings: Settings, posted: RunsIn, *, key: str | None = 
     sets = job_checks.sets_of(db, posted)
     total = job_checks.require_bounded(sets, wanted)
     graphs = job_checks.graphs_of(sets, posted.graph)
-    contents = [ingest.graph_digest(db, graph) for graph in graphs]
+    contents = [datasets.graph_digest(db, graph) for graph in graphs]
     written = posted.model_copy(
         update={
             "sets": [row.id for row in sets],

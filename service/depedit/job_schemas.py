@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.edit_schemas import Name, Scalar, Status
+from thinkeval.service.edit_schemas import Name, Scalar, Status
 
 SetId = Annotated[str, Field(min_length=1, max_length=300)]
 

@@ -11,18 +11,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from loaders.knowledge_sets import KnowledgeSet
-from loaders.records import Fact
-from loaders.rule_records import Rule
-from service import ingest, mend_training
-from service.depedit.establish import EditorOptions
-from service.depedit.inference import derived
-from service.errors import UsageError
+from thinkeval.loaders.knowledge_sets import KnowledgeSet
+from thinkeval.loaders.records import Fact
+from thinkeval.loaders.rule_records import Rule
+from thinkeval.service.depedit.editor import EditorOptions
+from thinkeval.service.depedit.inference import derived
+from thinkeval.service.errors import UsageError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.scoring import hypernetwork
 
 if TYPE_CHECKING:
-    from cypher.run import Database
-    from editing.mend.data import Inference
-    from service.workbench import BenchModel, Workbench
+    from thinkeval.cypher.run import Database
+    from thinkeval.editing.mend.data import Inference
+    from thinkeval.service.scoring.runtime import BenchModel, Workbench
 
 CIMP = 1.0
 """Weight of the implications in MEND_IMP's loss (equation 3)."""
@@ -54,7 +55,7 @@ def state(
         UsageError: no training edit has a conclusion, or the model is too large to train one by
             the way.
     """
-    from editing.mend import store
+    from thinkeval.editing.mend import store
 
     if hparams.archive is not None:
         return {"hypernetwork": store.load(hparams.archive, model.loaded.device)[0]}
@@ -62,13 +63,13 @@ def state(
     follows: Sequence[Inference] = ()
     if hparams.cimp:
         follows = inferences(bench.db, options.graph, knowledge, held)
-    made = mend_training.wanted(bench, options.graph, model, hparams, held, follows)
-    if not made.path.is_file() and model.loaded.info.n_parameters > mend_training.SMALL:
+    made = hypernetwork.wanted(bench, options.graph, model, hparams, held, follows)
+    if not made.path.is_file() and model.loaded.info.n_parameters > hypernetwork.SMALL:
         raise UsageError(
             f"No hypernetwork is stored for {model.name} without the facts of {knowledge.id}.",
             remedy="Train one with `thinkeval train-mend` and name its file by --set archive=FILE.",
         )
-    mend_training.train(bench, made, model, hparams)
+    hypernetwork.train(bench, made, model, hparams)
     return {"hypernetwork": store.load(made.path, model.loaded.device)[0]}
 
 
@@ -90,9 +91,11 @@ def inferences(
     Raises:
         UsageError: nothing follows from anything that is left.
     """
-    from service.rules import store as rules
+    from thinkeval.service.rules import store as rules
 
-    facts = [f for f in ingest.stored_graph(db, graph).facts if (f.subject, f.relation) not in held]
+    facts = [
+        f for f in datasets.stored_graph(db, graph).facts if (f.subject, f.relation) not in held
+    ]
     kept = {stored.rule.id: stored.rule for stored in rules.rules_of(db, graph)}
     kept.setdefault(knowledge.rule.id, knowledge.rule)
     found = [one for rule in kept.values() for one in _of_rule(db, rule, facts, held)]
@@ -107,7 +110,7 @@ def inferences(
 def _of_rule(
     db: Database, rule: Rule, facts: Sequence[Fact], held: set[tuple[str, str]]
 ) -> list[Inference]:
-    from editing.mend.data import Inference
+    from thinkeval.editing.mend.data import Inference
 
     wording = {f.relation: f.prompt for f in sorted(facts, key=lambda f: f.id)}
     conclusion = rule.conclusion.relation

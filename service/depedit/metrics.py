@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cypher import rows
-from service.errors import NotFoundError
+from thinkeval.cypher import rows
+from thinkeval.service.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from cypher.run import Database
+    from thinkeval.cypher.run import Database
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from service.depedit.metrics import TITLES
-from service.depedit.report import TABLES, Mean, Method
+from thinkeval.service.depedit.metrics import TITLES
+from thinkeval.service.depedit.report import TABLES, Mean, Method
 
 
 def narrow(found: Sequence[Method], table: str) -> tuple[list[str], list[list[str]]]:

@@ -16,18 +16,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from loaders.knowledge_sets import Copy, KnowledgeSet
-from service.depedit import answers as asking
-from service.depedit import strategies
-from service.depedit.establish import Editor, EditorOptions, editor
-from service.depedit.questions import Question, questions
-from service.depedit.records import Answer, RunRecord
-from service.errors import UsageError
+from thinkeval.loaders.knowledge_sets import Copy, KnowledgeSet
+from thinkeval.service.depedit import answers as asking
+from thinkeval.service.depedit import strategies
+from thinkeval.service.depedit.editor import Editor, EditorOptions, editor
+from thinkeval.service.depedit.questions import Question, questions
+from thinkeval.service.depedit.records import Answer, RunRecord
+from thinkeval.service.errors import UsageError
 
 if TYPE_CHECKING:
-    from editing.deltas import EditEffect
-    from service.depedit.strategy import Strategy
-    from service.workbench import BenchModel, Workbench
+    from thinkeval.editing.deltas import EditEffect
+    from thinkeval.service.depedit.strategies._strategy import Strategy
+    from thinkeval.service.scoring.runtime import BenchModel, Workbench
 
 PROTOCOL = 1
 """Part of every run's id: raise it when the same settings would give other answers."""
@@ -82,7 +82,7 @@ class Protocol:
         Raises:
             EditingError, ServiceError: no such editor, no hyperparameters for the model.
         """
-        from service.depedit.strategy import Bed
+        from thinkeval.service.depedit.strategies._strategy import Bed
 
         bed = Bed(self.knowledge, self.bench.db, self.editor, self.ask, self.options.seed)
         strategy = strategies.get(method.strategy)(bed, method.editor)
@@ -112,7 +112,7 @@ class Protocol:
     def editor(self, name: str) -> Editor:
         """The editor of that name; made once."""
         if name not in self._editors:
-            from service.depedit import mend
+            from thinkeval.service.depedit import mend
 
             def state(method: Any, hparams: Any) -> dict[str, Any]:
                 return mend.state(self.bench, self.model, self.knowledge, self.options, hparams)
@@ -145,7 +145,7 @@ class Protocol:
 
     def _put(self, stack: ExitStack, make: Callable[[], EditEffect | None]) -> None:
         """Put an effect on the model until the stack is left."""
-        from editing.deltas import applied
+        from thinkeval.editing.deltas import applied
 
         effect = make()
         if effect is not None:

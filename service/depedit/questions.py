@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from loaders.knowledge_sets import QA, Copy, KnowledgeSet
+from thinkeval.loaders.knowledge_sets import QA, Copy, KnowledgeSet
 
 ROLES = ("specific", "unrelated", "implication")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from loaders.records import digest
+from thinkeval.loaders.records import digest
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from service.depedit.metrics import TITLES, Share, metrics_of_runs
-from service.errors import NothingStoredError, UsageError
+from thinkeval.service.depedit.metrics import TITLES, Share, metrics_of_runs
+from thinkeval.service.errors import NothingStoredError, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from cypher import rows
-    from cypher.run import Database
+    from thinkeval.cypher import rows
+    from thinkeval.cypher.run import Database
 
 SPECIFICITY = ("est_s", "upd_s", "cons_ns", "cons_u")
 IMPLICATIONS = ("est_i", "upd_i", "cons_ni")
@@ -82,7 +82,7 @@ def methods(
     Raises:
         NothingStoredError: there is no run of that kind.
     """
-    from service.depedit.store import list_runs
+    from thinkeval.service.depedit.store import list_runs
 
     found = list_runs(db, sets=sets, dataset=dataset, setting=setting, model=model)
     if not found:
@@ -191,7 +191,7 @@ def text(found: Sequence[Method], tables: Sequence[str], style: str) -> str:
     """
     import json
 
-    from service.report_formats import render
+    from thinkeval.service.reports.formats import render
 
     if style == "json":
         parts = {name: json.loads(render(frame(found, name), style)) for name in tables}

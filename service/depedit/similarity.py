@@ -15,15 +15,15 @@ from random import Random
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from loaders.knowledge_sets import QA, KnowledgeSet
-from loaders.records import SUBJECT_SLOT, RewriteRequest, unique
-from service.depedit.establish import request
-from service.depedit.wording import templates
+from thinkeval.loaders.knowledge_sets import QA, KnowledgeSet
+from thinkeval.loaders.records import SUBJECT_SLOT, RewriteRequest, unique
+from thinkeval.service.depedit.editor import request
+from thinkeval.service.depedit.wording import templates
 
 if TYPE_CHECKING:
-    from cypher.run import Database
-    from editing.gradients import Parameters
-    from service.workbench import BenchModel, Workbench
+    from thinkeval.cypher.run import Database
+    from thinkeval.editing.mend.similarity import Parameters
+    from thinkeval.service.scoring.runtime import BenchModel, Workbench
 
 KINDS = (
     "premises & implication",
@@ -119,7 +119,7 @@ def similarities(
     Raises:
         EditingError: a fact the model cannot read, or gradients that do not fit.
     """
-    from editing import gradients
+    from thinkeval.editing.mend import similarity
 
     loaded = model.loaded
     requests: list[RewriteRequest] = [
@@ -127,10 +127,10 @@ def similarities(
     ]
     flat = [pair for kind in KINDS for pair in pairs.by_kind[kind]]
     values = iter(
-        gradients.cosines(
+        similarity.cosines(
             loaded.model,
             loaded.tokenizer,
-            gradients.rows_of(loaded.tokenizer, requests),
+            similarity.rows_of(loaded.tokenizer, requests),
             flat,
             parameters=parameters,
             done=lambda done, total: bench.progress(done, total, "gradients"),
@@ -152,7 +152,7 @@ def _summary(kind: str, found: Sequence[float | None]) -> Similarity:
 
 def wordings(db: Database, graph: str) -> dict[str, tuple[str, ...]]:
     """{relation: every cloze that the graph has for it}."""
-    from service.ingest import stored_graph
+    from thinkeval.service.graphs.datasets import stored_graph
 
     found = templates(stored_graph(db, graph).facts)
     return {relation: tuple(sorted(texts)) for relation, texts in found.items()}

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from cypher import rows
-from loaders.depedit_records import from_json, to_json
-from loaders.knowledge_sets import KnowledgeSet
-from loaders.records import digest
-from service.depedit.metrics import Share, metrics_of, metrics_of_runs
-from service.depedit.questions import Question, questions
-from service.depedit.records import Answer, RunRecord
-from service.errors import ConflictError, NotFoundError, UsageError
-from service.jobs import read_cursor
+from thinkeval.cypher import rows
+from thinkeval.loaders.depedit_records import from_json, to_json
+from thinkeval.loaders.knowledge_sets import KnowledgeSet
+from thinkeval.loaders.records import digest
+from thinkeval.service.depedit.metrics import Share, metrics_of, metrics_of_runs
+from thinkeval.service.depedit.questions import Question, questions
+from thinkeval.service.depedit.records import Answer, RunRecord
+from thinkeval.service.errors import ConflictError, NotFoundError, UsageError
+from thinkeval.service.jobs.queue import read_cursor
 
 if TYPE_CHECKING:
-    from cypher.run import Database
+    from thinkeval.cypher.run import Database
 
 __all__ = [
     "Saved",

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from loaders.groundings import Grounding, Triple, conclusions, groundings
-from loaders.rule_records import Rule
-from service.errors import UsageError
+from thinkeval.loaders.groundings import Grounding, Triple, conclusions, groundings
+from thinkeval.loaders.rule_records import Rule
+from thinkeval.service.errors import UsageError
 
 ATTEMPTS = 300
 """Draws before giving up: where each object may stand once, about one in eight comes out."""

@@ -15,10 +15,10 @@ import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from loaders.knowledge_sets import QA
-from loaders.records import Fact, unique
-from loaders.rule_records import Rule
-from service.errors import UsageError
+from thinkeval.loaders.knowledge_sets import QA
+from thinkeval.loaders.records import Fact, unique
+from thinkeval.loaders.rule_records import Rule
+from thinkeval.service.errors import UsageError
 
 
 def templates(facts: Iterable[Fact]) -> dict[str, tuple[str, ...]]:

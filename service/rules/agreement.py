@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from service.rules.review import LABELS, PLAUSIBLE
-from service.rules.schemas import AgreementOut
-from service.rules.store import StoredRule
+from thinkeval.service.rules.review import LABELS, PLAUSIBLE
+from thinkeval.service.rules.schemas_rules import AgreementOut
+from thinkeval.service.rules.store import StoredRule
 
 
 def raw(items: Iterable[Sequence[str]]) -> tuple[float | None, int]:

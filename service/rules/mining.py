@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cypher import rows
-from loaders.records import SUBJECT_SLOT
-from loaders.rule_records import Atom, Rule, kind_words
-from service.errors import UsageError
-from service.ingest import require_graph
-from service.rules.store import columns, save, vocabulary
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import SUBJECT_SLOT
+from thinkeval.loaders.rule_records import Atom, Rule, kind_words
+from thinkeval.service.errors import UsageError
+from thinkeval.service.graphs.datasets import require_graph
+from thinkeval.service.rules.store import columns, save, vocabulary
 
 if TYPE_CHECKING:
-    from cypher.run import Database
+    from thinkeval.cypher.run import Database
 
 MIN_SUPPORT = 2
 LIMIT = 1000

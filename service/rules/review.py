@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from cypher import rows
-from service.errors import UsageError
-from service.rules.schemas import Label
-from service.rules.store import StoredRule, rule_of, rules_of
+from thinkeval.cypher import rows
+from thinkeval.service.errors import UsageError
+from thinkeval.service.rules.schemas_rules import Label
+from thinkeval.service.rules.store import StoredRule, rule_of, rules_of
 
 if TYPE_CHECKING:
-    from cypher.run import Database
+    from thinkeval.cypher.run import Database
 
 LABELS: dict[Label, str] = {
     "a": "must be true",

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from cypher import rows
-from loaders.rule_records import Atom, Rule
-from service.errors import NotFoundError, UsageError
-from service.ingest import require_graph
+from thinkeval.cypher import rows
+from thinkeval.loaders.rule_records import Atom, Rule
+from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.graphs.datasets import require_graph
 
 if TYPE_CHECKING:
-    from cypher.run import Database
+    from thinkeval.cypher.run import Database
 
 Status = Literal["candidate", "kept", "rejected"]
 STATUSES: tuple[Status, ...] = ("candidate", "kept", "rejected")

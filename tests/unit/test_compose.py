@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -19,7 +20,7 @@ from typing import Any
 import pytest
 import yaml
 
-from service.settings import PREFIX, Settings
+from thinkeval.service.settings import PREFIX, Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -247,7 +248,8 @@ def test_everything_the_image_copies_is_there_and_reaches_the_build(dockerfile: 
 
 
 def test_image_contains_every_package(dockerfile: list[str]) -> None:
-    packages = re.search(r"packages = \[(.*)\]", (ROOT / "pyproject.toml").read_text())
-    assert packages
-    for package in re.findall(r'"(\w+)"', packages[1]):
-        assert f"COPY {package} ./{package}" in dockerfile
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        folders = tomllib.load(file)["tool"]["setuptools"]["package-dir"].values()
+    for folder in folders:
+        if "/" not in folder:  # service/public is inside service
+            assert f"COPY {folder} ./{folder}" in dockerfile

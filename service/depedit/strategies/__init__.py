@@ -1,7 +1,7 @@
 """The strategies of establish-and-update, one file each; a file's name is its key.
 
-A file holds a class `Strategy` (of `service.depedit.strategy`) and says in its docstring's first
-paragraph what it does.
+A file holds a class `Strategy` (of `service.depedit.strategies._strategy`) and says in its
+docstring's first paragraph what it does.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from service.errors import NotFoundError
+from thinkeval.service.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from service.depedit.strategy import Strategy
+    from thinkeval.service.depedit.strategies._strategy import Strategy
 
 
 def names() -> tuple[str, ...]:

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from loaders.knowledge_sets import Copy
-from service.depedit import strategy
-from service.depedit.answers import believed
-from service.depedit.inference import decided, derived
+from thinkeval.loaders.knowledge_sets import Copy
+from thinkeval.service.depedit.answers import believed
+from thinkeval.service.depedit.inference import decided, derived
+from thinkeval.service.depedit.strategies import _strategy
 
 if TYPE_CHECKING:
-    from service.depedit.questions import Question
+    from thinkeval.service.depedit.questions import Question
 
 
-class Strategy(strategy.Strategy):
+class Strategy(_strategy.Strategy):
     """BACKCHAIN (DepEdit, section 6.3)."""
 
     EDITOR = "finetune"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from service.depedit import strategy
+from thinkeval.service.depedit.strategies import _strategy
 
 
-class Strategy(strategy.Strategy):
+class Strategy(_strategy.Strategy):
     """The baseline; its consistency is 1 by construction."""

@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
-from loaders.knowledge_sets import QA, Copy
-from loaders.records import SUBJECT_SLOT
-from service.depedit import strategy
+from thinkeval.loaders.knowledge_sets import QA, Copy
+from thinkeval.loaders.records import SUBJECT_SLOT
+from thinkeval.service.depedit.strategies import _strategy
 
 if TYPE_CHECKING:
-    from service.depedit.questions import Question
+    from thinkeval.service.depedit.questions import Question
 
 UNRELATED = 2
 """Unrelated facts before a question; the paper does not say how many."""
 
 
-class Strategy(strategy.Strategy):
+class Strategy(_strategy.Strategy):
     """DERIVE (DepEdit, section 6.2): can it draw the conclusion when it is told the premises?"""
 
     WRAPS = True

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from service.depedit import strategy
+from thinkeval.service.depedit.strategies import _strategy
 
 
-class Strategy(strategy.Strategy):
+class Strategy(_strategy.Strategy):
     """FINETUNE (DepEdit, section 5.2; De Cao et al. 2021)."""
 
     EDITOR = "finetune"

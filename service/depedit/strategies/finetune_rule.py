@@ -6,12 +6,12 @@ prompt, the conclusion its target.
 
 from __future__ import annotations
 
-from loaders.records import SUBJECT_SLOT, RewriteRequest
-from loaders.rule_records import Rule
-from service.depedit import strategy
+from thinkeval.loaders.records import SUBJECT_SLOT, RewriteRequest
+from thinkeval.loaders.rule_records import Rule
+from thinkeval.service.depedit.strategies import _strategy
 
 
-class Strategy(strategy.Strategy):
+class Strategy(_strategy.Strategy):
     """FINETUNE_RULE (DepEdit, section 5.3.2)."""
 
     EDITOR = "finetune"

@@ -9,15 +9,15 @@ the editor's own.
 
 from __future__ import annotations
 
-from loaders.knowledge_sets import QA, Copy
-from loaders.records import RewriteRequest
-from service.depedit import strategy
-from service.depedit.answers import believed, fact
-from service.depedit.establish import request
-from service.depedit.inference import Conclusion, closed
+from thinkeval.loaders.knowledge_sets import QA, Copy
+from thinkeval.loaders.records import RewriteRequest
+from thinkeval.service.depedit.answers import believed, fact
+from thinkeval.service.depedit.editor import request
+from thinkeval.service.depedit.inference import Conclusion, closed
+from thinkeval.service.depedit.strategies import _strategy
 
 
-class Strategy(strategy.Strategy):
+class Strategy(_strategy.Strategy):
     """FORWCHAIN (DepEdit, section 6.3)."""
 
     EDITOR = "finetune"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from service.depedit import strategy
+from thinkeval.service.depedit.strategies import _strategy
 
 
-class Strategy(strategy.Strategy):
+class Strategy(_strategy.Strategy):
     """MEMIT (Meng et al. 2023)."""
 
     EDITOR = "memit"

@@ -7,10 +7,10 @@ six facts for MEND_IMP have four), and breaks the model with twenty.
 
 from __future__ import annotations
 
-from service.depedit import strategy
+from thinkeval.service.depedit.strategies import _strategy
 
 
-class Strategy(strategy.Strategy):
+class Strategy(_strategy.Strategy):
     """MEND (Mitchell et al. 2022), as DepEdit applies it (appendix B)."""
 
     EDITOR = "mend"

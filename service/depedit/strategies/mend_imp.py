@@ -6,10 +6,10 @@ conclusion is what the rule then gives; nothing of the set is trained on.
 
 from __future__ import annotations
 
-from service.depedit import strategy
+from thinkeval.service.depedit.strategies import _strategy
 
 
-class Strategy(strategy.Strategy):
+class Strategy(_strategy.Strategy):
     """MEND_IMP (DepEdit, section 6.2 and equation 3)."""
 
     EDITOR = "mend_imp"

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
-from loaders.knowledge_sets import Copy
-from service.depedit import strategy
+from thinkeval.loaders.knowledge_sets import Copy
+from thinkeval.service.depedit.strategies import _strategy
 
 if TYPE_CHECKING:
-    from service.depedit.questions import Question
+    from thinkeval.service.depedit.questions import Question
 
 
-class Strategy(strategy.Strategy):
+class Strategy(_strategy.Strategy):
     """The trivial baseline (DepEdit, section 5.2)."""
 
     def answers(self, questions: Sequence[Question], copy: Copy | None) -> list[str]:

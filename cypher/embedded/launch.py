@@ -1,0 +1,119 @@
+"""Start the embedded server's process, and say in the user's words why one did not come up."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psutil
+
+from thinkeval.cypher.embedded import artifacts, config, lock
+from thinkeval.cypher.embedded import process as embedded_process
+from thinkeval.cypher.embedded.artifacts import MIN_FREE_BYTES, Progress
+from thinkeval.cypher.embedded.home import Home, Record
+from thinkeval.cypher.errors import EmbeddedServerError
+
+_ROOM_TO_GO_ON = 100 * 10**6
+_REMEDIES = {
+    "Unrecognized setting": "This is an error of ThinkEval's own configuration: please report it.",
+    "already in use": "End the program that has the port, or unset THINKEVAL_BOLT_PORT"
+    " and THINKEVAL_HTTP_PORT so that free ports are chosen.",
+    "OutOfMemoryError": "Give the server more memory: THINKEVAL_NEO4J_HEAP=1g.",
+    "Could not reserve enough space": "Ask for less memory: THINKEVAL_NEO4J_HEAP=512m.",
+    "exceeds physical memory": "Ask for less memory: THINKEVAL_NEO4J_HEAP=512m.",
+    "UnsupportedClassVersionError": "THINKEVAL_JAVA names a Java that is too old; unset it.",
+    "No space left on device": "Free some space on this disk, or choose another: THINKEVAL_HOME.",
+    "FileLockException": "Another program has this database open: end it.",
+}
+
+
+class PortTakenError(EmbeddedServerError):
+    """Somebody took a port between our look at it and the server's: worth one more try."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOptions:
+    """How to start a server; the fields are those of `cypher.embedded.EmbeddedServer`."""
+
+    cache: Path
+    bolt_port: int | None = None
+    http_port: int | None = None
+    heap: str = "512m"
+    page_cache: str = "128m"
+    java: Path | None = None
+    jvm_args: tuple[str, ...] = ()
+    repositories: dict[str, str] | None = None
+
+
+def launch(
+    home: Home, options: LaunchOptions, progress: Progress, *, standard_ports: bool = True
+) -> tuple[psutil.Process, int]:
+    """Fetch what is missing, prepare the home, start the server; the caller holds the home's lock.
+
+    Returns:
+        The process, which does not answer yet, and the length its log had before.
+
+    Raises:
+        PortTakenError, EmbeddedServerError: it could not be fetched or started.
+    """
+    ports = config.choose_ports(options.bolt_port, options.http_port, standard=standard_ports)
+    settings = config.configuration(ports, heap=options.heap, page_cache=options.page_cache)
+    home.stored_password()  # a lost password is said before a download, not after
+    java = config.java_binary(options.java)
+    jars = artifacts.ensure(options.cache, repositories=options.repositories, progress=progress)
+    room = _ROOM_TO_GO_ON if home.has_store else MIN_FREE_BYTES
+    artifacts.require_space(home.path, room, "for the database")
+    home.make_folders()
+    home.write_configuration(settings)
+    home.ensure_password(java, jars)
+    record = Record(ports.bolt, ports.http, lock.read().version)
+    home.write_record(record)
+    offset = home.log_size()
+    pid = embedded_process.spawn(
+        command(java, jars, home, options), cwd=home.path, log=home.console
+    )
+    try:
+        process = psutil.Process(pid)
+        born = process.create_time()
+    except psutil.NoSuchProcess:
+        raise failure(home, options, offset) from None
+    home.write_record(replace(record, pid=pid, create_time=born))
+    return process, offset
+
+
+def command(java: Path, jars: Path, home: Home, options: LaunchOptions) -> list[str]:
+    """The server's command line; it names the home, by which the process is recognised."""
+    if os.pathsep in str(jars):
+        raise EmbeddedServerError(
+            f"{jars}: Java cannot take a path with {os.pathsep!r} in it.",
+            remedy="Choose another cache folder with THINKEVAL_CACHE.",
+        )
+    return [
+        str(java),
+        f"-Xmx{options.heap}",
+        "-Dfile.encoding=UTF-8",
+        # Out of memory, a server is better gone (and started again) than half alive.
+        "-XX:+ExitOnOutOfMemoryError",
+        *options.jvm_args,
+        "-cp",
+        f"{jars}/*",
+        embedded_process.MAIN_CLASS,
+        f"--home-dir={home.path}",
+        f"--config-dir={home.conf}",
+    ]
+
+
+def failure(home: Home, options: LaunchOptions, offset: int) -> EmbeddedServerError:
+    """The error for a server that ended while starting, quoting the log from ``offset`` on."""
+    text = home.log_since(offset)
+    said = "\n".join(embedded_process.telling_lines(text))
+    if "already in use" in text and None in (options.bolt_port, options.http_port):
+        return PortTakenError(f"Neo4j found a port taken:\n{said}")
+    remedy = next((way for sign, way in _REMEDIES.items() if sign in text), "")
+    if not said:
+        remedy = config.JAVA_REMEDY
+    return EmbeddedServerError(
+        f"Neo4j did not start. Its log says:\n{said or '(nothing)'}",
+        remedy=f"{remedy} Log: {home.log}".strip(),
+    )

@@ -1,0 +1,215 @@
+"""The covariance of keys: taken from the unedited model, stored, checked.
+
+`get` is the front door: what is stored is read, what is missing is collected in one pass. A
+`Covariance` knows which weights it was taken from; a method that is handed another model's refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from filelock import FileLock, Timeout
+from torch import nn
+
+from thinkeval.editing.architectures import Adapter, adapter_for
+from thinkeval.editing.covariance.checkpoint import Partial
+from thinkeval.editing.covariance.covariance_check import checked
+from thinkeval.editing.covariance.files import load, path_of, read_if_same, save
+from thinkeval.editing.covariance.moments import Progress, second_moments
+from thinkeval.editing.covariance.statistics import Covariance, Source
+from thinkeval.editing.covariance.texts import Texts, counted
+from thinkeval.editing.deltas import is_edited
+from thinkeval.editing.errors import CovarianceError
+from thinkeval.editing.models import weights_digest as digest_of_weights
+
+__all__ = ["Covariance", "Source", "checked", "collect", "get", "load", "save"]
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+def collect(
+    model: nn.Module,
+    tokenizer: Any,
+    texts: Texts,
+    layers: Sequence[int],
+    *,
+    dtype: str = "float32",
+    max_length: int | None = None,
+    batch_tokens: int = 4096,
+    weights_digest: str | None = None,
+    progress: Progress | None = None,
+    partial: Partial | None = None,
+) -> Covariance:
+    """Take the covariance of some layers' keys over texts, all layers in one pass.
+
+    Args:
+        max_length: tokens of a text beyond this are cut off; by default the model's context, at
+            most 4096.
+        weights_digest: of the model, when known already; computed otherwise.
+        progress: called with (texts done, texts in all, "covariance").
+        partial: where the sums are kept on the way, and taken up from.
+
+    Raises:
+        CovarianceError: an edit is on the model, there is no text, or the result is not finite.
+        EditingError: there is no such layer.
+    """
+    _refuse_edited(model)
+    adapter = adapter_for(model)
+    modules = _modules(adapter, layers)
+    source = _source(model, texts, dtype, max_length, weights_digest)
+    moments, n_tokens = second_moments(
+        model,
+        tokenizer,
+        texts,
+        modules,
+        dtype=DTYPES[dtype],
+        max_length=source.max_length,
+        batch_tokens=batch_tokens,
+        progress=progress,
+        partial=partial,
+    )
+    return Covariance(moments, source, n_tokens)
+
+
+def get(
+    model: nn.Module,
+    tokenizer: Any,
+    texts: Texts,
+    layers: Sequence[int],
+    cache_dir: str | Path,
+    *,
+    dtype: str = "float32",
+    max_length: int | None = None,
+    batch_tokens: int = 4096,
+    weights_digest: str | None = None,
+    progress: Progress | None = None,
+    checkpoint_s: float = 60.0,
+) -> Covariance:
+    """The covariance of some layers: read from the cache, what is missing collected and stored.
+
+    The cache has one file for each source and layer, so that methods with different layers share.
+    Of several processes that need the same one, one collects and the others wait for it. A run that
+    was killed is taken up where its sums were last kept, to the same bits.
+
+    Args:
+        checkpoint_s: seconds between two writes of the sums under way; 0: after every batch.
+
+    Raises:
+        CovarianceError: as `collect`.
+    """
+    _refuse_edited(model)
+    source = _source(model, texts, dtype, max_length, weights_digest)
+    adapter = adapter_for(model)
+    names = {layer: _name(adapter, layer) for layer in sorted(set(layers))}
+    parts = _stored(cache_dir, source, names)
+    if len(parts) < len(names):
+        with _locked(Path(cache_dir), source, len(texts), progress):
+            parts |= _stored(cache_dir, source, names)
+            absent = [layer for layer, name in names.items() if name not in parts]
+            if absent:
+                partial = _partial(Path(cache_dir), adapter, source, batch_tokens, checkpoint_s)
+                begun = [i for i in range(adapter.n_layers) if _name(adapter, i) in partial.begun]
+                if not set(absent) <= set(begun):
+                    partial.remove()
+                    begun = absent
+                fresh = collect(
+                    model,
+                    tokenizer,
+                    texts,
+                    begun,
+                    dtype=dtype,
+                    max_length=source.max_length,
+                    batch_tokens=batch_tokens,
+                    weights_digest=source.weights_digest,
+                    progress=progress,
+                    partial=partial,
+                )
+                for name in fresh:
+                    parts[name] = Covariance({name: fresh[name]}, source, fresh.n_tokens)
+                    save(parts[name], path_of(cache_dir, source, name))
+                partial.remove()
+    n_tokens = max((parts[name].n_tokens for name in names.values()), default=0)
+    return Covariance({name: parts[name][name] for name in names.values()}, source, n_tokens)
+
+
+def _source(
+    model: nn.Module,
+    texts: Texts,
+    dtype: str,
+    max_length: int | None,
+    weights_digest: str | None,
+) -> Source:
+    if dtype not in DTYPES:
+        raise CovarianceError(
+            f"the number type '{dtype}' is unknown", remedy=f"Use {' or '.join(DTYPES)}."
+        )
+    # A corpus on disk keeps its own digest, so that it is not read again for every edit.
+    known = getattr(texts, "corpus_digest", None)
+    corpus_digest, n_texts = (known, len(texts)) if known else counted(texts)
+    limit = getattr(getattr(model, "config", None), "max_position_embeddings", None) or 1024
+    return Source(
+        weights_digest=weights_digest or digest_of_weights(model),
+        corpus_digest=corpus_digest,
+        dtype=dtype,
+        max_length=max_length or min(int(limit), 4096),
+        n_texts=n_texts,
+    )
+
+
+def _name(adapter: Adapter, layer: int) -> str:
+    return adapter.mlp_out(layer).name
+
+
+def _stored(
+    cache_dir: str | Path, source: Source, names: Mapping[int, str]
+) -> dict[str, Covariance]:
+    found = {n: read_if_same(path_of(cache_dir, source, n), source) for n in names.values()}
+    return {name: part for name, part in found.items() if part is not None}
+
+
+def _partial(
+    folder: Path, adapter: Adapter, source: Source, batch_tokens: int, every_s: float
+) -> Partial:
+    # The batches decide in which order is added, and so the last bits.
+    key = f"{source.digest} {batch_tokens} {adapter.n_layers}"
+    return Partial(folder / f"{source.digest}.partial", key, every_s)
+
+
+@contextmanager
+def _locked(
+    folder: Path, source: Source, n_texts: int, progress: Progress | None
+) -> Iterator[None]:
+    """Alone with the files of one source."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / f".{source.digest}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        if progress is not None:
+            progress(0, n_texts, "covariance: another process takes it, waiting")
+        lock.acquire()
+    try:
+        for left in folder.glob(f".{source.digest}.*.*"):
+            left.unlink(missing_ok=True)  # of a process that was killed while it wrote
+        yield
+    finally:
+        lock.release()
+
+
+def _modules(adapter: Adapter, layers: Sequence[int]) -> dict[str, nn.Module]:
+    found = [adapter.mlp_out(layer) for layer in sorted(set(layers))]
+    if not found:
+        raise CovarianceError("no layer was named for the covariance")
+    return {projection.name: projection.module for projection in found}
+
+
+def _refuse_edited(model: nn.Module) -> None:
+    if is_edited(model):
+        raise CovarianceError(
+            "an edit is on the model; the covariance is of the unedited model",
+            remedy="Take it outside of `applied(...)`.",
+        )

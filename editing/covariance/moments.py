@@ -1,0 +1,152 @@
+"""Second moments of the keys: one pass over a text for all layers, stopped after the last.
+
+C = E[k kᵀ], uncentred, over all real tokens; k is the input of the layer's MLP output projection
+(Meng et al., ROME §3.1 and App. E.2; MEMIT §4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count, islice
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from thinkeval.editing import nethook
+from thinkeval.editing.covariance.checkpoint import Partial, Progressed
+from thinkeval.editing.covariance.texts import Texts
+from thinkeval.editing.deltas import preserved
+from thinkeval.editing.errors import CovarianceError, DeviceMemoryError
+from thinkeval.editing.key_value.subject_position import Encoded, pad
+
+Progress = Callable[[int, int, str], None]
+
+WINDOW = 512
+"""Texts that are tokenised and sorted by length together; bounds the memory for text."""
+
+
+def second_moments(
+    model: nn.Module,
+    tokenizer: Any,
+    texts: Texts,
+    modules: Mapping[str, nn.Module],
+    *,
+    dtype: torch.dtype,
+    max_length: int,
+    batch_tokens: int,
+    progress: Progress | None = None,
+    partial: Partial | None = None,
+) -> tuple[dict[str, Tensor], int]:
+    """Mean of k kᵀ over the tokens of the texts.
+
+    Args:
+        modules: {name: projection} in the order in which a forward reaches them.
+        dtype: of products and sums.
+        max_length: tokens of a text beyond this are cut off.
+        batch_tokens: padded tokens a forward at most (a longer text goes alone).
+        progress: called with (texts done, texts in all, "covariance").
+        partial: sums of an earlier run to go on from, which are kept there on the way.
+
+    Returns:
+        {name: [d_in, d_in] on the CPU}, number of tokens.
+
+    Raises:
+        CovarianceError: there is no text, or a moment is not finite.
+        DeviceMemoryError: a batch does not fit on the device.
+    """
+    device = next(model.parameters()).device
+    state = partial.read() if partial else Progressed()
+    state.sums = {name: total.to(device) for name, total in state.sums.items()}
+    if progress is not None and state.n_texts:
+        progress(state.n_texts, len(texts), "covariance")
+    with preserved(model), torch.no_grad():
+        for window, place, batch, n_texts in _batches(
+            tokenizer, texts, max_length, batch_tokens, state.windows, state.batches
+        ):
+            try:
+                state.n_tokens += _add(model, _to(batch, device), modules, state.sums, dtype)
+            except torch.OutOfMemoryError as error:
+                raise DeviceMemoryError(
+                    f"no memory for a batch of {batch.input_ids.numel()} tokens on {device}",
+                    remedy="Lower batch_tokens, or use a smaller device type.",
+                ) from error
+            state.windows, state.batches = window, place
+            state.n_texts += n_texts
+            if partial is not None:
+                partial.keep(state)
+            if progress is not None:
+                progress(state.n_texts, len(texts), "covariance")
+    if partial is not None:
+        partial.keep(state, last=True)
+    sums, n_tokens = state.sums, state.n_tokens
+    if not n_tokens:
+        raise CovarianceError("there is no text to take the covariance from")
+    moments = {name: (total / n_tokens).cpu() for name, total in sums.items()}
+    for name, moment in moments.items():
+        if not torch.isfinite(moment).all():
+            raise CovarianceError(
+                f"the covariance of {name} is not finite", remedy="Load the model in float32."
+            )
+    return moments, n_tokens
+
+
+def _add(
+    model: nn.Module,
+    batch: Encoded,
+    modules: Mapping[str, nn.Module],
+    sums: dict[str, Tensor],
+    dtype: torch.dtype,
+) -> int:
+    last = list(modules.values())[-1]
+    with nethook.recording(inputs=modules, stop_before=last) as seen:
+        nethook.forward(model, batch.inputs())
+    real = batch.attention_mask.bool()
+    for name in modules:
+        keys = seen.inputs[name][real].to(dtype)
+        if name not in sums:
+            sums[name] = torch.zeros(keys.shape[1], keys.shape[1], dtype=dtype, device=keys.device)
+        sums[name].addmm_(keys.T, keys)
+    return int(real.sum())
+
+
+def _batches(
+    tokenizer: Any,
+    texts: Texts,
+    max_length: int,
+    batch_tokens: int,
+    windows_done: int,
+    batches_done: int,
+) -> Iterator[tuple[int, int, Encoded, int]]:
+    """(window, batches of it with this one, the batch, texts it stands for), of what is left."""
+    left = iter(texts)
+    for _ in islice(left, windows_done * WINDOW):
+        pass
+    for window in count(windows_done):
+        chunk = list(islice(left, WINDOW))
+        if not chunk:
+            return
+        batches = _window(tokenizer, chunk, max_length, batch_tokens)
+        skipped = batches_done if window == windows_done else 0
+        for place, (batch, n_texts) in islice(enumerate(batches, 1), skipped, None):
+            yield window, place, batch, n_texts
+
+
+def _window(
+    tokenizer: Any, texts: list[str], max_length: int, batch_tokens: int
+) -> Iterator[tuple[Encoded, int]]:
+    """Batches of texts of like length, and how many texts each stands for (empty ones too)."""
+    encoded = tokenizer(texts, truncation=True, max_length=max_length, return_attention_mask=False)[
+        "input_ids"
+    ]
+    rows = sorted((row for row in encoded if row), key=len)
+    skipped = len(encoded) - len(rows)
+    while rows:
+        size = max(1, min(len(rows), batch_tokens // len(rows[-1])))
+        chosen, rows = rows[-size:], rows[:-size]
+        yield pad(chosen, tokenizer.pad_token_id or 0), size + skipped
+        skipped = 0
+
+
+def _to(batch: Encoded, device: torch.device) -> Encoded:
+    return Encoded(*(tensor.to(device) for tensor in batch))

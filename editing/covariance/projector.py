@@ -1,0 +1,101 @@
+"""The projector on the null space of a covariance: directions that what the layer knows never uses.
+
+C = U Λ Uᵀ (`torch.linalg.eigh`, float64); the null space is spanned by the eigenvectors whose
+eigenvalue is below a bound, P = U₀ U₀ᵀ (Fang et al. 2025, AlphaEdit §3.2). Published is a bound on
+the eigenvalue itself, which depends on the scale of a model's keys; a bound relative to the mean
+eigenvalue does not. P itself is never made: the smaller of the two bases is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from thinkeval.editing.covariance.statistics import Covariance
+from thinkeval.editing.errors import HparamsError
+
+
+@dataclass(frozen=True, eq=False)
+class Projector:
+    """P [d_in, d_in], as an orthonormal basis of its range or of what it removes.
+
+    Attributes:
+        basis: [d_in, r] float64, r ≤ d_in / 2.
+        removes: whether the basis spans what P removes (P = I − B Bᵀ) and not its range (P = B Bᵀ).
+        rank: of P, the dimension of the null space; 0 < rank < d_in.
+        bound: eigenvalues below it were taken as 0.
+    """
+
+    basis: Tensor
+    removes: bool
+    rank: int
+    bound: float
+
+    def times(self, right: Tensor) -> Tensor:
+        """P right, for right [d_in, n] in float64."""
+        part = self.basis @ (self.basis.T @ right)
+        return right - part if self.removes else part
+
+
+def null_space(
+    covariance: Covariance,
+    name: str,
+    device: torch.device,
+    *,
+    threshold: float | None = None,
+    relative: float | None = None,
+) -> Projector:
+    """The projector of a module; found once for each covariance, module, bound and device.
+
+    Args:
+        name: module name.
+        device: where it is computed and kept.
+        threshold: eigenvalues below this count as 0 (published).
+        relative: eigenvalues below this share of their mean count as 0. One of the two is given.
+
+    Raises:
+        HparamsError: all eigenvalues are below the bound, or none.
+    """
+    place = torch.device("cpu") if device.type == "mps" else device  # no float64 there
+    key = ("null space", name, threshold, relative, str(place))
+    return covariance.derived(key, lambda: _make(covariance, name, place, threshold, relative))
+
+
+def _make(
+    covariance: Covariance,
+    name: str,
+    device: torch.device,
+    threshold: float | None,
+    relative: float | None,
+) -> Projector:
+    moment = covariance[name].to(device, torch.float64)
+    # Sums in float32 leave the two triangles apart by rounding; eigh would read one of them only.
+    values, vectors = torch.linalg.eigh((moment + moment.T) / 2)
+    if threshold is not None and relative is None:
+        bound, said = threshold, f"nullspace_threshold {threshold:g}"
+    elif relative is not None and threshold is None:
+        bound, said = relative * values.mean().item(), f"nullspace_relative {relative:g}"
+    else:
+        raise HparamsError("give either a threshold or a relative one")
+    rank, size = int((values < bound).sum()), len(values)
+    if rank in (0, size):
+        raise _useless(name, rank, values, said)
+    removes = rank > size // 2
+    # Ascending order: the null space comes first.
+    basis = vectors[:, rank:] if removes else vectors[:, :rank]
+    return Projector(basis.contiguous(), removes, rank, bound)
+
+
+def _useless(name: str, rank: int, values: Tensor, said: str) -> HparamsError:
+    low, high, mean = (float(x) for x in (values[0], values[-1], values.mean()))
+    how = f"rank 0 of {len(values)}" if rank == 0 else f"full rank {len(values)}"
+    harm = "nothing can be written" if rank == 0 else "nothing is protected"
+    verb, key = "Raise" if rank == 0 else "Lower", said.split()[0]
+    other = ", or use nullspace_relative, a share of the mean eigenvalue"
+    return HparamsError(
+        f"the null space of {name} has {how} with {said}, so {harm}; its eigenvalues go from "
+        f"{low:.3g} to {high:.3g} with mean {mean:.3g}",
+        remedy=f"{verb} {key}{other if key == 'nullspace_threshold' else ''}.",
+    )

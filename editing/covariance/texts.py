@@ -1,0 +1,166 @@
+"""The texts a covariance is taken over: read as they are needed, never all in memory.
+
+Any sized collection of texts that can be gone through again and again will do, a list included. A
+`TextFile` reads lines; a data set of the `datasets` package is first written to one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from filelock import FileLock
+
+from thinkeval.editing.atomic_write import whole_file
+from thinkeval.editing.errors import CovarianceError
+from thinkeval.loaders.records import digest
+
+Progress = Callable[[int, int, str], None]
+
+
+class Texts(Protocol):
+    """What a covariance can be taken over."""
+
+    def __iter__(self) -> Iterator[str]: ...
+
+    def __len__(self) -> int: ...
+
+
+class TextFile:
+    """The texts of a UTF-8 file: one a line, blank lines left out; of `.jsonl`, one JSON string.
+
+    The file must not change while it is used.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def __iter__(self) -> Iterator[str]:
+        quoted = self.path.suffix == ".jsonl"
+        try:
+            with self.path.open(encoding="utf-8") as lines:
+                for number, line in enumerate(lines, 1):
+                    text = self._unquoted(line, number) if quoted else line.strip()
+                    if text:
+                        yield text
+        except (OSError, UnicodeDecodeError) as error:
+            raise CovarianceError(
+                f"the covariance corpus {self.path} cannot be read: {error}",
+                remedy="Give a UTF-8 text file with one text a line.",
+            ) from error
+
+    def __len__(self) -> int:
+        return self._counted[1]
+
+    @property
+    def corpus_digest(self) -> str:
+        """Of the texts, in order; read once."""
+        return self._counted[0]
+
+    @cached_property
+    def _counted(self) -> tuple[str, int]:
+        return counted(self)
+
+    def _unquoted(self, line: str, number: int) -> str:
+        try:
+            text = json.loads(line) if line.strip() else ""
+        except ValueError:
+            text = None
+        if not isinstance(text, str):
+            raise CovarianceError(
+                f"line {number} of {self.path} is no JSON string",
+                remedy="Write each text as a JSON string, or rename a plain text file to .txt.",
+            )
+        return text
+
+
+@dataclass(frozen=True)
+class DatasetSpec:
+    """Which texts of which data set: the arguments of `datasets.load_dataset`, and how many.
+
+    Attributes:
+        limit: the first so many texts; the published statistics are of 100,000.
+    """
+
+    name: str
+    config: str | None = None
+    split: str = "train"
+    column: str = "text"
+    limit: int = 100_000
+    revision: str | None = None
+
+
+def counted(texts: Iterable[str]) -> tuple[str, int]:
+    """SHA-256 (hex) over the texts with their lengths, in order; and how many there are."""
+    corpus, n_texts = hashlib.sha256(), 0
+    for text in texts:
+        data = text.encode()
+        corpus.update(len(data).to_bytes(8, "little") + data)
+        n_texts += 1
+    return corpus.hexdigest(), n_texts
+
+
+def dataset_file(
+    spec: DatasetSpec, folder: str | Path, progress: Progress | None = None
+) -> TextFile:
+    """The texts of a data set as a file in a folder, streamed there the first time.
+
+    Two processes that want the same one fetch it once. A data set without a stated revision is
+    fetched once and then stays as it was.
+
+    Raises:
+        CovarianceError: the package is missing, or the data set, its column or any text.
+    """
+    path = Path(folder) / f"{digest(vars(spec))}.jsonl"
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(path.with_name(f".{path.name}.lock")):
+            if not path.is_file():
+                _fetch(spec, path, progress or (lambda done, total, stage: None))
+    return TextFile(path)
+
+
+def _fetch(spec: DatasetSpec, path: Path, progress: Progress) -> None:
+    done = 0
+    with whole_file(path) as out, out.open("w", encoding="utf-8") as lines:
+        for row in islice(_rows(spec), spec.limit):
+            text = row.get(spec.column)
+            if not isinstance(text, str):
+                raise CovarianceError(
+                    f"the data set {spec.name} has no text in the column '{spec.column}'; "
+                    f"it has {', '.join(row)}",
+                    remedy="Name the column of the texts with --column.",
+                )
+            lines.write(json.dumps(text, ensure_ascii=False) + "\n")
+            done += 1
+            if done % 100 == 0:
+                progress(done, spec.limit, f"reading {spec.name}")
+        if not done:
+            raise CovarianceError(f"the data set {spec.name} has no rows in '{spec.split}'")
+
+
+def _rows(spec: DatasetSpec) -> Iterator[dict[str, Any]]:
+    try:
+        from datasets import load_dataset  # type: ignore[import-not-found]
+    except ImportError as error:
+        raise CovarianceError(
+            f"reading {spec.name} needs the package 'datasets', which is not installed",
+            remedy="Run `pip install datasets`, or give a text file with one text a line.",
+        ) from error
+    try:
+        yield from load_dataset(
+            spec.name, spec.config, split=spec.split, streaming=True, revision=spec.revision
+        )
+    except Exception as error:
+        # The package raises errors of its own, of the hub, of the network and of file formats.
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise CovarianceError(
+            f"the data set {spec.name} could not be read: {reason}",
+            remedy="Check --dataset, --config, --split and the connection.",
+        ) from error

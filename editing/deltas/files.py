@@ -1,0 +1,216 @@
+"""Edits as files: what was computed, for which model, and how; put on in order, undone to the bit.
+
+A file is safetensors. For each edited parameter NAME it holds `delta:NAME`, or for an update of low
+rank `left:NAME` and `right:NAME` (and `at:NAME`, `is:NAME`, see `editing.deltas.low_rank`); for
+each request ID the optimised vector `target:ID`. The metadata entry `thinkeval_delta` is JSON: the
+fields of `DeltaMeta`, the digest of every update, steps, context templates and prompt change.
+The state for going on with a sequence is not kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor, nn
+
+from thinkeval.editing.atomic_write import whole_file
+from thinkeval.editing.deltas import EditEffect, applied, low_rank, unedited_digest
+from thinkeval.editing.deltas.prompt_change import from_plain, to_plain
+from thinkeval.editing.deltas.records import DeltaMeta, SavedDelta
+from thinkeval.editing.errors import DeltaError
+from thinkeval.loaders.records import digest
+
+__all__ = ["DeltaMeta", "SavedDelta", "apply_in_order", "check_fits", "copy", "load", "save"]
+
+KEY, FORMAT = "thinkeval_delta", 1
+PARTS = ("delta", "left", "right", "at", "is")
+
+
+def save(
+    effect: EditEffect, path: str | Path, meta: DeltaMeta, *, limit_bytes: int | None = None
+) -> str:
+    """Write an edit to one file, whole or not at all; returns its digest.
+
+    Args:
+        limit_bytes: refuse to write more tensors than this.
+
+    Raises:
+        DeltaError: an update holds NaN or infinity, the prompt change is not plain data, the file
+            would be larger than the limit, or it cannot be written.
+    """
+    prompt = None if effect.prompt_change is None else to_plain(effect.prompt_change)
+    tensors: dict[str, Tensor] = {}
+    digests: dict[str, str] = {}
+    for name, delta in effect.deltas.items():
+        if not torch.isfinite(delta).all():
+            raise DeltaError(f"the update of '{name}' holds NaN or infinity and is not saved")
+        parts = low_rank.pack(delta, effect.factors.get(name))
+        tensors |= {f"{part}:{name}": tensor for part, tensor in parts.items()}
+        digests[name] = tensor_digest(delta)
+    for request, vector in effect.targets.items():
+        tensors[f"target:{request}"] = vector.detach().cpu().contiguous()
+    if limit_bytes is not None and low_rank.size(tensors) > limit_bytes:
+        raise DeltaError(
+            f"the edit takes {low_rank.size(tensors) / 1e6:.0f} MB, more than the limit of "
+            f"{limit_bytes / 1e6:.0f} MB",
+            remedy="Raise THINKEVAL_DELTA_LIMIT_MB and score it again with --force.",
+        )
+    about = asdict(meta) | {
+        "format": FORMAT,
+        "hparams_digest": digest(meta.hparams),
+        "templates": effect.templates,
+        "templates_digest": digest(effect.templates),
+        "n_steps": effect.n_steps,
+        "prompt_change": prompt,
+        "deltas": digests,
+        "digest": _digest(digests, prompt),
+    }
+    with _writing(path) as out:
+        safetensors.torch.save_file(tensors, str(out), {KEY: json.dumps(about)})
+    return str(about["digest"])
+
+
+def copy(path: str | Path, to: str | Path) -> None:
+    """Copy a file of a saved edit, whole or not at all; raises `DeltaError` where it cannot."""
+    with _writing(to) as out:
+        shutil.copyfile(path, out)
+
+
+def load(path: str | Path) -> SavedDelta:
+    """Read what `save` wrote; every update is checked against its digest.
+
+    Raises:
+        DeltaError: the file is missing, cut off, changed, or not one of ours.
+    """
+    tensors, about = _read(path)
+    try:
+        effect, stored = _effect(tensors, about), tuple(k for k in tensors if k.startswith("left:"))
+        wanted = {name: str(value) for name, value in about["deltas"].items()}
+        names = set(DeltaMeta.__dataclass_fields__)
+        known = {key: value for key, value in about.items() if key in names}
+        known |= {"requests": tuple(known["requests"]), "after": tuple(known["after"])}
+        meta, whole = DeltaMeta(**known), str(about["digest"])
+    except (KeyError, TypeError, ValueError, RuntimeError, IndexError) as error:
+        raise _unreadable(path, error) from error
+    found = {name: tensor_digest(delta) for name, delta in effect.deltas.items()}
+    if found != wanted or _digest(found, about["prompt_change"]) != whole:
+        raise DeltaError(f"{path} does not hold the updates it was written with: it was changed")
+    return SavedDelta(effect, meta, whole, tuple(key.partition(":")[2] for key in stored))
+
+
+@contextlib.contextmanager
+def apply_in_order(
+    model: nn.Module, deltas: Sequence[SavedDelta | str | Path]
+) -> Iterator[nn.Module]:
+    """The model with saved edits on, the first one first; unedited again on exit, to the bit.
+
+    Raises:
+        DeltaError: an edit was made for another model, on top of other edits, or it changes prompts
+            and not weights; or a file cannot be read. Nothing has been changed then.
+    """
+    saved = [item if isinstance(item, SavedDelta) else load(item) for item in deltas]
+    check_fits(saved, unedited_digest(model))
+    with contextlib.ExitStack() as stack:
+        for item in saved:
+            stack.enter_context(applied(model, item.effect))
+        yield model
+
+
+def check_fits(saved: Sequence[SavedDelta], weights_digest: str) -> None:
+    """Raise `DeltaError` unless the edits, in this order, belong on the model of that digest."""
+    for i, item in enumerate(saved):
+        name = item.meta.edit or f"{item.meta.method} edit {item.digest[:12]}"
+        if item.meta.weights_digest != weights_digest:
+            raise DeltaError(
+                f"{name} was made for another model ({item.meta.model or 'unnamed'}, weights "
+                f"{item.meta.weights_digest[:12]}), not for this one ({weights_digest[:12]})",
+                remedy="Load the model it was made for, in the same --dtype; or make the edit "
+                "again for this one.",
+            )
+        before = tuple(other.digest for other in saved[:i])
+        if item.meta.after and item.meta.after != before:
+            raise DeltaError(
+                f"{name} was made on top of {len(item.meta.after)} other edits, which do not come "
+                "before it here",
+                remedy="Give the edits of the sequence in the order in which they were made.",
+            )
+        if item.effect.prompt_change is not None:
+            raise DeltaError(
+                f"{name} changes the prompt, which putting it on a model would leave out",
+                remedy="Pass its `effect.prompt_change` to the probe; export it with --as delta.",
+            )
+
+
+def tensor_digest(tensor: Tensor) -> str:
+    """SHA-256 (hex) over type, shape and bytes."""
+    value = tensor.detach().cpu().contiguous()
+    out = hashlib.sha256(f"{value.dtype}|{tuple(value.shape)}|".encode())
+    out.update(value.view(-1).view(torch.uint8).numpy().data)
+    return out.hexdigest()
+
+
+@contextlib.contextmanager
+def _writing(path: str | Path) -> Iterator[Path]:
+    try:
+        with whole_file(path) as out:
+            yield out
+    except (OSError, safetensors.SafetensorError) as error:
+        raise DeltaError(
+            f"{path} could not be written ({error})",
+            remedy="Give a folder that is yours to write, with room for the file.",
+        ) from error
+
+
+def _digest(deltas: Mapping[str, str], prompt: Any) -> str:
+    return digest([sorted(deltas.items()), prompt], 64)
+
+
+def _read(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    try:
+        with safetensors.safe_open(str(path), framework="pt") as opened:
+            about = json.loads((opened.metadata() or {})[KEY])
+            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+    except (OSError, ValueError, KeyError, TypeError, safetensors.SafetensorError) as error:
+        raise _unreadable(path, error) from error
+    if about.get("format") != FORMAT:
+        raise DeltaError(
+            f"{path} has the format {about.get('format')}, this version reads {FORMAT}",
+            remedy="Install the version of ThinkEval that wrote it.",
+        )
+    return tensors, about
+
+
+def _effect(tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> EditEffect:
+    deltas: dict[str, Tensor] = {}
+    factors: dict[str, tuple[Tensor, Tensor]] = {}
+    for name in about["deltas"]:
+        keys = {part: f"{part}:{name}" for part in PARTS}
+        delta, pair = low_rank.unpack({p: tensors[k] for p, k in keys.items() if k in tensors})
+        deltas[name] = delta
+        if pair is not None:
+            factors[name] = pair
+    prefix = "target:"
+    return EditEffect(
+        deltas=deltas,
+        targets={k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)},
+        n_steps={str(k): int(v) for k, v in about["n_steps"].items()},
+        templates=tuple(tuple(group) for group in about["templates"]),
+        prompt_change=None
+        if about["prompt_change"] is None
+        else from_plain(about["prompt_change"]),
+        factors=factors,
+    )
+
+
+def _unreadable(path: str | Path, error: Exception) -> DeltaError:
+    return DeltaError(f"{path} is not a readable file of a saved edit ({error})")

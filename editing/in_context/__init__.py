@@ -1,0 +1,1 @@
+"""In-context editing: demonstrations and the retrievers that choose them (IKE)."""

@@ -1,0 +1,161 @@
+"""What the MEMIT family shares: one z for each request, reached by updates of several layers.
+
+A method of the family differs in how it solves for a layer's update (`solve`) or in what it does
+to the updates afterwards. All else is here: the checks, the targets, and the walk over the layers
+on the progressively edited model (Meng et al. 2023, MEMIT, algorithm 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from thinkeval.editing.architectures import Adapter
+from thinkeval.editing.covariance import Covariance, checked
+from thinkeval.editing.deltas import EditEffect, applied
+from thinkeval.editing.hparams.common import ValueHyperParams
+from thinkeval.editing.key_value.keys import Templates, keys_and_output, mean_keys
+from thinkeval.editing.key_value.sites import (
+    check_exist,
+    check_projection,
+    editable,
+    given_targets,
+    oriented,
+    templates_for,
+)
+from thinkeval.editing.key_value.values import Targets, optimise
+from thinkeval.loaders.records import RewriteRequest
+
+Solve = Callable[[str, Tensor], Tensor]
+"""(module name, keys K [d_in, n]) → S [d_in, n], both float64, such that ΔW = R Sᵀ."""
+
+SITE = "layer"
+"""Where z lives: the output of the last edited layer."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Requests to be edited together, checked, and all that is fixed about their edit."""
+
+    adapter: Adapter
+    tokenizer: Any
+    requests: Sequence[RewriteRequest]
+    hparams: ValueHyperParams
+    templates: Templates
+    moments: Covariance
+
+    def module(self, layer: int) -> str:
+        """Name of the module whose weight is edited in a layer."""
+        return self.adapter.mlp_out(layer).name
+
+    def keys(self, layer: int) -> Tensor:
+        """K [d_in, n] in float64, from the model as it is just now."""
+        found = mean_keys(self.adapter, self.tokenizer, self.requests, self.templates, layer)
+        return found.double().T
+
+    def keys_and_output(self, layer: int) -> tuple[Tensor, Tensor]:
+        """K, and the last edited layer's output [n, d_model] at the bare prompts' subjects."""
+        last = self.hparams.layers[-1]
+        keys, now = keys_and_output(
+            self.adapter, self.tokenizer, self.requests, self.templates, layer, last
+        )
+        return keys.double().T, now
+
+
+@dataclass(frozen=True)
+class Update:
+    """Updates of the weights, and the factors they are products of (see `EditEffect`)."""
+
+    deltas: dict[str, Tensor] = field(default_factory=dict)
+    factors: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
+
+
+@contextmanager
+def opened(
+    model: nn.Module,
+    tokenizer: Any,
+    requests: Sequence[RewriteRequest],
+    hparams: ValueHyperParams,
+    covariance: Mapping[str, Tensor] | None,
+    context_templates: Any,
+    seed: int,
+) -> Iterator[Batch]:
+    """The batch on a frozen model, which is as before on exit.
+
+    Raises:
+        RequestError, HparamsError, CovarianceError: bad input, before anything is computed.
+    """
+    with editable(model, tokenizer, requests, hparams.layers) as adapter:
+        check_projection(adapter, hparams, hparams.layers)
+        if hparams.v_loss_layer is not None:
+            check_exist(adapter, [hparams.v_loss_layer], "v_loss_layer")
+        moments = checked(covariance, model, hparams.layers)
+        templates = templates_for(
+            adapter, tokenizer, hparams, context_templates, seed=seed, bare_apart=True, brace=" "
+        )
+        yield Batch(adapter, tokenizer, requests, hparams, templates, moments)
+
+
+def find_targets(batch: Batch, targets: Mapping[str, Tensor] | None) -> Targets:
+    """The z of every request at the last edited layer: the given ones, the others optimised."""
+    given = given_targets(batch.adapter, batch.requests, targets)
+    open_ones = [request for request in batch.requests if request.id not in given]
+    found = Targets(given, dict.fromkeys(given, 0))
+    if open_ones:
+        fresh = optimise(
+            batch.adapter,
+            batch.tokenizer,
+            open_ones,
+            batch.hparams,
+            batch.templates,
+            layer=batch.hparams.layers[-1],
+            site=SITE,
+        )
+        found.vectors.update(fresh.vectors)
+        found.n_steps.update(fresh.n_steps)
+    order = [request.id for request in batch.requests]
+    return Targets({i: found.vectors[i] for i in order}, {i: found.n_steps[i] for i in order})
+
+
+def spread(batch: Batch, vectors: Mapping[str, Tensor], solve: Solve) -> Update:
+    """ΔW = R Sᵀ layer by layer, on the progressively edited model (MEMIT alg. 1).
+
+    R = (Z − H) / (layers left), with H the last edited layer's output at the bare prompts.
+    """
+    wanted = torch.stack([vectors[request.id] for request in batch.requests]).double()
+    layers, model = batch.hparams.layers, batch.adapter.model
+    update = Update()
+    with ExitStack() as stack:
+        for i, layer in enumerate(layers):
+            keys, now = batch.keys_and_output(layer)
+            residual = (wanted - now.double()).T / (len(layers) - i)
+            solved = solve(batch.module(layer), keys)
+            weight, delta, factors = factored(batch.adapter, layer, residual, solved.T)
+            update.deltas[weight], update.factors[weight] = delta, factors
+            stack.enter_context(applied(model, EditEffect({weight: delta})))
+    return update
+
+
+def factored(
+    adapter: Adapter, layer: int, left: Tensor, right: Tensor
+) -> tuple[str, Tensor, tuple[Tensor, Tensor]]:
+    """An update [d_out, r] · [r, d_in] as a layer's weight stores it.
+
+    Returns:
+        The weight's name; the update, float32; its factors, whose product is it to the bit.
+
+    Raises:
+        EditFailedError: it holds NaN or infinity.
+    """
+    module, _, _ = adapter.mlp_out(layer)
+    turned = adapter.orientation(module) == "in_out"
+    pair = (right.T, left.T) if turned else (left, right)
+    first, second = (part.contiguous() for part in pair)
+    product = first @ second
+    weight, delta = oriented(adapter, layer, product.T if turned else product)
+    return weight, delta, (first, second)

@@ -1,0 +1,137 @@
+"""Knowledge attribution: how much each MLP neuron of every layer contributes to a prediction.
+
+For a neuron with the activation w̄ at the last token, integrated gradients of the probability of a
+token along the straight way from 0 to w̄ (Dai et al. 2022, §3.1, eq. 5):
+
+    Attr(w) = w̄ · (1/m) Σ_k ∂P(α_k w̄) / ∂w          m steps
+
+As in the authors' code all neurons of a layer go along together, one layer at a time: the equation
+as it stands, one neuron at a time, would take a forward pass for each neuron.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from thinkeval.editing import nethook
+from thinkeval.editing.architectures import Adapter
+
+Site = Literal["activation", "pre_activation"]
+"""`activation`: what the MLP's output projection reads, the factor of each memory slot (with a
+gated MLP: gate times up). `pre_activation`: what comes out of the first projection (`c_fc`,
+`gate_proj`), before the nonlinearity."""
+
+
+def paper_path(steps: int) -> list[float]:
+    """α = 1/m, 2/m … 1 (Dai et al. 2022, eq. 5)."""
+    return [(k + 1) / steps for k in range(steps)]
+
+
+def closed_path(steps: int) -> list[float]:
+    """`steps` points from 0 to 1, both included; a single one is 0 (the published code)."""
+    return [k / (steps - 1) for k in range(steps)] if steps > 1 else [0.0]
+
+
+def attribution(
+    adapter: Adapter,
+    ids: Sequence[int],
+    token: int,
+    *,
+    site: Site,
+    path: Sequence[float],
+    batch_size: int,
+) -> Tensor:
+    """The scores of all neurons for P(token | ids), [n_layers, d_mlp] in float32.
+
+    The model must be frozen and gradients enabled (`editing.key_value.sites.editable`).
+
+    Args:
+        ids: a prompt's tokens; read and changed is what stands at the last one.
+        path: the factors α.
+        batch_size: rows of a forward at most.
+    """
+    modules = [_module(adapter, layer, site) for layer in range(adapter.n_layers)]
+    scores = []
+    for module, own in zip(modules, _activations(adapter, ids, modules, site), strict=True):
+        total = torch.zeros_like(own, dtype=torch.float32)
+        for start in range(0, len(path), batch_size):
+            factors = torch.tensor(path[start : start + batch_size], device=own.device)
+            scaled = (factors[:, None] * own.float()).to(own.dtype).requires_grad_(True)
+            with _replacing(module, site, scaled):
+                probability = _probability(adapter, ids, token, len(factors))
+            (gradient,) = torch.autograd.grad(probability.sum(), scaled)
+            total += gradient.float().sum(0)
+        scores.append(own.float() * total / len(path))
+    return torch.stack(scores)
+
+
+@torch.no_grad()
+def greedy(adapter: Adapter, prompt: Sequence[int], length: int) -> list[int]:
+    """The likeliest next tokens, one after the other."""
+    ids = list(prompt)
+    for _ in range(length):
+        logits = nethook.forward(adapter.model, _inputs(adapter, ids, 1)).logits
+        ids.append(int(logits[0, -1].argmax()))
+    return ids[len(prompt) :]
+
+
+def _module(adapter: Adapter, layer: int, site: Site) -> nn.Module:
+    found = adapter.mlp_out(layer) if site == "activation" else adapter.mlp_in(layer)
+    return found.module
+
+
+def _activations(
+    adapter: Adapter, ids: Sequence[int], modules: Sequence[nn.Module], site: Site
+) -> list[Tensor]:
+    """What stands at the last token at every layer's site, [d_mlp] each."""
+    named = {str(layer): module for layer, module in enumerate(modules)}
+    after, head = site == "pre_activation", adapter.lm_head
+    ins, outs = (None, named) if after else (named, None)
+    with torch.no_grad(), nethook.recording(inputs=ins, outputs=outs, stop_before=head) as seen:
+        nethook.forward(adapter.model, _inputs(adapter, ids, 1))
+    found = seen.outputs if after else seen.inputs
+    return [found[name][0, -1].detach() for name in named]
+
+
+def _probability(adapter: Adapter, ids: Sequence[int], token: int, rows: int) -> Tensor:
+    """P(token | ids) of equal rows, [rows]; the head is applied at the last token only."""
+    head = adapter.lm_head
+    with nethook.recording(inputs={"end": head}, stop_before=head) as seen:
+        nethook.forward(adapter.model, _inputs(adapter, ids, rows))
+    return head(seen.inputs["end"][:, -1]).float().softmax(-1)[:, token]
+
+
+def _inputs(adapter: Adapter, ids: Sequence[int], rows: int) -> dict[str, Tensor]:
+    device = next(adapter.model.parameters()).device
+    batch = torch.tensor([list(ids)] * rows, device=device)
+    return {"input_ids": batch, "attention_mask": torch.ones_like(batch)}
+
+
+@contextmanager
+def _replacing(module: nn.Module, site: Site, rows: Tensor) -> Iterator[None]:
+    """Put `rows` [n, d_mlp] in the place of what stands at the last token of each row."""
+
+    def put(value: Tensor) -> Tensor:
+        return torch.cat([value[:, :-1], rows[:, None].to(value.dtype)], 1)
+
+    if site == "pre_activation":
+        with nethook.changing(module, put):
+            yield
+        return
+    handle = module.register_forward_pre_hook(_on_input(put))
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def _on_input(put: Callable[[Tensor], Tensor]) -> Callable[[nn.Module, Any], Any]:
+    def hook(_: nn.Module, arguments: Any) -> Any:
+        return (put(arguments[0]), *arguments[1:])
+
+    return hook

@@ -1,0 +1,124 @@
+"""Context templates: short texts the model itself writes, put before a prompt.
+
+They make key and value hold in more contexts than the bare prompt (Meng et al., ROME §3.1; MEMIT
+§4.2). The published code samples them unseeded, once a process, whatever the model; here they
+come from the unedited model and a seed, are returned with the edit, and can be given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from thinkeval.editing import nethook
+from thinkeval.editing.architectures import Adapter
+from thinkeval.editing.errors import RequestError
+from thinkeval.editing.key_value.keys import Templates
+from thinkeval.editing.key_value.subject_position import SLOT
+from thinkeval.editing.key_value.tokens import BARE
+
+OPENINGS = ("The", "Therefore", "Because", "I", "You")
+"""The published beginnings; each gets an equal share of the texts."""
+
+TOP_K = 5
+
+
+def grouped(
+    given: Sequence[str] | Sequence[Sequence[str]] | None,
+    sampled: Sequence[str],
+    *,
+    fixed: Sequence[str] = (),
+    bare_apart: bool,
+) -> Templates:
+    """Templates in groups: the given ones, else bare, fixed and sampled ones.
+
+    Args:
+        given: flat or in groups; used as they are, except that the bare template is put first
+            where a flat list lacks it.
+        sampled: used when none are given.
+        fixed: stand before the sampled ones.
+        bare_apart: MEMIT's grouping: the bare template is a group of its own.
+
+    Raises:
+        RequestError: a given template does not have exactly one `{}`, or groups do not start with
+            the bare template (its row is where the original value is read).
+    """
+    flat: list[str] = []
+    if given is None:
+        flat = [BARE, *(t for t in (*fixed, *sampled) if t != BARE)]
+    elif given and not isinstance(given[0], str):
+        groups = tuple(tuple(group) for group in given if group)
+        return _checked(groups)
+    else:
+        flat = [BARE, *(str(t) for t in given if t != BARE)]
+    if bare_apart and len(flat) > 1:
+        return _checked(((BARE,), tuple(flat[1:])))
+    return _checked((tuple(flat),))
+
+
+def sample(
+    adapter: Adapter,
+    tokenizer: Any,
+    length_params: Sequence[Sequence[int]],
+    *,
+    seed: int,
+    brace: str = "",
+) -> list[str]:
+    """Sampled templates `"<text>. {}"`.
+
+    Args:
+        length_params: [tokens of a text with its opening and BOS, number of texts]; the number is
+            split evenly over the openings, as in the published code.
+        seed: of a generator of its own; the global one is not touched.
+        brace: what replaces `{` and `}` in a text ("" in ROME, " " in MEMIT).
+    """
+    generator = torch.Generator().manual_seed(seed)
+    texts: list[str] = []
+    for length, number in length_params:
+        for opening in OPENINGS:
+            texts += _continue(
+                adapter, tokenizer, opening, length, number // len(OPENINGS), generator
+            )
+    return [text.replace("{", brace).replace("}", brace) + ". " + SLOT for text in texts]
+
+
+@torch.no_grad()
+def _continue(
+    adapter: Adapter,
+    tokenizer: Any,
+    opening: str,
+    length: int,
+    number: int,
+    generator: torch.Generator,
+) -> list[str]:
+    """`number` continuations of the opening by top-k sampling, special tokens stripped."""
+    if number < 1:
+        return []
+    device = next(adapter.model.parameters()).device
+    start = tokenizer(opening)["input_ids"]
+    ids = torch.tensor([start] * number)
+    while ids.shape[1] < length:
+        inputs = {"input_ids": ids.to(device), "attention_mask": torch.ones_like(ids).to(device)}
+        logits = nethook.forward(adapter.model, inputs).logits[:, -1].float().cpu()
+        best, tokens = logits.topk(min(TOP_K, logits.shape[1]))
+        choice = torch.multinomial(best.softmax(-1), 1, generator=generator)
+        ids = torch.cat([ids, tokens.gather(1, choice)], 1)
+    texts = tokenizer.batch_decode(ids.tolist(), skip_special_tokens=True)
+    return [" ".join(text.split()) for text in texts]
+
+
+def _checked(groups: Templates) -> Templates:
+    for template in (t for group in groups for t in group):
+        if template.count(SLOT) != 1:
+            raise RequestError(
+                f"the context template '{template}' does not have exactly one {{}}",
+                remedy="Write {} once, where the prompt stands.",
+            )
+    if not groups or groups[0][0] != BARE:
+        raise RequestError(
+            "the context templates do not start with the bare template '{}'",
+            remedy="Put '{}' first: the original value is read at the bare prompt.",
+        )
+    return groups

@@ -1,0 +1,185 @@
+"""Requests as batches for the value optimisation: contexts, targets, and where each is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from thinkeval.editing.architectures import Adapter
+from thinkeval.editing.key_value.keys import Templates
+from thinkeval.editing.key_value.subject_position import pad
+from thinkeval.editing.key_value.tokens import BARE, Row, prompt_row, target_ids
+from thinkeval.loaders.records import RewriteRequest
+
+KL_PROMPT = "{} is a"
+"""What should stay true of the subject: the essence prompt of ROME §3.1."""
+
+KEPT = 1 / 8
+"""Memory of a token before the subject (keys and values) as a share of one that is trained on."""
+
+CALL = 200
+"""Tokens of padding that take about as long as calling the layers once more (measured)."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One request as rows.
+
+    Attributes:
+        rows: its contexts with the target behind; then the KL row, unless a context holds it.
+        n_contexts: how many of the rows are contexts.
+        kl: index of the row whose subject's next token is compared with what it was.
+    """
+
+    request: RewriteRequest
+    rows: tuple[Row, ...]
+    target: tuple[int, ...]
+    n_contexts: int
+    kl: int
+
+    @property
+    def before(self) -> int:
+        """Most tokens of a row before its subject's last one."""
+        return max(row.subject_last for row in self.rows)
+
+    @property
+    def after(self) -> int:
+        """Most tokens of a row from its subject's last one on."""
+        return max(len(row.ids) - row.subject_last for row in self.rows)
+
+    @property
+    def n_tokens(self) -> int:
+        """Memory of its rows in a batch, padding counted, in tokens that are trained on."""
+        return len(self.rows) * (self.after + int(KEPT * self.before))
+
+
+@dataclass(frozen=True)
+class ValueBatch:
+    """Some requests as one batch of the tokens from each subject's last one on.
+
+    R rows, n requests, P (row, target token) pairs. A row's place 0 is its subject's last token.
+
+    Attributes:
+        inputs: `input_ids` and `position_ids` [R, after], `attention_mask` [R, before + after],
+            for a model that has the tokens before in its cache, aligned on the right.
+        before, after: most tokens of a row before its subject's last one, and from it on.
+        owner: [R] which request a row belongs to.
+        first, kl: [n] each request's bare row, and the one that KL is read from.
+        real, read: flat indices into [R, after]: what is no padding; what the loss reads.
+        pair_row, pair_place, pair_token: [P] what is read where.
+        pair_owner, pair_weight: [P] 1 / (|T| · templates), so that a sum is the mean NLL.
+    """
+
+    inputs: dict[str, Tensor]
+    before: int
+    after: int
+    owner: Tensor
+    first: Tensor
+    kl: Tensor
+    real: Tensor
+    read: Tensor
+    pair_row: Tensor
+    pair_place: Tensor
+    pair_token: Tensor
+    pair_owner: Tensor
+    pair_weight: Tensor
+
+
+def entry_for(tokenizer: Any, request: RewriteRequest, templates: Templates) -> Entry:
+    """The rows of a request; a token that is only predicted, or that nothing reads, stays out."""
+    target = target_ids(tokenizer, request)
+    flat = [template for group in templates for template in group]
+    contexts = [prompt_row(tokenizer, request, template) for template in flat]
+    rows = [Row((*row.ids, *target[:-1]), row.subject_last) for row in contexts]
+    whole = prompt_row(tokenizer, request, BARE, prompt=KL_PROMPT)
+    # KL is read at the subject, and what comes after it cannot change that: a prompt that begins
+    # with the subject has it already.
+    end = whole.subject_last + 1
+    essence = Row(whole.ids[:end], whole.subject_last)
+    same = (i for i, row in enumerate(rows) if row.ids[: row.subject_last + 1] == essence.ids)
+    kl = next(same, len(rows))
+    if kl == len(rows):
+        rows.append(essence)
+    return Entry(request, tuple(rows), target, len(contexts), kl)
+
+
+def groups_within(entries: Sequence[Entry], budget: int) -> list[list[Entry]]:
+    """Entries in groups of about one length, within the budget of tokens, at least one in each.
+
+    A longer entry pads all rows of a group; where that costs more than to call the layers once
+    more, it opens a new one.
+    """
+    groups: list[list[Entry]] = []
+    n_rows, padding, used, after = 0, 0, 0, 0
+    for entry in sorted(entries, key=lambda entry: (entry.after, entry.before)):
+        padding += n_rows * (entry.after - after)
+        after = entry.after
+        if not groups or padding > CALL or used + entry.n_tokens > budget:
+            groups.append([])
+            n_rows, padding, used = 0, 0, 0
+        groups[-1].append(entry)
+        n_rows += len(entry.rows)
+        used += entry.n_tokens
+    return groups
+
+
+def token_budget_of(adapter: Adapter) -> int:
+    """Tokens whose activations for the backward pass take 2 GB, or half of a GPU's free memory."""
+    device = next(adapter.model.parameters()).device
+    free = torch.cuda.mem_get_info(device)[0] / 2 if device.type == "cuda" else 2e9
+    width = adapter.model.get_parameter(adapter.mlp_out(0).weight).shape
+    # About 9 vectors of the MLP's inner width a layer and token, 4 bytes a number.
+    return max(1, int(free / (9 * 4 * max(width) * adapter.n_layers)))
+
+
+def value_batch(entries: Sequence[Entry], tokenizer: Any, device: torch.device) -> ValueBatch:
+    """The rows of all entries from their subjects on, with the places that the loss reads."""
+    owner, first, kl = [], [], []
+    pairs: list[tuple[int, int, int, int, float]] = []
+    for i, entry in enumerate(entries):
+        start, width = len(owner), len(entry.target)
+        first.append(start)
+        kl.append(start + entry.kl)
+        owner += [i] * len(entry.rows)
+        for j, row in enumerate(entry.rows[: entry.n_contexts]):
+            # The row ends with all target tokens but the last; each predicts the next.
+            begin = len(row.ids) - width - row.subject_last
+            for k, token in enumerate(entry.target):
+                pairs.append((start + j, begin + k, token, i, 1 / (width * entry.n_contexts)))
+    rows = [row for entry in entries for row in entry.rows]
+    after = max(entry.after for entry in entries)
+    real = [
+        i * after + k for i, row in enumerate(rows) for k in range(len(row.ids) - row.subject_last)
+    ]
+    read = {i * after + place for i, place, *_ in pairs} | {i * after for i in kl}
+    columns = list(zip(*pairs, strict=True))
+
+    def whole(values: Sequence[Any]) -> Tensor:
+        return torch.tensor(values, device=device)
+
+    return ValueBatch(
+        _suffixes(rows, tokenizer, device),
+        max(entry.before for entry in entries),
+        after,
+        *map(whole, (owner, first, kl, real, sorted(read), *columns)),
+    )
+
+
+def _suffixes(rows: Sequence[Row], tokenizer: Any, device: torch.device) -> dict[str, Tensor]:
+    """The inputs of `ValueBatch`."""
+    ids = pad([row.ids[row.subject_last :] for row in rows], tokenizer.pad_token_id or 0)
+    before = torch.tensor([row.subject_last for row in rows])
+    # Padding gets the last token's position: counting on might leave the model's range.
+    positions = before[:, None] + torch.minimum(
+        torch.arange(ids.input_ids.shape[1]), ids.lengths[:, None] - 1
+    )
+    seen = torch.arange(int(before.max())).flip(0) < before[:, None]
+    return {
+        "input_ids": ids.input_ids.to(device),
+        "attention_mask": torch.cat([seen.long(), ids.attention_mask], 1).to(device),
+        "position_ids": positions.to(device),
+    }

@@ -1,0 +1,279 @@
+"""The value optimisation of ROME (v*) and MEMIT (z), for many requests at once.
+
+A vector δ is added at the subject's last token and trained, with the model frozen, until the model
+says the new target after the prompt in every context:
+
+    loss = mean over templates of −(1/|T|) Σ log p(T_k)  +  kl_factor · KL(new ‖ initial)
+           + v_weight_decay · ‖δ‖ / ‖v0‖²
+
+(Meng et al., ROME eq. 4 and its code; MEMIT eq. 16.) KL is of the next-token distribution at the
+subject's last token of "{subject} is a", with δ added there too; the weight decay takes the first
+power of ‖δ‖, as published. Each step: forward; stop if the loss is below `v_stop_loss` or this was
+forward number `v_num_grad_steps`; else one Adam update, then δ is scaled back to
+`clamp_norm_factor` · ‖v0‖ if it is longer.
+
+Only what depends on δ is computed at each step (`editing.key_value.value_prefix`).
+
+Requests share their forwards, each with a δ and Adam moments of its own; one that has ended leaves
+the batch. That gives the same numbers as one at a time: no term joins two requests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from thinkeval.editing import nethook
+from thinkeval.editing.architectures import Adapter
+from thinkeval.editing.errors import DeviceMemoryError, EditFailedError
+from thinkeval.editing.hparams.common import ValueHyperParams
+from thinkeval.editing.key_value.keys import Templates, d_model
+from thinkeval.editing.key_value.tokens import batch_of
+from thinkeval.editing.key_value.value_batches import (
+    Entry,
+    ValueBatch,
+    entry_for,
+    groups_within,
+    token_budget_of,
+    value_batch,
+)
+from thinkeval.editing.key_value.value_prefix import Prefix, prefix_of
+from thinkeval.loaders.records import RewriteRequest
+
+BETAS, EPSILON = (0.9, 0.999), 1e-8
+"""Adam's constants, as published (torch's defaults)."""
+
+
+@dataclass
+class Targets:
+    """Optimised vectors.
+
+    Attributes:
+        vectors: {request id: v0 + δ, [d_model], float32, on the model's device}.
+        n_steps: {request id: updates taken}.
+    """
+
+    vectors: dict[str, Tensor] = field(default_factory=dict)
+    n_steps: dict[str, int] = field(default_factory=dict)
+
+
+def optimise(
+    adapter: Adapter,
+    tokenizer: Any,
+    requests: Sequence[RewriteRequest],
+    hparams: ValueHyperParams,
+    templates: Templates,
+    *,
+    layer: int,
+    site: Literal["mlp", "layer"],
+    token_budget: int | None = None,
+) -> Targets:
+    """Find v* (`site="mlp"`: the MLP's output) or z (`site="layer"`: the layer's output).
+
+    The model must be frozen and in evaluation mode (`deltas.preserved`).
+
+    Args:
+        requests: already checked (`requests.check`).
+        layer: where δ is added.
+        token_budget: padded tokens of a joint batch at most; by default by the device's memory.
+
+    Raises:
+        EditFailedError: a loss is not finite, or ends ten times where it began; names the request.
+        DeviceMemoryError: not even one request fits.
+    """
+    solver = _Solver(adapter, tokenizer, hparams, layer, site)
+    entries = [entry_for(tokenizer, request, templates) for request in requests]
+    budget = token_budget or token_budget_of(adapter)
+    result = Targets()
+    for group in groups_within(entries, budget):
+        _solve_halving(solver, group, result)
+    order = [request.id for request in requests]
+    return Targets({i: result.vectors[i] for i in order}, {i: result.n_steps[i] for i in order})
+
+
+def _solve_halving(solver: _Solver, entries: list[Entry], result: Targets) -> None:
+    """Solve a group; when the device has no memory for it, in two halves."""
+    try:
+        solver.solve(entries, result)
+        return
+    except torch.OutOfMemoryError as error:
+        if len(entries) == 1:
+            raise DeviceMemoryError(
+                f"request '{entries[0].request.id}': no memory to optimise its target"
+            ) from error
+    # Outside of the handler: the exception would keep the failed batch's tensors alive.
+    half = len(entries) // 2
+    _solve_halving(solver, entries[:half], result)
+    _solve_halving(solver, entries[half:], result)
+
+
+class _Solver:
+    """The loop over steps, and what it reads from the model."""
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        tokenizer: Any,
+        hparams: ValueHyperParams,
+        layer: int,
+        site: Literal["mlp", "layer"],
+    ) -> None:
+        self.adapter, self.tokenizer, self.hparams = adapter, tokenizer, hparams
+        self.device = next(adapter.model.parameters()).device
+        self.layer, self.width = layer, d_model(adapter)
+        # The layer that holds the MLP has to run for its output; a layer's own output is kept.
+        self.first_layer = layer if site == "mlp" else layer + 1
+        self.place: nn.Module = (
+            adapter.mlp_out(layer).module if site == "mlp" else adapter.layer_module(layer)
+        )
+        last = adapter.n_layers - 1
+        read = last if site == "mlp" or hparams.v_loss_layer is None else hparams.v_loss_layer
+        # Only MEMIT's code reads another layer than the last; ROME's ignores v_loss_layer.
+        self.loss_layer = None if max(read, layer) == last else max(read, layer)
+
+    def solve(self, entries: list[Entry], result: Targets) -> None:
+        """Optimise the entries together; puts each into the result when it ends."""
+        hparams = self.hparams
+        batch = value_batch(entries, self.tokenizer, self.device)
+        rows = batch_of([row for e in entries for row in e.rows], self.tokenizer, self.device)
+        prefix = prefix_of(self.adapter, rows, self.first_layer, batch.after)
+        start, delta = None, torch.zeros(len(entries), self.width, device=self.device)
+        mean, square = torch.zeros_like(delta), torch.zeros_like(delta)
+        for step in range(hparams.v_num_grad_steps):
+            delta.requires_grad_(True)
+            now = self._forward(batch, prefix, delta)
+            start = start or now.detached()
+            loss = self._loss(now, start, delta)
+            _check_finite(entries, loss)
+            going = (loss.detach() >= hparams.v_stop_loss) & (step < hparams.v_num_grad_steps - 1)
+            gradient = torch.zeros_like(delta)
+            if going.any():
+                (gradient,) = torch.autograd.grad(loss[going].sum(), delta)
+            delta = delta.detach()
+            for i in (~going).nonzero().flatten().tolist():
+                _check_exploded(entries[i], float(start.nll[i]), float(now.nll[i].detach()))
+                result.vectors[entries[i].request.id] = start.value[i] + delta[i]
+                result.n_steps[entries[i].request.id] = step
+            if not going.any():
+                return
+            if not going.all():
+                entries = [e for e, stays in zip(entries, going.tolist(), strict=True) if stays]
+                rows_left = going[batch.owner]
+                batch = value_batch(entries, self.tokenizer, self.device)
+                prefix = prefix.only(rows_left, batch.before, batch.after)
+                start, delta, gradient = start.only(going), delta[going], gradient[going]
+                mean, square = mean[going], square[going]
+            _adam(delta, gradient, mean, square, step + 1, hparams.v_lr)
+            _clamp(delta, hparams.clamp_norm_factor * start.value.norm(dim=1, keepdim=True))
+
+    def _loss(self, now: _Seen, start: _Seen, delta: Tensor) -> Tensor:
+        """The whole loss of each request, [n]."""
+        # The papers and their code take KL(new ‖ initial); the other moves v* by up to 93 %.
+        turned = self.hparams.kl_direction == "initial_new"
+        first, second = (start.kl, now.kl) if turned else (now.kl, start.kl)
+        kl = (first.exp() * (first - second)).sum(1)
+        # The norm's gradient at δ = 0 is taken as 0.
+        decay = delta.norm(dim=1) / start.value.norm(dim=1).square()
+        return now.nll + self.hparams.kl_factor * kl + self.hparams.v_weight_decay * decay
+
+    def _forward(self, batch: ValueBatch, prefix: Prefix, delta: Tensor) -> _Seen:
+        """One forward with δ on, of what depends on it.
+
+        The head is applied only where it is read: over all places its output would be most of the
+        memory of a step.
+        """
+        here = torch.arange(len(batch.owner), device=self.device)
+        subject, head = torch.zeros_like(here), self.adapter.lm_head
+
+        def add(output: Tensor) -> Tensor:
+            return nethook.add_at(output, here, subject, delta[batch.owner])
+
+        watched = {"value": self.place}
+        if self.loss_layer is not None:
+            watched["loss"] = self.adapter.layer_module(self.loss_layer)
+        last = self.adapter.n_layers - 1
+        with contextlib.ExitStack() as stack:
+            for layer in range(self.layer + 1, last + 1):
+                # The rest of a layer joins places by attention; its MLP does not.
+                places = batch.read if layer == last else batch.real
+                stack.enter_context(nethook.at_places_only(self.adapter.mlp(layer), places))
+            stack.enter_context(nethook.changing(self.place, add))
+            seen = stack.enter_context(
+                nethook.recording(inputs={"end": head}, outputs=watched, stop_before=head)
+            )
+            prefix.forward(self.adapter, batch.inputs)
+        end = seen.inputs["end"]
+        read = end if self.loss_layer is None else self.adapter.final_norm(seen.outputs["loss"])
+        log_p = _log_softmax(head(read[batch.pair_row, batch.pair_place]))
+        picked = log_p.gather(1, batch.pair_token[:, None]).squeeze(1) * batch.pair_weight
+        return _Seen(
+            value=seen.outputs["value"][batch.first, 0].float(),
+            nll=torch.zeros(len(delta), device=self.device).index_add(0, batch.pair_owner, -picked),
+            kl=_log_softmax(head(end[batch.kl, 0])),
+        )
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a forward showed of n requests.
+
+    Attributes:
+        value: [n, d_model] at the bare prompt's subject; with δ = 0 this is v0.
+        nll: [n] mean over contexts and target tokens.
+        kl: [n, vocabulary] log-probabilities at the subject of "{} is a".
+    """
+
+    value: Tensor
+    nll: Tensor
+    kl: Tensor
+
+    def detached(self) -> _Seen:
+        """The same without the graph."""
+        return _Seen(self.value.detach(), self.nll.detach(), self.kl.detach())
+
+    def only(self, chosen: Tensor) -> _Seen:
+        """The rows of some requests, by a mask [n]."""
+        return _Seen(self.value[chosen], self.nll[chosen], self.kl[chosen])
+
+
+def _log_softmax(logits: Tensor) -> Tensor:
+    return logits.float().log_softmax(-1)
+
+
+def _adam(
+    delta: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, step: int, lr: float
+) -> None:
+    """One update of Adam in place; by hand because rows leave and the moments have to follow."""
+    mean.lerp_(gradient, 1 - BETAS[0])
+    square.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
+    scale = square.sqrt().div_((1 - BETAS[1] ** step) ** 0.5).add_(EPSILON)
+    delta.addcdiv_(mean, scale, value=-lr / (1 - BETAS[0] ** step))
+
+
+def _clamp(delta: Tensor, longest: Tensor) -> None:
+    """Scale rows longer than `longest` [n, 1] back onto that sphere, in place."""
+    length = delta.norm(dim=1, keepdim=True)
+    delta.mul_(torch.where(length > longest, longest / length, torch.ones_like(length)))
+
+
+def _check_finite(entries: Sequence[Entry], loss: Tensor) -> None:
+    for entry, fine in zip(entries, torch.isfinite(loss.detach()).tolist(), strict=True):
+        if not fine:
+            raise EditFailedError(
+                f"request '{entry.request.id}': the loss of its target became NaN or infinite",
+                remedy="Load the model in float32, or lower v_lr.",
+            )
+
+
+def _check_exploded(entry: Entry, first: float, last: float) -> None:
+    if last > 10 * max(first, 1.0):
+        raise EditFailedError(
+            f"request '{entry.request.id}': the loss of its target exploded from {first:.3g} to "
+            f"{last:.3g}",
+            remedy="Lower v_lr, or clamp_norm_factor.",
+        )

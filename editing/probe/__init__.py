@@ -1,0 +1,170 @@
+"""What does a model say? Probes every fact two ways: sampled and by exact likelihood.
+
+The sampled share `p` (ThinkEval's protocol, k = 5) is noisy; the teacher-forced `likelihood` is
+exact and much cheaper. Both ask exactly the same text. `probe_sampled` and `probe_likelihood` hold
+the definitions, `prompts` how a fact is put to the model, `matching` when an answer is right.
+Importing this module imports no torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.editing.errors import ProbeError
+from thinkeval.editing.probe.prompts import PromptChange, Query, Renderer
+from thinkeval.editing.probe.settings import (
+    MEASURES,
+    Measure,
+    ProbeItem,
+    ProbeResult,
+    ProbeSettings,
+)
+from thinkeval.loaders.records import unique
+
+if TYPE_CHECKING:
+    from thinkeval.editing.models import LoadedModel
+
+__all__ = ["MEASURES", "Measure", "ProbeItem", "ProbeResult", "ProbeSettings", "Progress", "probe"]
+
+Progress = Callable[[int, int, str], None]
+"""Called with done, total and the stage's name."""
+
+
+def probe(
+    loaded: LoadedModel,
+    items: Sequence[ProbeItem],
+    settings: ProbeSettings | None = None,
+    *,
+    progress: Progress | None = None,
+    prompt_change: PromptChange | None = None,
+) -> list[ProbeResult]:
+    """Ask a model for every item; results in the order of the items.
+
+    The model, its tokenizer and the global random state are the same afterwards.
+
+    Args:
+        loaded: the model; probe an edited one inside `with applied(model, effect)`.
+        items: facts to ask for; several may share a prompt (then it is asked once).
+        settings: how to ask; the defaults of `ProbeSettings` if None.
+        progress: called with sequences done, sequences in total, and `sampling` or `likelihood`.
+        prompt_change: changes each plain text before it is asked (in-context editing).
+
+    Raises:
+        ProbeError: an item without object or question, a prompt too long for the model, or a model
+            that gives NaN; names the item.
+        DeviceMemoryError: the device has no memory for one row.
+    """
+    settings = settings or ProbeSettings()
+    renderer = Renderer(loaded.tokenizer, settings.chat, prompt_change)
+    asked = [_queries(item, settings, renderer) for item in items]
+    queries = [query for group in asked for query in group]
+    if not queries:
+        return []
+    with _evaluating(loaded.model):
+        values = _measure(loaded, queries, settings, progress)
+        answers = values.pop("answers")
+    results, start = [], 0
+    for item, group in zip(items, asked, strict=True):
+        mine = slice(start, start + len(group))
+        start += len(group)
+        own = {name: column[mine] for name, column in values.items()}
+        results.append(_result(item, own, answers[mine], settings))
+    return results
+
+
+def _queries(item: ProbeItem, settings: ProbeSettings, renderer: Renderer) -> list[Query]:
+    """The item's main text, then its paraphrases if they are asked."""
+    names = unique((item.object.strip(), *(alias.strip() for alias in item.aliases)))
+    if not item.object.strip():
+        raise ProbeError(f"'{item.id}' has no object", remedy="Give the fact an object.")
+    if settings.ask == "question" and not (item.question or "").strip():
+        raise ProbeError(
+            f"'{item.id}' ({item.prompt} ...) has no question", remedy="Ask with --ask cloze."
+        )
+    if settings.ask == "cloze" and not item.prompt.strip():
+        raise ProbeError(f"the prompt of '{item.id}' is empty", remedy="Give the fact a prompt.")
+    main = (
+        renderer.question(item.question or "")
+        if settings.ask == "question"
+        else renderer.cloze(item.prompt)
+    )
+    more = item.paraphrases if settings.paraphrases or item.separate else ()
+    return [Query(item.id, text, names) for text in (main, *map(renderer.cloze, more))]
+
+
+def _measure(
+    loaded: LoadedModel,
+    queries: Sequence[Query],
+    settings: ProbeSettings,
+    progress: Progress | None,
+) -> dict[str, list[Any]]:
+    """The measures asked for, each with one value a query, and the `answers`."""
+    # Here and not above: these import torch, which `thinkeval --help` must not wait for.
+    from thinkeval.editing.probe.likelihood import likelihoods
+    from thinkeval.editing.probe.sampled import Sampling, sample
+
+    values: dict[str, list[Any]] = {"answers": [()] * len(queries)}
+    if "p" in settings.measures:
+        sampled = sample(
+            loaded,
+            queries,
+            Sampling(
+                settings.samples, settings.temperature, settings.max_new_tokens, settings.seed
+            ),
+            batch_tokens=settings.batch_tokens,
+            done=_stage(progress, "sampling"),
+        )
+        values["p"] = [s.share for s in sampled]
+        values["answers"] = [s.answers for s in sampled]
+    if set(settings.measures) - {"p"}:
+        scored = likelihoods(
+            loaded,
+            queries,
+            batch_tokens=settings.batch_tokens,
+            done=_stage(progress, "likelihood"),
+        )
+        values["likelihood"] = [s.likelihood for s in scored]
+        values["likelihood_norm"] = [s.likelihood_norm for s in scored]
+    return {k: v for k, v in values.items() if k == "answers" or k in settings.measures}
+
+
+def _result(
+    item: ProbeItem,
+    values: dict[str, list[float]],
+    answers: Sequence[tuple[str, ...]],
+    settings: ProbeSettings,
+) -> ProbeResult:
+    averaged = settings.paraphrases and not item.separate
+    n_texts = len(answers) if averaged else 1
+    means = {name: fmean(column[:n_texts]) for name, column in values.items()}
+    flat = tuple(answer for text in answers[:n_texts] for answer in text)
+    return ProbeResult(
+        id=item.id,
+        p=means.get("p"),
+        likelihood=means.get("likelihood"),
+        likelihood_norm=means.get("likelihood_norm"),
+        n_samples=len(flat),
+        answers=flat,
+        paraphrases={name: column[1:] for name, column in values.items() if column[1:]},
+    )
+
+
+def _stage(progress: Progress | None, stage: str) -> Callable[[int, int], None] | None:
+    """Name the stage that a count of finished rows belongs to."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(done, total, stage)
+
+
+@contextmanager
+def _evaluating(model: Any) -> Iterator[None]:
+    """Without dropout, as in use; the model's mode is put back."""
+    training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(training)

@@ -1,0 +1,101 @@
+"""Read a batch of prompts once, then continue each row: the forward passes of every probe.
+
+The prompts' keys and values are computed once for each distinct prompt and copied to the rows that
+continue it (samples of one prompt, aliases of one object). Prompts are padded on the left, so that
+all rows continue at the same place; positions are passed explicitly, because GPT-2 would otherwise
+count the padding.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from thinkeval.editing.key_value.subject_position import pad
+
+
+class Continuation:
+    """A batch of rows that grow to the right.
+
+    Works without a cache too (a model that returns none reads every row again from its start).
+
+    Attributes:
+        logits: [rows, vocabulary] in the model's dtype: what follows each row's last token.
+    """
+
+    def __init__(self, model: Any, prompts: Sequence[Sequence[int]], pad_id: int) -> None:
+        self._model = model
+        self._accepts = frozenset(inspect.signature(model.forward).parameters)
+        device = next(model.parameters()).device
+        batch = pad(prompts, pad_id, "left", device)
+        self._ids, self._mask = batch.input_ids, batch.attention_mask
+        self._cache: Any = None
+        self.logits = self._forward(self._ids, 1)[:, -1]
+
+    def select(self, rows: Tensor) -> None:
+        """Keep the given rows, in that order; a row may be taken several times.
+
+        Args:
+            rows: [n], indices into the present rows.
+        """
+        self._ids, self._mask = self._ids[rows], self._mask[rows]
+        self.logits = self.logits[rows]
+        if self._cache is not None:
+            self._cache.batch_select_indices(rows)
+
+    def feed(self, ids: Tensor, real: Tensor) -> Tensor:
+        """Append tokens to every row.
+
+        Args:
+            ids: [rows, n] token ids, padded on the right.
+            real: [rows, n], 1 on real tokens.
+
+        Returns:
+            [rows, n, vocabulary]: what follows each appended token. On padding it means nothing;
+            rows that end in padding must not be continued.
+        """
+        self._ids = torch.cat([self._ids, ids], 1)
+        self._mask = torch.cat([self._mask, real.to(self._mask.dtype)], 1)
+        fresh = ids if self._cache is not None else self._ids
+        logits = self._forward(fresh, ids.shape[1])
+        self.logits = logits[:, -1]
+        return logits
+
+    def go_on(self, tokens: Sequence[int], rows: Sequence[int]) -> None:
+        """Append one token to each of some rows; the others leave the batch, and free their cache.
+
+        Args:
+            tokens: a token for every present row.
+            rows: indices of the rows that stay, ascending, at least one.
+        """
+        device = self.logits.device
+        if len(rows) < len(tokens):
+            self.select(torch.tensor(rows, device=device))
+        column = torch.tensor([tokens[i] for i in rows], device=device)[:, None]
+        self.feed(column, torch.ones_like(column))
+
+    def _forward(self, ids: Tensor, keep: int) -> Tensor:
+        """Logits of the last `keep` positions of `ids`, which are the rows' last tokens."""
+        positions = (self._mask.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
+        options: dict[str, Any] = {
+            "attention_mask": self._mask,
+            "position_ids": positions,
+            "past_key_values": self._cache,
+            "use_cache": True,
+            "logits_to_keep": keep,
+        }
+        # Models differ in what they take: ALiBi models have no positions, the oldest no cache.
+        accepted = {key: value for key, value in options.items() if key in self._accepts}
+        output = self._model(input_ids=ids, **accepted)
+        cache = getattr(output, "past_key_values", None)
+        self._cache = cache if hasattr(cache, "batch_select_indices") else None
+        return output.logits[:, -keep:]
+
+
+def position_limit(model: Any) -> int | None:
+    """How many tokens a row may have; None if the architecture sets no bound."""
+    return getattr(model.config.get_text_config(), "max_position_embeddings", None)

@@ -1,0 +1,160 @@
+"""Texts a model writes freely after a prompt, for fluency and consistency.
+
+As in the evaluation of Meng et al. 2022 (ROME): each next token is drawn from the TOP_K likeliest,
+one text a prompt, up to MAX_TOKENS tokens with the prompt's own; an end-of-text token does not end
+a text, it is only not shown. The random numbers of a text depend on the seed and its prompt alone,
+so a text is the same whatever else is in the batch, and before and after an edit the same numbers
+are used.
+
+Prompts are always plain texts: a chat template would ask for an answer, not for a continuation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from thinkeval.editing.errors import ProbeError
+from thinkeval.editing.models import LoadedModel
+from thinkeval.editing.probe.batching import default_tokens, in_batches
+from thinkeval.editing.probe.decoding import Continuation, position_limit
+from thinkeval.editing.probe.prompts import PromptChange, Renderer, prompt_ids
+
+TOP_K = 5
+MAX_TOKENS = 100
+"""Of a whole text: prompt, its BOS if it has one, and what follows. Demonstrations that an
+in-context edit puts before the prompt are not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """A prompt as the model reads it, and how many tokens it may add."""
+
+    plain: str
+    ids: tuple[int, ...]
+    room: int
+
+
+@torch.no_grad()
+def generate(
+    loaded: LoadedModel,
+    prompts: Sequence[str],
+    *,
+    seed: int,
+    top_k: int = TOP_K,
+    max_tokens: int = MAX_TOKENS,
+    prompt_change: PromptChange | None = None,
+    batch_tokens: int | None = None,
+    done: Callable[[int, int], None] | None = None,
+) -> list[str]:
+    """One text a prompt, the prompt included; equal prompts give equal texts.
+
+    Model, tokenizer and the global random state are the same afterwards.
+
+    Args:
+        loaded: the model; for an edited one call this inside `with applied(model, effect)`.
+        max_tokens: bounded by the positions the model has.
+        prompt_change: applied to each prompt (in-context editing); the text is shown without it.
+        batch_tokens: bound of a batch; None takes what fits. Does not change the texts.
+        done: called with the numbers of finished and of all texts.
+
+    Raises:
+        ProbeError: a prompt without room for a further token, or NaN from the model.
+        DeviceMemoryError: one row alone does not fit.
+    """
+    renderer = Renderer(loaded.tokenizer, "never", prompt_change)
+    distinct = list(dict.fromkeys(prompts))
+    starts = [_start(loaded, renderer, prompt, max_tokens) for prompt in distinct]
+    texts: dict[str, str] = {}
+
+    def work(indices: list[int]) -> None:
+        batch = [starts[i] for i in indices]
+        for start, tail in zip(batch, _continue(loaded, batch, top_k, seed), strict=True):
+            texts[start.plain] = start.plain + tail
+
+    training = loaded.model.training
+    loaded.model.eval()
+    try:
+        costs = [len(start.ids) + start.room for start in starts]
+        limit = batch_tokens or default_tokens(loaded.model)
+        in_batches(costs, limit, work, what="free generation", done=done)
+    finally:
+        loaded.model.train(training)
+    return [texts[prompt.rstrip()] for prompt in prompts]
+
+
+def _start(loaded: LoadedModel, renderer: Renderer, prompt: str, max_tokens: int) -> _Start:
+    rendered = renderer.cloze(prompt)
+    ids = prompt_ids(loaded.tokenizer, rendered)
+    bare = Renderer(loaded.tokenizer, "never").cloze(prompt)
+    room = max_tokens - len(prompt_ids(loaded.tokenizer, bare))
+    limit = position_limit(loaded.model)
+    if limit is not None:
+        room = min(room, limit - len(ids))
+    if not ids or room < 1:
+        raise ProbeError(
+            f"the generation prompt '{prompt}' has {len(ids)} tokens and leaves no room for a text",
+            remedy="Shorten the prompt.",
+        )
+    return _Start(bare.text, tuple(ids), room)
+
+
+def _continue(loaded: LoadedModel, batch: Sequence[_Start], top_k: int, seed: int) -> list[str]:
+    """What the model adds to each prompt."""
+    numbers = [_stream(start, seed) for start in batch]
+    tokens: list[list[int]] = [[] for _ in batch]
+    alive = list(range(len(batch)))
+    pad_id = loaded.tokenizer.pad_token_id
+    state = Continuation(loaded.model, [start.ids for start in batch], pad_id)
+    while True:
+        drawn = torch.tensor([numbers[row][len(tokens[row])] for row in alive])
+        chosen = _draw(state.logits, drawn, top_k, [batch[row].plain for row in alive])
+        for row, token in zip(alive, chosen, strict=True):
+            tokens[row].append(token)
+        going = [i for i, row in enumerate(alive) if len(tokens[row]) < batch[row].room]
+        if not going:
+            break
+        alive = [alive[i] for i in going]
+        state.go_on(chosen, going)
+    return [
+        _tail(loaded.tokenizer, start.ids, new) for start, new in zip(batch, tokens, strict=True)
+    ]
+
+
+def _draw(logits: Tensor, numbers: Tensor, top_k: int, names: Sequence[str]) -> list[int]:
+    """One token a row by inverting the distribution over the likeliest `top_k`.
+
+    Args:
+        logits: [rows, vocabulary].
+        numbers: [rows], random in [0, 1).
+        names: the rows' prompts, for the error.
+    """
+    best, tokens = logits.float().topk(min(top_k, logits.shape[-1]))
+    reached = best.softmax(-1).cpu().double().cumsum(-1)
+    bad = ~torch.isfinite(reached[:, -1])
+    if bad.any():
+        name = names[int(bad.nonzero()[0])]
+        raise ProbeError(f"the model gives NaN or infinite logits after '{name}'")
+    index = torch.searchsorted(reached, numbers.double()[:, None] * reached[:, -1:], right=True)
+    return tokens.cpu().gather(1, index.clamp(max=best.shape[-1] - 1))[:, 0].tolist()
+
+
+def _stream(start: _Start, seed: int) -> list[float]:
+    """Random numbers in [0, 1), one for each token that may follow."""
+    name = f"{seed}|free|{start.plain}".encode()
+    source = random.Random(int.from_bytes(hashlib.sha256(name).digest()[:16]))
+    return [source.random() for _ in range(start.room)]
+
+
+def _tail(tokenizer: Any, prompt: Sequence[int], new: Sequence[int]) -> str:
+    """The text of the new tokens as it follows the prompt (SentencePiece drops a first space)."""
+    options = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
+    head = tokenizer.decode(list(prompt), **options)
+    whole = tokenizer.decode([*prompt, *new], **options)
+    return whole[len(head) :] if whole.startswith(head) else tokenizer.decode(list(new), **options)

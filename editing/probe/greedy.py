@@ -1,0 +1,143 @@
+"""What a model answers when it always takes the likeliest token: one answer a question.
+
+The questions are put as the probe puts a cloze (`editing.probe.prompts`), and an answer is cut as
+the probe cuts it: at the end of its first sentence. The sentence's own full stop is not part of the
+answer, so that an answer can be compared with a name as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from thinkeval.editing.errors import ProbeError
+from thinkeval.editing.models import LoadedModel
+from thinkeval.editing.probe.batching import default_tokens, in_batches
+from thinkeval.editing.probe.decoding import Continuation, position_limit
+from thinkeval.editing.probe.matching import first_sentence, sentence_end
+from thinkeval.editing.probe.prompts import Renderer, prompt_ids
+from thinkeval.editing.probe.sampled import end_tokens
+
+MAX_NEW_TOKENS = 12
+"""Of an answer, as in DepEdit's code for BART."""
+
+
+@torch.no_grad()
+def answers(
+    loaded: LoadedModel,
+    questions: Sequence[str],
+    *,
+    names: Sequence[str] = (),
+    chat: str = "auto",
+    max_new_tokens: int = MAX_NEW_TOKENS,
+    batch_tokens: int | None = None,
+    done: Callable[[int, int], None] | None = None,
+) -> list[str]:
+    """The greedy answer to each question, in order; equal questions are asked once.
+
+    Model and tokenizer are the same afterwards.
+
+    Args:
+        loaded: for an edited model call this inside `with applied(model, effect)`.
+        questions: complete clozes.
+        names: names whose dots end no sentence (`Apple Inc.`).
+        chat: whether the tokenizer's chat template is used: auto, always or never.
+        max_new_tokens: the longest answer; what is not ended by then is cut there.
+        batch_tokens: bound of a batch; None takes what fits.
+        done: called with the numbers of finished and of all distinct questions.
+
+    Raises:
+        ProbeError: a question that is empty or too long for the model, or NaN from the model.
+        DeviceMemoryError: one question alone does not fit.
+    """
+    renderer = Renderer(loaded.tokenizer, chat)
+    distinct = list(dict.fromkeys(questions))
+    prompts = [_prompt(loaded, renderer, question, max_new_tokens) for question in distinct]
+    found: dict[str, str] = {}
+
+    def work(indices: list[int]) -> None:
+        batch = _Batch(loaded, [prompts[i] for i in indices], tuple(names), max_new_tokens)
+        texts = batch.generate([distinct[i] for i in indices])
+        found.update(zip([distinct[i] for i in indices], texts, strict=True))
+
+    training = loaded.model.training
+    loaded.model.eval()
+    try:
+        costs = [len(ids) + max_new_tokens for ids in prompts]
+        limit = batch_tokens or default_tokens(loaded.model)
+        in_batches(costs, limit, work, what="greedy answers", done=done)
+    finally:
+        loaded.model.train(training)
+    return [found[question] for question in questions]
+
+
+def _prompt(loaded: LoadedModel, renderer: Renderer, question: str, room: int) -> list[int]:
+    ids = prompt_ids(loaded.tokenizer, renderer.cloze(question)) if question.strip() else []
+    limit = position_limit(loaded.model)
+    if not ids:
+        raise ProbeError("a question is empty", remedy="Give each fact a prompt.")
+    if limit is not None and len(ids) + room > limit:
+        raise ProbeError(
+            f"the question '{question}' has {len(ids)} tokens, with {room} for the answer; the "
+            f"model reads {limit}",
+            remedy="Shorten the question.",
+        )
+    return ids
+
+
+class _Batch:
+    """The answers of one batch of prompts."""
+
+    def __init__(
+        self, loaded: LoadedModel, prompts: list[list[int]], names: tuple[str, ...], length: int
+    ) -> None:
+        self._loaded, self._prompts = loaded, prompts
+        self._names, self._length = names, length
+        self._stop = end_tokens(loaded)
+        self._tokens: list[list[int]] = [[] for _ in prompts]
+
+    def generate(self, questions: Sequence[str]) -> list[str]:
+        """The answers' first sentences; `questions` are named in errors."""
+        state = Continuation(self._loaded.model, self._prompts, self._loaded.tokenizer.pad_token_id)
+        alive = list(range(len(self._prompts)))
+        for step in range(self._length):
+            if not torch.isfinite(state.logits).all():
+                raise ProbeError(f"the model gives NaN or infinite logits near '{questions[0]}'")
+            chosen = state.logits.argmax(-1).tolist()
+            pairs = zip(alive, chosen, strict=True)
+            going = [i for i, (row, token) in enumerate(pairs) if not self._append(row, token)]
+            if not going or step + 1 == self._length:
+                break
+            alive = [alive[i] for i in going]
+            state.go_on(chosen, going)
+        return [cut(self._decode(tokens), self._names) for tokens in self._tokens]
+
+    def _append(self, row: int, token: int) -> bool:
+        """Append a token to a row's answer; whether the answer is complete."""
+        if token in self._stop:
+            return True
+        self._tokens[row].append(token)
+        text = self._decode(self._tokens[row]).lstrip()
+        return sentence_end(text, self._names, unfinished=True) is not None
+
+    def _decode(self, tokens: list[int]) -> str:
+        options: dict[str, Any] = {"clean_up_tokenization_spaces": False}
+        return self._loaded.tokenizer.decode(tokens, skip_special_tokens=True, **options)
+
+
+def cut(text: str, names: Sequence[str] = ()) -> str:
+    """The first sentence of a text without its closing mark; a name keeps its own dot.
+
+    A text that begins with a name that ends in a dot is that name: whether the dot ends the
+    sentence too cannot be told.
+    """
+    start = text.lstrip()
+    dotted = [n for n in names if n.endswith(".") and f"{start} ".startswith((f"{n} ", f"{n}."))]
+    if dotted:
+        return max(dotted, key=len)
+    sentence = first_sentence(text, names).strip()
+    while sentence and sentence not in names and sentence[-1] in ".!?":
+        sentence = sentence[:-1].rstrip()
+    return sentence

@@ -1,0 +1,194 @@
+"""The likelihood measure: exact, teacher-forced, without sampling noise.
+
+For a prompt x and the set A of token sequences of the object's name and its aliases,
+
+    likelihood      = Σ_{a ∈ A*} Π_t P(a_t | x, a_<t)        A* = A without the sequences that
+                                                                begin with another one of A
+    likelihood_norm = max_{a ∈ A} exp( (1/|a|) Σ_t log P(a_t | x, a_<t) )
+
+The likelihood is the probability that the answer begins with the name or an alias: no sequence of
+A* begins with another one, so the events exclude each other and the sum counts nothing twice. It
+speaks of tokens: an answer that goes on into a longer word (`Paris` + `ian`), or says the name
+later or in other tokens, is where it differs from the sampled share. The normalised variant
+compares objects of different length; it is no probability of an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from thinkeval.editing.errors import ProbeError
+from thinkeval.editing.models import LoadedModel
+from thinkeval.editing.probe.batching import default_tokens, in_batches
+from thinkeval.editing.probe.decoding import Continuation, position_limit
+from thinkeval.editing.probe.prompts import Query, Rendered, answer_ids, prompt_ids
+
+Tokens = tuple[int, ...]
+
+
+class Likelihood(NamedTuple):
+    """The two values of one query, both in [0, 1]."""
+
+    likelihood: float
+    likelihood_norm: float
+
+
+class _Row(NamedTuple):
+    """One sequence after one prompt."""
+
+    rendered: Rendered
+    answer: Tokens
+
+
+def prefix_free(sequences: Sequence[Tokens]) -> list[Tokens]:
+    """The sequences that do not begin with another one, each once, in order of first appearance.
+
+    "Begins with another one" contains what the others say already: counting both would count twice.
+    """
+    distinct = list(dict.fromkeys(sequences))
+    known = set(distinct)
+    return [s for s in distinct if not any(s[:n] in known for n in range(1, len(s)))]
+
+
+@torch.no_grad()
+def likelihoods(
+    loaded: LoadedModel,
+    queries: Sequence[Query],
+    *,
+    batch_tokens: int | None = None,
+    done: Callable[[int, int], None] | None = None,
+) -> list[Likelihood]:
+    """Score every query; equal prompts and sequences are computed once.
+
+    Args:
+        loaded: model and tokenizer; unchanged on return.
+        queries: what to ask, and which names are right.
+        batch_tokens: bound of a batch; None takes what fits.
+        done: called with the numbers of finished and of all distinct sequences.
+
+    Raises:
+        ProbeError: an empty name, a row longer than the model allows, or a probability that is not
+            finite; each names the item.
+        DeviceMemoryError: one row alone does not fit.
+    """
+    prompts: dict[Rendered, list[int]] = {}
+    answers = [_answers(loaded, query, prompts) for query in queries]
+    owner: dict[_Row, str] = {}
+    for query, sequences in zip(queries, answers, strict=True):
+        for sequence in sequences:
+            owner.setdefault(_Row(query.rendered, sequence), query.item)
+    rows = list(owner)
+    scores = _score(loaded, rows, prompts, owner, batch_tokens, done)
+    return [
+        _combine(sequences, [scores[_Row(query.rendered, s)] for s in sequences])
+        for query, sequences in zip(queries, answers, strict=True)
+    ]
+
+
+def _answers(loaded: LoadedModel, query: Query, prompts: dict[Rendered, list[int]]) -> list[Tokens]:
+    """Distinct token sequences of a query's names; fills `prompts`."""
+    rendered, limit = query.rendered, position_limit(loaded.model)
+    if rendered not in prompts:
+        prompts[rendered] = prompt_ids(loaded.tokenizer, rendered)
+    prompt = prompts[rendered]
+    if not prompt:
+        raise ProbeError(f"the prompt of '{query.item}' is empty", remedy="Give it a prompt.")
+    found = []
+    for name in query.names:
+        sequence = tuple(answer_ids(loaded.tokenizer, rendered, prompt, name))
+        if not sequence:
+            raise ProbeError(
+                f"the object '{name}' of '{query.item}' has no tokens",
+                remedy="Give the fact an object that the tokenizer can write.",
+            )
+        if limit is not None and len(prompt) + len(sequence) > limit:
+            raise ProbeError(
+                f"'{query.item}' takes {len(prompt) + len(sequence)} tokens; the model reads "
+                f"{limit}",
+                remedy="Shorten the prompt.",
+            )
+        found.append(sequence)
+    return list(dict.fromkeys(found))
+
+
+def _score(
+    loaded: LoadedModel,
+    rows: Sequence[_Row],
+    prompts: dict[Rendered, list[int]],
+    owner: dict[_Row, str],
+    batch_tokens: int | None,
+    done: Callable[[int, int], None] | None,
+) -> dict[_Row, Tensor]:
+    """Log-probability of each token of each row, float32 on the CPU."""
+    scores: dict[_Row, Tensor] = {}
+
+    def work(indices: list[int]) -> None:
+        batch = [rows[i] for i in indices]
+        for row, value in zip(batch, _forward(loaded, batch, prompts), strict=True):
+            if not torch.isfinite(value).all():
+                raise ProbeError(
+                    f"the model gives NaN or infinite probabilities for '{owner[row]}'"
+                )
+            scores[row] = value
+
+    costs = [len(prompts[row.rendered]) + len(row.answer) for row in rows]
+    limit = batch_tokens or default_tokens(loaded.model)
+    in_batches(costs, limit, work, what="the likelihood probe", done=done)
+    return scores
+
+
+def _forward(
+    loaded: LoadedModel, batch: Sequence[_Row], prompts: dict[Rendered, list[int]]
+) -> list[Tensor]:
+    """Log-probabilities of the answers' tokens for one batch."""
+    texts = {rendered: i for i, rendered in enumerate(dict.fromkeys(r.rendered for r in batch))}
+    pad_id = loaded.tokenizer.pad_token_id
+    state = Continuation(loaded.model, [prompts[text] for text in texts], pad_id)
+    device = state.logits.device
+    width = max(len(row.answer) for row in batch)
+    target = torch.full((len(batch), width), pad_id)
+    real = torch.zeros(len(batch), width, dtype=torch.long)
+    for i, row in enumerate(batch):
+        target[i, : len(row.answer)] = torch.tensor(row.answer)
+        real[i, : len(row.answer)] = 1
+    target, real = target.to(device), real.to(device)
+    which = torch.tensor([texts[row.rendered] for row in batch], device=device)
+    log_p = [_log_softmax_at(state.logits, target[:, :1], which)]
+    if width > 1:
+        # The last token of an answer predicts nothing that is asked for, so it is not read.
+        state.select(which)
+        log_p.append(_log_softmax_at(state.feed(target[:, :-1], real[:, :-1]), target[:, 1:]))
+    values = torch.cat(log_p, 1).cpu()
+    return [value[: len(row.answer)] for value, row in zip(values, batch, strict=True)]
+
+
+def _log_softmax_at(logits: Tensor, ids: Tensor, rows: Tensor | None = None) -> Tensor:
+    """Log P of `ids` [n, t] in float32, without a second copy of the logits in float32 at once.
+
+    Args:
+        logits: [n, t, vocabulary]; with `rows`, [prompts, vocabulary] for t = 1.
+        ids: the tokens whose log-probability is wanted.
+        rows: [n], which prompt a row belongs to.
+    """
+    if rows is not None:
+        norm = torch.logsumexp(logits.float(), -1)[rows]
+        return logits[rows, ids[:, 0]].float()[:, None] - norm[:, None]
+    chosen = logits.gather(-1, ids[..., None])[..., 0].float()
+    norm = torch.stack([torch.logsumexp(step.float(), -1) for step in logits.unbind(1)], 1)
+    return chosen - norm
+
+
+def _combine(sequences: Sequence[Tokens], scores: Sequence[Tensor]) -> Likelihood:
+    kept = set(prefix_free(sequences))
+    # In double precision: a sum of many small numbers, and 1 must not become 1.0000001.
+    total = sum(
+        float(score.double().sum().exp())
+        for sequence, score in zip(sequences, scores, strict=True)
+        if sequence in kept
+    )
+    best = max(float(score.double().mean().exp()) for score in scores)
+    return Likelihood(min(total, 1.0), min(best, 1.0))

@@ -1,0 +1,235 @@
+"""The sampled measure: the share of k generations whose first sentence contains the object.
+
+The protocol of the ThinkEval paper (k = 5). Sampling is from the model's full distribution (no
+top-k, no nucleus) at the given temperature, one generation set for each distinct prompt.
+
+Every sample of every prompt has its own stream of random numbers, named by seed, prompt and number
+of the sample, and a token is chosen with it by inverting the cumulative distribution. So
+
+- an answer depends on neither the batch, nor the order, nor the other facts (up to rounding: one
+  part in about 10⁷ of the draws lies so near a border that another batch may choose otherwise);
+- a model and its edited version are asked with the same random numbers, so that an edit which
+  changes nothing changes no answer, and p_post/p_pre is less noisy. Each share by itself is
+  distributed as if the numbers were drawn anew.
+
+The global random state is neither used nor changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from thinkeval.editing.errors import ProbeError
+from thinkeval.editing.models import LoadedModel
+from thinkeval.editing.probe.batching import default_tokens, in_batches
+from thinkeval.editing.probe.decoding import Continuation, position_limit
+from thinkeval.editing.probe.matching import contains, first_sentence, sentence_end
+from thinkeval.editing.probe.prompts import Query, Rendered, prompt_ids
+
+
+class Sampling(NamedTuple):
+    """How answers are drawn; see `ProbeSettings`."""
+
+    samples: int
+    temperature: float
+    max_new_tokens: int
+    seed: int
+
+
+class Sampled(NamedTuple):
+    """The share of right answers of one query, in [0, 1], and the answers as they were scored."""
+
+    share: float
+    answers: tuple[str, ...]
+
+
+class _Text(NamedTuple):
+    """A distinct prompt with everything that is looked for in its answers."""
+
+    rendered: Rendered
+    ids: list[int]
+    names: tuple[str, ...]
+    item: str
+
+
+@torch.no_grad()
+def sample(
+    loaded: LoadedModel,
+    queries: Sequence[Query],
+    sampling: Sampling,
+    *,
+    batch_tokens: int | None = None,
+    done: Callable[[int, int], None] | None = None,
+) -> list[Sampled]:
+    """Draw the answers to every distinct prompt and score all queries that ask it.
+
+    Args:
+        loaded: model and tokenizer; unchanged on return.
+        queries: what to ask, and which names are right.
+        sampling: number of samples, temperature, length, seed.
+        batch_tokens: bound of a batch; None takes what fits. Does not change the answers.
+        done: called with the numbers of finished and of all answers (texts × samples).
+
+    Raises:
+        ProbeError: NaN from the model, or a prompt without room for an answer; names the item.
+        DeviceMemoryError: one row alone does not fit.
+    """
+    texts = _texts(loaded, queries, sampling.max_new_tokens)
+    answers: dict[tuple[int, int], str] = {}
+    rows = [(t, k) for t in range(len(texts)) for k in range(sampling.samples)]
+
+    def work(indices: list[int]) -> None:
+        batch = [rows[i] for i in indices]
+        answers.update(zip(batch, _Batch(loaded, texts, batch, sampling).generate(), strict=True))
+
+    costs = [len(texts[t].ids) + sampling.max_new_tokens for t, _ in rows]
+    limit = batch_tokens or default_tokens(loaded.model)
+    in_batches(costs, limit, work, what="the sampled probe", done=done)
+    said = {
+        text.rendered: tuple(answers[t, k] for k in range(sampling.samples))
+        for t, text in enumerate(texts)
+    }
+    return [score(said[query.rendered], query.names) for query in queries]
+
+
+def score(answers: tuple[str, ...], names: Sequence[str]) -> Sampled:
+    """The share of answers that contain one of the names (`editing.probe.matching`)."""
+    return Sampled(sum(contains(a, names) for a in answers) / len(answers), answers)
+
+
+def _texts(loaded: LoadedModel, queries: Sequence[Query], room: int) -> list[_Text]:
+    names: dict[Rendered, dict[str, None]] = {}
+    items: dict[Rendered, str] = {}
+    for query in queries:
+        items.setdefault(query.rendered, query.item)
+        names.setdefault(query.rendered, {}).update(dict.fromkeys(query.names))
+    limit = position_limit(loaded.model)
+    texts = []
+    for rendered, asked in names.items():
+        ids, item = prompt_ids(loaded.tokenizer, rendered), items[rendered]
+        if not ids:
+            raise ProbeError(f"the prompt of '{item}' is empty", remedy="Give it a prompt.")
+        if limit is not None and len(ids) + room > limit:
+            raise ProbeError(
+                f"the prompt of '{item}' has {len(ids)} tokens, with {room} for the answer; the "
+                f"model reads {limit}",
+                remedy="Shorten the prompt or lower max_new_tokens.",
+            )
+        texts.append(_Text(rendered, ids, tuple(asked), item))
+    return texts
+
+
+class _Batch:
+    """The generation of one batch of (text, sample) rows."""
+
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        texts: Sequence[_Text],
+        rows: Sequence[tuple[int, int]],
+        sampling: Sampling,
+    ) -> None:
+        self._loaded = loaded
+        self._tokenizer = loaded.tokenizer
+        self._sampling = sampling
+        self._texts = [texts[t] for t, _ in rows]
+        numbers = [_stream(texts[t].rendered.seed_text, k, sampling) for t, k in rows]
+        self._numbers = torch.tensor(numbers, dtype=torch.float64)
+        self._tokens: list[list[int]] = [[] for _ in rows]
+        self._stop = end_tokens(loaded)
+        self._may_end = _MayEnd(loaded.tokenizer)
+        self._suspect = [False] * len(rows)
+
+    def generate(self) -> list[str]:
+        """The first sentence of every row's answer."""
+        alive = list(range(len(self._texts)))
+        state = self._read()
+        for step in range(self._sampling.max_new_tokens):
+            chosen = self._choose(state.logits, alive, step)
+            ended = [self._append(row, token) for row, token in zip(alive, chosen, strict=True)]
+            going = [i for i, end in enumerate(ended) if not end]
+            if not going or step + 1 == self._sampling.max_new_tokens:
+                break
+            alive = [alive[i] for i in going]
+            state.go_on(chosen, going)
+        return [
+            first_sentence(self._decode(tokens), text.names)
+            for tokens, text in zip(self._tokens, self._texts, strict=True)
+        ]
+
+    def _read(self) -> Continuation:
+        """Read each distinct prompt once, then give every row its own copy."""
+        distinct = {text.rendered: i for i, text in enumerate(self._texts)}
+        order = {rendered: i for i, rendered in enumerate(distinct)}
+        prompts = [self._texts[i].ids for i in distinct.values()]
+        state = Continuation(self._loaded.model, prompts, self._tokenizer.pad_token_id)
+        rows = [order[text.rendered] for text in self._texts]
+        state.select(torch.tensor(rows, device=state.logits.device))
+        return state
+
+    def _choose(self, logits: Tensor, alive: list[int], step: int) -> list[int]:
+        # MPS has no double precision; elsewhere it keeps the sum over a large vocabulary exact.
+        exact = torch.float32 if logits.device.type == "mps" else torch.float64
+        probabilities = torch.softmax(logits.float() / self._sampling.temperature, -1)
+        reached = probabilities.cumsum(-1, dtype=exact)
+        total = reached[:, -1:]
+        if not torch.isfinite(total).all():
+            bad = int((~torch.isfinite(total[:, 0])).nonzero()[0])
+            raise ProbeError(
+                f"the model gives NaN or infinite logits for '{self._texts[alive[bad]].item}'"
+            )
+        numbers = self._numbers[alive, step].to(logits.device, exact)[:, None]
+        index = torch.searchsorted(reached, numbers * total, right=True)
+        return index.clamp(max=logits.shape[-1] - 1)[:, 0].tolist()
+
+    def _append(self, row: int, token: int) -> bool:
+        """Append a token to a row's answer; whether the answer is complete."""
+        if token in self._stop:
+            return True
+        self._tokens[row].append(token)
+        # Most tokens can end nothing; only rows that hold one that can are decoded at each step.
+        self._suspect[row] = self._suspect[row] or self._may_end[token]
+        if not self._suspect[row]:
+            return False
+        text = self._decode(self._tokens[row]).lstrip()
+        return sentence_end(text, self._texts[row].names, unfinished=True) is not None
+
+    def _decode(self, tokens: list[int]) -> str:
+        return self._tokenizer.decode(
+            tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+
+
+class _MayEnd(dict[int, bool]):
+    """Whether a token's text has a character that can end a sentence, looked up once."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        super().__init__()
+        self._tokenizer = tokenizer
+
+    def __missing__(self, token: int) -> bool:
+        text = self._tokenizer.decode([token], clean_up_tokenization_spaces=False)
+        self[token] = any(end in text for end in ".!?\n")
+        return self[token]
+
+
+def _stream(text: str, sample: int, sampling: Sampling) -> list[float]:
+    """The random numbers in [0, 1) of one sample of one prompt, one for each token."""
+    name = f"{sampling.seed}|{sample}|{text}".encode()
+    # Python promises that random() of a seeded Random stays the same over versions and platforms.
+    source = random.Random(int.from_bytes(hashlib.sha256(name).digest()[:16]))
+    return [source.random() for _ in range(sampling.max_new_tokens)]
+
+
+def end_tokens(loaded: LoadedModel) -> frozenset[int]:
+    """The tokens that end an answer; instruct models name several (end of turn, end of text)."""
+    config = getattr(loaded.model, "generation_config", None)
+    named = getattr(config, "eos_token_id", None)
+    ids = list(named) if isinstance(named, (list, tuple)) else [named]
+    return frozenset(i for i in [*ids, loaded.tokenizer.eos_token_id] if i is not None)

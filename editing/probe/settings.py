@@ -1,0 +1,130 @@
+"""What a probe is asked and what it gives back: settings, items, results. Imports no torch."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
+
+from thinkeval.editing.errors import ProbeError
+from thinkeval.loaders.records import digest
+
+Measure = Literal["p", "likelihood", "likelihood_norm"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+
+_PROTOCOL = 1
+"""Part of every digest: raise it when the rules of asking, cutting or matching change."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeSettings:
+    """How to ask. Two probes with the same digest ask the same of every fact.
+
+    Attributes:
+        samples: k, generations for each distinct prompt (1 or more).
+        ask: `cloze` (the filled prompt) or `question`.
+        measures: which of `MEASURES` to take.
+        max_new_tokens: longest answer, in tokens.
+        temperature: of sampling, above 0; the likelihood is always taken at 1.
+        seed: of sampling.
+        paraphrases: average over the prompt (or question) and all paraphrases of a fact. The
+            paraphrases are clozes and asked as such.
+        chat: use the tokenizer's chat template: `auto` (if it has one), `always`, `never`.
+        batch_tokens: tokens of a batch, padding counted; None takes what fits. Does not change
+            the results and is no part of the digest.
+    """
+
+    samples: int = 5
+    ask: Literal["cloze", "question"] = "cloze"
+    measures: tuple[Measure, ...] = MEASURES
+    max_new_tokens: int = 16
+    temperature: float = 1.0
+    seed: int = 0
+    paraphrases: bool = False
+    chat: Literal["auto", "always", "never"] = "auto"
+    batch_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be asked.
+
+        Raises:
+            ProbeError: names the setting and its allowed values.
+        """
+        for name in ("samples", "max_new_tokens"):
+            _require(getattr(self, name) >= 1, name, getattr(self, name), "1 or more")
+        _require(self.temperature > 0, "temperature", self.temperature, "above 0")
+        _require(
+            self.batch_tokens is None or self.batch_tokens >= 1,
+            "batch_tokens",
+            self.batch_tokens,
+            "1 or more",
+        )
+        _require(self.ask in ("cloze", "question"), "ask", self.ask, "cloze or question")
+        _require(
+            self.chat in ("auto", "always", "never"), "chat", self.chat, "auto, always or never"
+        )
+        known = bool(self.measures) and set(self.measures) <= set(MEASURES)
+        _require(known, "measures", self.measures, f"some of {', '.join(MEASURES)}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The settings as JSON-able values, for provenance."""
+        return {**asdict(self), "measures": list(self.measures)}
+
+    @property
+    def digest(self) -> str:
+        """16 hex digits over everything that can change a result."""
+        parts = self.as_dict()
+        del parts["batch_tokens"]
+        parts["measures"] = sorted(self.measures)
+        return digest({**parts, "protocol": _PROTOCOL})
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeItem:
+    """One fact to ask for.
+
+    Attributes:
+        id: comes back in the result; also names the fact in errors.
+        prompt: the cloze with its subject filled in; the object follows it.
+        object: the right answer; `aliases` are right as well.
+        question: needed for `ask="question"`.
+        paraphrases: further filled clozes.
+        separate: ask the paraphrases whatever the settings say, and keep them out of the mean (for
+            the edited fact, whose paraphrases measure generalization).
+    """
+
+    id: str
+    prompt: str
+    object: str
+    question: str | None = None
+    paraphrases: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    separate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeResult:
+    """What the model says of one fact. A measure that was not asked for is None.
+
+    Attributes:
+        p: sampled share of right answers, in [0, 1].
+        likelihood: probability that the answer begins with the object or an alias, in [0, 1].
+        likelihood_norm: length-normalised probability of the best alias, in [0, 1].
+        n_samples: how many answers `p` was taken over: k for each text that is averaged.
+        answers: those answers as scored (first sentence), prompt first, then the paraphrases.
+        paraphrases: for each measure the value of each paraphrase, if they were asked.
+    """
+
+    id: str
+    p: float | None
+    likelihood: float | None
+    likelihood_norm: float | None
+    n_samples: int = 0
+    answers: tuple[str, ...] = ()
+    paraphrases: dict[str, list[float]] = field(default_factory=dict)
+
+
+def _require(holds: bool, name: str, value: object, allowed: str) -> None:
+    if not holds:
+        raise ProbeError(
+            f"the probe setting {name} is {value!r}", remedy=f"{name} has to be {allowed}."
+        )

@@ -1,0 +1,190 @@
+"""/v1/methods, models, metrics, queries, leaderboard: what there is, and how methods compare."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel
+
+from thinkeval import cypher
+from thinkeval.cypher import rows
+from thinkeval.editing import hparams as hparams_files
+from thinkeval.editing import methods as registry
+from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.state import Db, Here, InForce, answer
+from thinkeval.service.edit_schemas import Name
+from thinkeval.service.errors import NotFoundError
+from thinkeval.service.reports import table
+from thinkeval.service.schemas import Measure
+from thinkeval.service.scoring import record
+
+router = APIRouter(prefix="/v1", tags=["catalogue"], responses=DESCRIBED)
+
+
+ByName = Annotated[str, Path(min_length=1, max_length=200)]
+
+
+class MethodOut(BaseModel):
+    """An editing method, and the models it has hyperparameters for."""
+
+    name: str
+    kind: str
+    doc: str
+    paper: str
+    hparams: list[str]
+
+
+class QueryInfo(BaseModel):
+    """A query file: what it answers, what it takes, and its whole text."""
+
+    name: str
+    summary: str
+    doc: str
+    mode: str
+    params: dict[str, str]
+    columns: dict[str, str]
+    returns: str
+    source: str | None
+    higher_is_better: str | None
+    digest: str
+    text: str
+
+
+class Methods(BaseModel):
+    """The editing methods."""
+
+    items: list[MethodOut]
+
+
+class Queries(BaseModel):
+    """Queries of the catalogue."""
+
+    items: list[QueryInfo]
+
+
+class Models(BaseModel):
+    """Models the service may load: `*` in a name stands for any text."""
+
+    names: list[str]
+    folders: list[str]
+
+
+class Leaderboard(BaseModel):
+    """One row a model and method, in the shape of ThinkEval's Table 4; undefined is null."""
+
+    measure: Measure
+    caption: str
+    edits: int
+    rows: list[dict[str, Any]]
+
+
+@router.get("/methods", response_model=Methods, summary="List the editing methods")
+def list_methods() -> Methods:
+    """The editing methods."""
+    return Methods(items=[_method(name) for name in registry.names()])
+
+
+@router.get("/methods/{name}", response_model=MethodOut, summary="Read about a method")
+def get_method(name: ByName) -> MethodOut:
+    """One editing method."""
+    if name not in registry.names():
+        raise NotFoundError("method", name, registry.names(), listing="thinkeval methods")
+    return _method(name)
+
+
+def _method(name: ByName) -> MethodOut:
+    info = registry.info(name)
+    return MethodOut(
+        name=info.name,
+        kind=info.kind,
+        doc=info.doc,
+        paper=info.paper,
+        hparams=list(hparams_files.available(name)),
+    )
+
+
+@router.get("/models", response_model=Models, summary="List the models that may be loaded")
+def list_models(settings: InForce) -> Models:
+    """Which models may be named: organisms always, others as whoever runs the service allows."""
+    return Models(
+        names=["organism", "organism:gpt2", "organism:llama", *settings.models],
+        folders=[str(folder) for folder in settings.model_dirs],
+    )
+
+
+@router.get("/metrics", response_model=Queries, summary="List the metrics with their Cypher")
+def list_metrics() -> Queries:
+    """The metrics: each is one Cypher file, shown whole."""
+    return Queries(items=[_query(name) for name in cypher.names("metrics/")])
+
+
+@router.get("/metrics/{name}", response_model=QueryInfo, summary="Read a metric's Cypher")
+def get_metric(name: ByName) -> QueryInfo:
+    """One metric with its Cypher."""
+    return _known(f"metrics/{name}", "metrics/")
+
+
+@router.get("/queries", response_model=Queries, summary="List every query with its Cypher")
+def list_queries() -> Queries:
+    """Every query the service runs."""
+    return Queries(items=[_query(name) for name in cypher.names()])
+
+
+@router.get("/queries/{name:path}", response_model=QueryInfo, summary="Read a query's Cypher")
+def get_query(name: ByName) -> QueryInfo:
+    """One query with its Cypher."""
+    return _known(name, "")
+
+
+def _known(name: str, folder: str) -> QueryInfo:
+    known = cypher.names(folder)
+    if name not in known:
+        raise NotFoundError("query", name, known, listing="thinkeval queries")
+    return _query(name)
+
+
+def _query(name: ByName) -> QueryInfo:
+    found = cypher.query(name)
+    return QueryInfo(
+        name=name,
+        summary=found.summary,
+        doc=found.doc,
+        mode=found.mode,
+        params={f"${key}": f"{p.type}: {p.doc}" for key, p in found.params.items()},
+        columns={key: f"{c.type}: {c.doc}" for key, c in found.columns.items()},
+        returns=found.returns,
+        source=found.source,
+        higher_is_better=found.higher_is_better,
+        digest=found.digest,
+        text=found.text,
+    )
+
+
+@router.get("/leaderboard", response_model=Leaderboard, summary="Compare the methods")
+def leaderboard(
+    request: Request,
+    db: Db,
+    here: Here,
+    graph: Annotated[Name | None, Query()] = None,
+    model: Annotated[Name | None, Query()] = None,
+    measure: Measure = "likelihood",
+) -> Response:
+    """The methods compared: the newest edit of each rewrite by each method, pooled.
+
+    Without edits of that measure there is nothing to compare (404).
+    """
+    state = db.read(rows.ScoredStateRow, dataset=graph)[0]
+    key = ("leaderboard", graph, model, measure, state.edits, state.newest)
+
+    def body() -> bytes:
+        held = record.scores_by(db, measure, graph=graph, model=model)
+        board = Leaderboard(
+            measure=measure,
+            caption=table.caption(held, measure),
+            edits=len(held),
+            rows=table.records(table.method_table(held, measure)),
+        )
+        return board.model_dump_json().encode()
+
+    return answer(request, here.answers.get(key, body))

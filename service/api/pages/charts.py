@@ -1,0 +1,171 @@
+"""The leaderboard's two charts as plain geometry; the template writes it out as SVG.
+
+Methods differ by marker and by dashes, not by colour alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from thinkeval.service.reports.table import STEPS
+
+WIDTH, HEIGHT = 480, 330
+LEFT, RIGHT, TOP, BOTTOM = 46, 14, 12, 42
+
+MARKERS = (
+    "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",  # circle
+    "M-4 -4h8v8h-8z",  # square
+    "M0 -5l5 9h-10z",  # triangle
+    "M0 -5.5l5 5.5l-5 5.5l-5 -5.5z",  # diamond
+    "M-4 -4l8 8m0 -8l-8 8",  # cross
+    "M0 5l5 -9h-10z",  # triangle down
+    "M0 -5v10m-5 -5h10",  # plus
+    "M0 -5l1.5 3.5l3.7 .3l-2.8 2.5l.9 3.7l-3.3 -2l-3.3 2l.9 -3.7l-2.8 -2.5l3.7 -.3z",  # star
+    "M-5 -2h10v4h-10z",  # bar
+    "M-4 -4l8 8v-8l-8 8z",  # hourglass
+    "M-2 -5h4v10h-4z",  # upright bar
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """How a method is drawn in both charts and in the legend."""
+
+    name: str
+    index: int
+
+    @property
+    def marker(self) -> str:
+        """An SVG path around the origin."""
+        return MARKERS[self.index % len(MARKERS)]
+
+    @property
+    def css(self) -> str:
+        """Classes for colour, dashes and fill."""
+        hollow = " hollow" if self.index % 2 else ""
+        return f"series c{self.index % 8} d{self.index % 4}{hollow}"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A linear scale from values to pixels."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """The pixel of a value, to a tenth."""
+        return round(
+            self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start), 1
+        )
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """(pixel, label) of a handful of round values."""
+        step = next(
+            s for s in (0.1, 0.2, 0.25, 0.5, 1, 2, 5, 1e9) if (self.high - self.low) / s <= 6
+        )
+        first = math.ceil(self.low / step - 1e-9)
+        last = math.floor(self.high / step + 1e-9)
+        return [(self.at(i * step), f"{i * step:g}") for i in range(first, last + 1)]
+
+
+def series(rows: Sequence[dict[str, Any]]) -> list[Series]:
+    """One a row of the table; the model is named where there are several."""
+    several = len({row["Model"] for row in rows}) > 1
+    return [
+        Series(f"{row['Technique']} · {row['Model']}" if several else row["Technique"], i)
+        for i, row in enumerate(rows)
+    ]
+
+
+def _vertical(values: Sequence[float]) -> Axis:
+    top = max([1.0, *values]) + 0.05  # what lies at 1 is not cut by the frame
+    return Axis(0.0, math.ceil(top * 10) / 10, HEIGHT - BOTTOM, TOP)
+
+
+def curves(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """IFR by steps: a line a method, with a gap where there is no chain of that length."""
+    known = [row[f"{n}-step"] for row in rows for n in STEPS if _is(row[f"{n}-step"])]
+    y = _vertical(known)
+    x = Axis(STEPS[0], STEPS[-1], LEFT + 12, WIDTH - RIGHT - 12)
+    lines = []
+    for row, drawn in zip(rows, series(rows), strict=True):
+        points = [(x.at(n), y.at(v), n, v) for n in STEPS if _is(v := row[f"{n}-step"])]
+        path = " ".join(
+            f"{'L' if i and points[i - 1][2] == n - 1 else 'M'}{px} {py}"
+            for i, (px, py, n, _) in enumerate(points)
+        )
+        lines.append({"series": drawn, "path": path, "points": points})
+    ticks = [(x.at(n), str(n)) for n in STEPS]
+    return {"lines": lines, "x_ticks": ticks, "y_ticks": y.ticks}
+
+
+def scatter(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """IFR against Preservation: a point a method with its intervals; good is up and left."""
+    shown = [
+        (row, drawn)
+        for row, drawn in zip(rows, series(rows), strict=True)
+        if _is(row["IFR"]) and _is(row["Preservation"])
+    ]
+    right = max([1.0, *(row["IFR"] for row, _ in shown)])
+    x = Axis(0.0, math.ceil(right * 10) / 10, LEFT + 8, WIDTH - RIGHT - 8)
+    y = _vertical([row["Preservation"] for row, _ in shown])
+    points, taken = [], []
+    for row, drawn in shown:
+        at = (x.at(row["IFR"]), y.at(row["Preservation"]))
+        points.append(
+            {
+                "series": drawn,
+                "at": at,
+                "ifr": row["IFR"],
+                "preservation": row["Preservation"],
+                "across": _bar(row, "IFR", x),
+                "up": _bar(row, "Preservation", y),
+                "label": _place(drawn.name, at, taken, [p["at"] for p in points]),
+            }
+        )
+    return {"points": points, "x_ticks": x.ticks, "y_ticks": y.ticks}
+
+
+def _bar(row: dict[str, Any], title: str, axis: Axis) -> tuple[float, float] | None:
+    low, high = row[f"{title} low"], row[f"{title} high"]
+    if not (_is(low) and _is(high)):
+        return None
+    return axis.at(max(axis.low, low)), axis.at(min(axis.high, high))
+
+
+PLACES = (
+    (9, 4, "start"), (-9, 4, "end"), (9, 16, "start"), (-9, 16, "end"),
+    (9, -8, "start"), (-9, -8, "end"), (9, 28, "start"), (9, 40, "start"),
+)  # fmt: skip
+"""Where a label may stand beside its point, the best place first."""
+
+
+def _place(
+    name: str, at: tuple[float, float], taken: list[tuple[float, ...]], marks: list[Any]
+) -> tuple[float, float, str] | None:
+    """Where a label fits beside its point: (x, y, anchor), or None where the legend must do."""
+    wide, high = 6.4 * len(name), 11
+    for dx, dy, anchor in PLACES:
+        x, y = at[0] + dx, at[1] + dy
+        left = x if anchor == "start" else x - wide
+        box = (left, y - high, left + wide, y)
+        inside = box[0] > LEFT and box[2] < WIDTH and box[1] > 0 and box[3] < HEIGHT - BOTTOM
+        free = not any(
+            box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken
+        )
+        clear = not any(box[0] - 3 < mx < box[2] + 3 and box[1] < my < box[3] for mx, my in marks)
+        if inside and free and clear:
+            taken.append(box)
+            return x, y, anchor
+    return None
+
+
+def _is(value: float | None) -> bool:
+    return value is not None and not math.isnan(value)

@@ -1,0 +1,189 @@
+"""What the front page shows: data sets, a page of the recorded edits, and the form's choices."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_args
+
+from thinkeval.cypher import rows
+from thinkeval.editing import methods as registry
+from thinkeval.loaders import formats, graphs
+from thinkeval.service.edit_schemas import ENDED, Status
+from thinkeval.service.errors import UsageError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.datasets import OWN
+from thinkeval.service.jobs import queue
+from thinkeval.service.rules import store as rule_store
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+STATUSES: tuple[str, ...] = get_args(Status)
+SHOWN = ("ifr", "efficacy", "preservation")
+PAGE = 25
+COUNTED = 200
+"""Chains are counted for data sets of at most so many rewrites."""
+
+DEMO_GRAPH, DEMO_REWRITE, DEMO_METHOD = "hogwarts", "harry-potter--studied-at", "rome"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One edit of the list.
+
+    Attributes:
+        numbers: IFR, efficacy and Preservation with their n, by the first measure.
+        note: what tells it from the same edit by itself: another strength, a sequence.
+    """
+
+    edit: rows.PageEditRow
+    numbers: dict[str, tuple[float, int]]
+    note: str
+
+    @property
+    def live(self) -> bool:
+        """Whether something may still happen to it."""
+        return self.edit.status not in ENDED
+
+
+@dataclass(frozen=True, slots=True)
+class EditPage:
+    """A page of edits, newest first; `older` is the cursor of the next page, or None."""
+
+    items: list[Listed]
+    total: int
+    older: str | None
+
+
+def edits(db: Database, chosen: dict[str, str], cursor: str | None = None) -> EditPage:
+    """One page of the edits that fit.
+
+    Args:
+        chosen: any of graph, method, model, status, rewrite; empty values do not narrow.
+
+    Raises:
+        UsageError: there is no such status, or the cursor is not one of ours.
+    """
+    names = {"graph": "dataset"}
+    where = {names.get(key, key): value for key, value in chosen.items() if value}
+    if where.get("status", STATUSES[0]) not in STATUSES:
+        raise UsageError(
+            f"{where['status']!r} is not a status.", remedy=f"Use one of {', '.join(STATUSES)}."
+        )
+    found, older, total = queue.page_rows(db, limit=PAGE, cursor=cursor, scores=True, **where)
+    return EditPage([_listed(row) for row in found], total, older)
+
+
+def _listed(row: rows.PageEditRow) -> Listed:
+    score = json.loads(row.score) if row.score else {"values": []}
+    held = {v["measure"] for v in score["values"]}
+    measure = next((m for m in ("likelihood", "p", "likelihood_norm") if m in held), None)
+    numbers = {
+        v["metric"]: (v["value"], v["n"])
+        for v in score["values"]
+        if v["metric"] in SHOWN and v["measure"] == measure and v["step"] is None
+    }
+    return Listed(row, numbers, _note(score))
+
+
+def _note(score: dict[str, Any]) -> str:
+    strength = score.get("provenance", {}).get("strength", 1)
+    sequence = score.get("sequence")
+    told = [f"strength {strength:g}"] if strength != 1 else []
+    if sequence:
+        told.append(f"after {sequence['edited']} edits in sequence")
+    return ", ".join(told)
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """A data set graph.
+
+    Attributes:
+        chains: by rewrite, if they were counted already.
+        countable: whether the page asks for their number once it is shown.
+    """
+
+    id: str
+    n_facts: int
+    n_entities: int
+    n_rewrites: int
+    chains: dict[str, int] | None
+
+    @property
+    def countable(self) -> bool:
+        """Few enough rewrites to count their chains in a moment."""
+        return self.chains is None and self.n_rewrites <= COUNTED
+
+
+_counted: dict[tuple[str, str, int], dict[str, int]] = {}
+"""Chains by rewrite of each data set, by id, time of storing and size: what is stored stays so."""
+
+
+def data_sets(db: Database) -> list[DataSet]:
+    """The stored data sets; nothing is counted for them, which may take a second."""
+    stored = db.read(rows.GraphRow, kind="dataset")
+    rewrites = Counter(r.dataset for r in db.read(rows.RewriteRow) if not r.rewrite.startswith(OWN))
+    return [
+        DataSet(g.graph, g.n_facts, g.n_entities, rewrites[g.graph], _counted.get(_key(g)))
+        for g in stored
+    ]
+
+
+def chain_counts(db: Database, graph: str) -> dict[str, int]:
+    """{rewrite: chains} of a data set; counted once.
+
+    Raises:
+        NotFoundError: it is not stored.
+    """
+    stored = datasets.require_graph(db, graph)
+    if _key(stored) not in _counted:
+        counts = datasets.chain_counts(db, graph, datasets.list_rewrites(db, graph))
+        _counted[_key(stored)] = {rewrite: sum(n.values()) for rewrite, n in counts.items()}
+    return _counted[_key(stored)]
+
+
+def _key(graph: rows.GraphRow | rows.GetGraphRow) -> tuple[str, str, int]:
+    return graph.graph, graph.created_at, graph.n_facts
+
+
+def form(db: Database, stored: list[DataSet], asked: dict[str, str]) -> dict[str, Any]:
+    """The choices of the form, with the demo edit (or what the address asks for) preselected."""
+    ids = [g.id for g in stored]
+    graph = asked.get("graph", "")
+    if graph not in ids:
+        graph = DEMO_GRAPH if DEMO_GRAPH in ids else (ids[0] if ids else "")
+    rewrites = datasets.list_rewrites(db, graph) if graph else []
+    wanted = asked.get("rewrite") or DEMO_REWRITE
+    chosen = next((r.id for r in rewrites if r.id.startswith(wanted)), "")
+    counts = next((g.chains for g in stored if g.id == graph), None)
+    return {
+        "graph": graph,
+        "chains": counts or {},
+        "rewrites": rewrites,
+        "rewrite": chosen,
+        "rules": rules(db, graph),
+        "methods": [registry.info(name) for name in registry.names()],
+        "method": asked.get("method") or DEMO_METHOD,
+        "model": asked.get("model") or "organism",
+        "formats": list(formats.formats().values()),
+        "shipped": [name for name in graphs.names() if name not in ids],
+    }
+
+
+def rules(db: Database, graph: str) -> dict[str, Any]:
+    """For `_rules_choice.html`: how many rules an edit of the graph can be held against.
+
+    Raises:
+        NotFoundError: there is no such data set.
+    """
+    stored = rule_store.rules_of(db, graph, status=("kept", "candidate")) if graph else []
+    kept = [each for each in stored if each.status == "kept"]
+    return {
+        "graph": graph,
+        "n": len(kept),
+        "candidates": len(stored) - len(kept),
+        "example": kept[0].rule.text() if kept else "",
+    }

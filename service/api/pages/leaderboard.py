@@ -1,0 +1,79 @@
+"""What the leaderboard shows: the report's table of methods for one graph, model and measure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from thinkeval.cypher import rows
+from thinkeval.service.api.pages import charts
+from thinkeval.service.cache import Kept
+from thinkeval.service.errors import NothingStoredError
+from thinkeval.service.reports.table import caption, method_table
+from thinkeval.service.schemas import MEASURE_NAMES, Measure
+from thinkeval.service.scoring import record
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+COLUMNS = (
+    "Efficacy", "Generalization", "IFR", "1-step", "2-step", "3-step", "4-step", "5-step",
+    "Preservation",
+)  # fmt: skip
+
+FIGURES = (("ifr_by_steps", "IFR by steps"), ("ifr_preservation", "IFR against Preservation"))
+
+
+_KEPT: Kept[dict[str, Any]] = Kept(32)
+"""Boards by what was asked and by the state of the scores they are over."""
+
+
+def board(db: Database, graph: str, model: str, measure: Measure | None) -> dict[str, Any]:
+    """Table and charts. Without a graph: that of the newest edit; a model narrows the rows.
+
+    Reading a thousand scores takes a second, so a board is kept until a score is new or gone.
+    """
+    sets = [row.graph for row in db.read(rows.GraphRow, kind="dataset")]
+    graph = graph or _newest(db) or (sets[0] if sets else "")
+    state = db.read(rows.ScoredStateRow, dataset=graph or None)[0]
+    key = (graph, model, measure, state.edits, state.newest)
+    return _KEPT.get(key, lambda: _board(db, graph, model, measure)) | {"sets": sets}
+
+
+def _board(db: Database, graph: str, model: str, measure: Measure | None) -> dict[str, Any]:
+    try:
+        held = record.scores(db, [], graph=graph or None)
+    except NothingStoredError:
+        held = []
+    models = sorted({score.model for score in held})
+    scores = [score for score in held if not model or score.model == model]
+    measures = [m for m in MEASURE_NAMES if any(m in score.measures for score in scores)]
+    by = measure or next((m for m in ("likelihood", *measures) if m in measures), "likelihood")
+    taken = [score for score in scores if by in score.measures]
+    table: list[dict[str, Any]] = []
+    if taken:
+        table = sorted(
+            method_table(taken, by).to_dict("records"), key=lambda r: (r["Model"], r["IFR"])
+        )
+    return {
+        "graph": graph,
+        "models": models,
+        "model": model,
+        "measures": measures,
+        "measure": by,
+        "rows": table,
+        "columns": COLUMNS,
+        "figures": FIGURES,
+        "figure_query": urlencode(
+            {k: v for k, v in (("graph", graph), ("model", model), ("measure", by)) if v}
+        ),
+        "series": charts.series(table),
+        "caption": caption(taken, by, COLUMNS) if taken else "",
+        "curves": charts.curves(table),
+        "scatter": charts.scatter(table),
+    }
+
+
+def _newest(db: Database) -> str:
+    found = db.read(rows.PageEditRow, status="succeeded", limit=1)
+    return found[0].dataset if found else ""

@@ -1,0 +1,187 @@
+"""The page's routes: HTML from `service.api.pages`, and errors as pages a person can read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from pydantic import BeforeValidator, Field
+
+from thinkeval.cypher import rows
+from thinkeval.service.api.pages import compare as comparing
+from thinkeval.service.api.pages import home, page_files, result
+from thinkeval.service.api.pages import leaderboard as board
+from thinkeval.service.api.pages.edit import FIRST, Shown
+from thinkeval.service.api.pages.render import render
+from thinkeval.service.api.state import Db, Here
+from thinkeval.service.edit_schemas import ENDED
+from thinkeval.service.errors import NotFoundError, Problem
+from thinkeval.service.reports.edit import ChainFilter
+from thinkeval.service.reports.table import STEPS
+from thinkeval.service.schemas import MEASURE_NAMES, Measure
+from thinkeval.service.scoring import record
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self';"
+    " img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none';"
+    " frame-ancestors 'none'",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+router = APIRouter(include_in_schema=False)
+router.include_router(page_files.router)
+
+EditId = Annotated[str, Path(max_length=200)]
+GraphId = Annotated[str, Path(max_length=200)]
+Word = Annotated[str, Query(max_length=400)]
+Length = Annotated[int, Field(ge=1, le=5)]
+Taken = Annotated[Measure | None, BeforeValidator(lambda text: text or None), Query()]
+"""A measure; a form that leaves the choice open sends an empty text."""
+
+
+def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """A template as a response; the policy lets it load nothing that is not served from here."""
+    signed_in = getattr(request.state, "signed_in", False)
+    text = render(template, signed_in=signed_in, **values)
+    return HTMLResponse(text, status_code=status, headers=HEADERS)
+
+
+def error_page(request: Request, problem: Problem, headers: Mapping[str, str]) -> Response:
+    """An error as a page: what happened, what to do; looks again by itself while it may pass."""
+    response = page(
+        request,
+        "error.html",
+        problem.status,
+        here=request.url.path,
+        title=problem.title,
+        detail=problem.detail,
+        remedy=problem.remedy,
+        reload=problem.status == 503 and request.method == "GET",
+    )
+    response.headers.update(headers)
+    return response
+
+
+def login_form(request: Request, *, next: str, error: str | None, out: bool = False) -> Response:
+    """The form that asks for the token; `next` is where it leads to."""
+    status = 200 if error is None else 401
+    told = {"here": request.url.path, "next": next, "error": error, "out": out}
+    return page(request, "login.html", status, **told)
+
+
+def _shown(
+    steps: Annotated[list[Length] | None, Query(max_length=5)] = None,
+    min_ratio: Annotated[float, Query(ge=0, le=1)] = 0.0,
+    fact: Annotated[str, Query(max_length=500)] = "",
+    surviving: bool = False,
+    show: Annotated[int, Query(ge=1, le=100_000)] = FIRST,
+) -> Shown:
+    """Which chains are shown, from the address; no length named means all of them."""
+    picked = ChainFilter(min_ratio=min_ratio, fact=fact or None, surviving=surviving)
+    return Shown(picked, frozenset(steps or STEPS), show)
+
+
+WhichChains = Annotated[Shown, Depends(_shown)]
+
+
+@router.get("/")
+def front(
+    request: Request,
+    db: Db,
+    graph: Word = "",
+    method: Word = "",
+    status: Word = "",
+    rewrite: Word = "",
+    model: Word = "",
+    set_method: Word = "",
+    cursor: Word = "",
+    deleted: Word = "",
+) -> Response:
+    """Data sets, edits, and the form to score one."""
+    chosen = {"graph": graph, "method": method, "status": status}
+    sets = home.data_sets(db)
+    asked = {"graph": graph, "rewrite": rewrite, "method": set_method or method, "model": model}
+    return page(
+        request,
+        "home.html",
+        here="/",
+        sets=sets,
+        page=home.edits(db, chosen, cursor or None),
+        paged=bool(cursor),
+        chosen=chosen,
+        narrowed=urlencode({key: value for key, value in chosen.items() if value}),
+        statuses=home.STATUSES,
+        form=home.form(db, sets, asked),
+        deleted=deleted,
+    )
+
+
+@router.get("/chain-counts/{graph}", response_model=None)
+def chain_counts(graph: GraphId, db: Db) -> dict[str, int] | Response:
+    """Chains of each rewrite of a data set, which the front page asks for once it is shown.
+
+    One that was deleted since then has none, which is no error on the page.
+    """
+    try:
+        return home.chain_counts(db, graph)
+    except NotFoundError:
+        return Response(status_code=204)
+
+
+@router.get("/rules-choice/{graph}")
+def rules_choice(graph: GraphId, request: Request, db: Db) -> Response:
+    """The form's line on rules, which the page asks for when another data set is chosen."""
+    return page(request, "_rules_choice.html", rules=home.rules(db, graph))
+
+
+@router.get("/edits/{edit}")
+def one_edit(
+    edit: EditId, request: Request, db: Db, here: Here, shown: WhichChains, measure: Taken = None
+) -> Response:
+    """An edit: its progress while it is under way, then its result. Any id it ever had finds it."""
+    found = db.read(rows.GetEditRow, id=edit)
+    if not found:
+        raise record.unknown(db, edit)
+    row = found[0]
+    if row.status != "succeeded" or not row.score:
+        live = row.status not in ENDED
+        return page(request, "progress.html", here="", edit=row, live=live)
+    if row.id != edit:
+        return RedirectResponse(str(request.url.replace(path=f"/edits/{row.id}")), 307)
+    score = record.get_score(db, row.id)
+    base = str(request.base_url).rstrip("/")
+    told = result.values(db, score, measure, shown, browser=here.connection.browser, base=base)
+    return page(request, "edit.html", here="", **told)
+
+
+@router.get("/edits/{edit}/chains")
+def chain_list(
+    edit: EditId, request: Request, db: Db, here: Here, shown: WhichChains, measure: Taken = None
+) -> Response:
+    """The filtered chains of an edit alone, which the page puts in place of those it shows."""
+    score = record.get_score(db, edit)
+    told = result.chain_values(db, score, measure, shown, here.connection.browser)
+    return page(request, "_chains.html", **told)
+
+
+@router.get("/compare")
+def compare(
+    request: Request, db: Db, a: Word = "", b: Word = "", measure: Taken = None
+) -> Response:
+    """Two edits side by side."""
+    told = comparing.compared(db, a, b, measure)
+    return page(request, "compare.html", here="/compare", names=MEASURE_NAMES, **told)
+
+
+@router.get("/leaderboard")
+def leaderboard(
+    request: Request, db: Db, graph: Word = "", model: Word = "", measure: Taken = None
+) -> Response:
+    """The methods by their scores, with two charts."""
+    told = board.board(db, graph, model, measure)
+    return page(request, "leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **told)

@@ -1,0 +1,117 @@
+"""The command line: `thinkeval`. Commands live in `cli_*.py`; this file puts them together.
+
+Exit codes: 0 it worked, 1 a gate (`--max-ifr`, `--min-preservation`) failed, 2 an error. An error
+is one line on standard error: what and where, then what to do about it. Nothing here imports torch,
+so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from thinkeval.service import __version__
+from thinkeval.service.cli.catalog import doctor, methods, metrics, queries
+from thinkeval.service.cli.covariance import covariance
+from thinkeval.service.cli.db import db
+from thinkeval.service.cli.demo import demo
+from thinkeval.service.cli.depedit import depedit
+from thinkeval.service.cli.diff import diff
+from thinkeval.service.cli.edits import edits
+from thinkeval.service.cli.graphs import graphs, import_, rewrites
+from thinkeval.service.cli.mend import train_mend
+from thinkeval.service.cli.models import organism, probe
+from thinkeval.service.cli.report import chains, report
+from thinkeval.service.cli.rules import rules
+from thinkeval.service.cli.score import score
+from thinkeval.service.cli.sequence import sequence
+from thinkeval.service.cli.serve import serve, worker
+from thinkeval.service.cli.sweep import sweep
+from thinkeval.service.errors import KNOWN_ERRORS, describe
+
+app = typer.Typer(
+    name="thinkeval",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=(
+        "How deep does an edit of a language model go?\n\n"
+        "Edits a model, asks it for the facts around the edit before and after, and finds the"
+        " chains of facts through which the old answer still comes back, in a Neo4j graph.\n\n"
+        "Begin with [bold]thinkeval demo[/bold]. Then: [bold]import[/bold] a data set,"
+        " [bold]score[/bold] an edit, look at its [bold]chains[/bold], and [bold]report[/bold]"
+        " over several."
+    ),
+)
+
+INTERRUPTED = 130
+MAIN, LOOK, MORE = "Score an edit", "Look at what is stored", "Models, methods and the database"
+
+app.command(rich_help_panel=MAIN)(demo)
+app.command("import", rich_help_panel=MAIN)(import_)
+app.command(rich_help_panel=MAIN)(score)
+app.command(rich_help_panel=MAIN)(sweep)
+app.command(rich_help_panel=MAIN)(sequence)
+app.command(rich_help_panel=MAIN)(chains)
+app.command(rich_help_panel=MAIN)(diff)
+app.command(rich_help_panel=MAIN)(report)
+app.command(rich_help_panel=MAIN)(serve)
+app.command(rich_help_panel=LOOK)(graphs)
+app.command(rich_help_panel=LOOK)(rewrites)
+app.command(rich_help_panel=LOOK)(metrics)
+app.command(rich_help_panel=LOOK)(queries)
+app.command(rich_help_panel=MORE)(methods)
+app.command(rich_help_panel=MORE)(probe)
+app.command("train-mend", rich_help_panel=MORE)(train_mend)
+app.command(rich_help_panel=MORE)(worker)
+app.command(rich_help_panel=MORE)(doctor)
+app.add_typer(depedit, name="depedit", rich_help_panel=MAIN)
+app.add_typer(edits, name="edits", rich_help_panel=LOOK)
+app.add_typer(rules, name="rules", rich_help_panel=LOOK)
+app.add_typer(covariance, name="covariance", rich_help_panel=MORE)
+app.add_typer(organism, name="organism", rich_help_panel=MORE)
+app.add_typer(db, name="db", rich_help_panel=MORE)
+
+
+def _version(show: bool) -> None:
+    if show:
+        typer.echo(f"thinkeval {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    del version
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command line and exit with 0, 1 (a gate failed) or 2 (an error)."""
+    try:
+        code = app(args=argv, standalone_mode=False)
+    except typer.TyperException as error:
+        _tell(error.format_message(), "See `thinkeval --help`.")
+        code = 2
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except KNOWN_ERRORS as error:
+        problem = describe(error)
+        _tell(problem.detail, problem.remedy)
+        code = 2
+    if code == INTERRUPTED:  # typer turns Ctrl-C into this code without a word
+        typer.echo("Interrupted: the model is as it was, and no partial graph is stored.", err=True)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell(detail: str, remedy: str) -> None:
+    """One line, whatever a library put into its message."""
+    typer.echo(" ".join(f"error: {detail} → {remedy}".split()), err=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,98 @@
+"""`thinkeval db`: the embedded Neo4j server."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from thinkeval.service.cli.options import JsonFlag, emit_json, emit_table
+from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.errors import UsageError
+from thinkeval.service.scoring.runtime import Workbench, embedded_server
+from thinkeval.service.settings import Settings
+
+db = typer.Typer(
+    no_args_is_help=True,
+    help="Start, stop and look at the embedded Neo4j server (every command starts it on demand).",
+)
+
+
+def _own_server() -> Settings:
+    settings = Settings()
+    if settings.neo4j_uri:
+        raise UsageError(
+            f"THINKEVAL_NEO4J_URI points at {settings.neo4j_uri}, which is not ours to manage.",
+            remedy="Unset it to use the embedded server.",
+        )
+    return settings
+
+
+@db.command()
+def start(json: JsonFlag = False) -> None:
+    """Start the server and wait until it answers; does nothing where it runs already."""
+    with ProgressBars() as progress:
+        embedded_server(_own_server()).ensure_running(progress)
+    _show(json)
+
+
+@db.command()
+def stop(
+    force: bool = typer.Option(
+        False, "--force", help="Kill it where it does not end; what is committed stays."
+    ),
+) -> None:
+    """Stop the server cleanly; what is stored stays."""
+    stopped = embedded_server(_own_server()).stop(force=force)
+    typer.echo("Neo4j is stopped." if stopped else "Neo4j was not running.")
+
+
+@db.command()
+def status(json: JsonFlag = False) -> None:
+    """Where the server listens, and how to log in with any Neo4j client or the Browser."""
+    _show(json)
+
+
+@db.command()
+def user(
+    name: Annotated[str, typer.Argument(help="How the new user logs in.")],
+    password: Annotated[
+        str,
+        typer.Option(
+            prompt=True,
+            hide_input=True,
+            confirmation_prompt=True,
+            envvar="THINKEVAL_NEW_PASSWORD",
+            help="At least 8 characters; asked for where it is not given.",
+        ),
+    ],
+    json: JsonFlag = False,
+) -> None:
+    """Create a user for Neo4j Browser, read-only where the server's edition has roles.
+
+    [bold]Neo4j Community has no roles[/bold]: there the user can write as well, and this says so.
+    In Enterprise edition it gets the built-in role reader. Works on the embedded server and on
+    the one that THINKEVAL_NEO4J_URI names.
+    """
+    from thinkeval.service.graphs.neo4j_user import create_user
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        made = create_user(bench.db, name, password)
+    if json:
+        emit_json(made)
+        return
+    typer.echo(f"Created user {made['user']} ({made['edition']} edition). {made['note']}")
+
+
+def _show(json: bool) -> None:
+    shown = asdict(embedded_server(_own_server()).status())
+    if json:
+        emit_json(shown)
+        return
+    emit_table("Neo4j", ["what", "value"], [(k, str(v)) for k, v in shown.items()])
+    if shown.get("running"):
+        typer.echo(
+            f"Open {shown['browser']} and log in as {shown['user']} with the password in"
+            f" {shown['password_file']}."
+        )

@@ -1,0 +1,137 @@
+"""`thinkeval depedit`: its commands, of which those that list, show and delete stand here."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from thinkeval.service.cli.depedit_options import DatasetOption, SettingOption
+from thinkeval.service.cli.depedit_run import run, similarity
+from thinkeval.service.cli.depedit_sets import build, export, import_, listed, set_json, show_sets
+from thinkeval.service.cli.options import JsonFlag, OutputOption, emit_json, emit_table, emit_text
+from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.settings import Settings
+
+depedit = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help=(
+        "Does a model draw the conclusions of an edit? DepEdit's establish-and-update protocol.\n\n"
+        "A knowledge set gives a model facts, changes some of them, and asks for those, for the"
+        " others, and for what follows by a rule. [bold]thinkeval depedit build atlas[/bold] draws"
+        " sets from a graph that ships with ThinkEval; [bold]run[/bold] one; [bold]report[/bold]."
+    ),
+)
+
+depedit.command()(build)
+depedit.command()(run)
+depedit.command()(similarity)
+depedit.command("import")(import_)
+depedit.command()(export)
+
+
+class TableName(StrEnum):
+    """Which table to print."""
+
+    specificity = "specificity"
+    implications = "implications"
+    both = "both"
+
+
+@depedit.command("list")
+def list_(
+    graph: DatasetOption = None,
+    setting: SettingOption = None,
+    runs: Annotated[bool, typer.Option("--runs", help="List the runs instead.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """List the stored knowledge sets, or the runs on them."""
+    from thinkeval.service.depedit import store
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        if not runs:
+            found = listed(bench, graph, setting)
+            if json:
+                emit_json([set_json(row) for row in found])
+            else:
+                show_sets("Knowledge sets", found, {}, "build some: thinkeval depedit build atlas")
+            return
+        stored = store.list_runs(bench.db, dataset=graph, setting=setting and setting.value)
+    if json:
+        emit_json([asdict(row) for row in stored])
+        return
+    emit_table(
+        "Runs",
+        ["id", "setting", "model", "method", "seconds", "created"],
+        [(r.id, r.setting, r.model, r.method, r.seconds, r.created_at[:19]) for r in stored],
+    )
+
+
+@depedit.command()
+def show(
+    name: Annotated[str, typer.Argument(metavar="SET|RUN", help="Id of a set or of a run.")],
+    copy: Annotated[
+        int | None, typer.Option(min=0, help="What this updated copy changes; of a run, asks.")
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Show a knowledge set with its questions, or a run with its answers and metrics."""
+    from thinkeval.service.cli.depedit_show import show_run, show_set
+    from thinkeval.service.depedit import store
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        if any(row.id == name for row in store.list_runs(bench.db)):
+            show_run(bench.db, name, copy, json=json)
+        else:
+            show_set(store.load_set(bench.db, name), copy, json=json)
+
+
+@depedit.command()
+def report(
+    graph: DatasetOption = None,
+    setting: SettingOption = None,
+    model: Annotated[str | None, typer.Option(help="Only runs of this model.")] = None,
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", help="Only runs on this set; repeatable.")
+    ] = None,
+    table: Annotated[
+        TableName, typer.Option(help="specificity (Table 3), implications (Tables 4, 7), or both.")
+    ] = TableName.both,
+    format: Annotated[
+        str, typer.Option("--format", "-f", help="markdown, csv, json or latex (rows to paste).")
+    ] = "markdown",
+    output: OutputOption = None,
+) -> None:
+    """The paper's two tables over the stored runs: a row a method, means over sets with their n."""
+    from thinkeval.service.depedit import report as reports
+    from thinkeval.service.reports import formats
+
+    formats.require_known(format, printed=True)
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        found = reports.methods(
+            bench.db, dataset=graph, setting=setting and setting.value, model=model, sets=sets
+        )
+    names = list(reports.TABLES) if table is TableName.both else [table.value]
+    emit_text(reports.text(found, names, format), output)
+
+
+@depedit.command()
+def delete(
+    names: Annotated[list[str], typer.Argument(metavar="SET|RUN...", help="Ids of sets or runs.")],
+) -> None:
+    """Delete knowledge sets with the runs on them, or single runs."""
+    from thinkeval.service.depedit import store
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        runs = {row.id for row in store.list_runs(bench.db)}
+        for name in names:
+            if name in runs:
+                store.delete_run(bench.db, name)
+                typer.echo(f"Deleted the run {name}")
+            else:
+                n = store.delete_set(bench.db, name)
+                typer.echo(f"Deleted the knowledge set {name} and {n} runs on it")

@@ -1,0 +1,187 @@
+"""`thinkeval depedit run` and `similarity`: the protocol on a model, and its gradients."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import StrEnum
+from json import loads
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from thinkeval.service.cli.options import (
+    JsonFlag,
+    ModelOption,
+    OutputOption,
+    emit_json,
+    emit_table,
+    require_json,
+)
+from thinkeval.service.cli.probe_options import ProbeOptions
+from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.graphs import rewrites
+from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.settings import Settings
+
+if TYPE_CHECKING:
+    from thinkeval.service.depedit.run import Done
+
+GraphOption = Annotated[
+    str | None,
+    typer.Option(
+        "--graph",
+        "-g",
+        help="Graph whose organism, sentences and facts are used; default: the set's data set.",
+    ),
+]
+
+
+class ParametersName(StrEnum):
+    """Over which parameters gradients are taken (`editing.mend.similarity`)."""
+
+    linear = "linear"
+    all = "all"
+
+
+def run(
+    sets: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SET...", help="Knowledge sets; default: all of --graph."),
+    ] = None,
+    graph: GraphOption = None,
+    model: ModelOption = "organism",
+    strategy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--strategy",
+            "-s",
+            help="Strategy, or EDITOR+STRATEGY; several may be given. Default: random, base,"
+            " finetune, memit, and forwchain and backchain on both. There are also finetune_rule,"
+            " mend, mend_imp and derive.",
+        ),
+    ] = None,
+    editor: Annotated[
+        str | None,
+        typer.Option(
+            help="What forwchain, backchain and derive wrap: finetune, memit, mend, any method"
+            " that edits weights, or base for none."
+        ),
+    ] = None,
+    hparams: Annotated[
+        str | None, typer.Option(help="Hyperparameter file, or name of a shipped one.")
+    ] = None,
+    override: Annotated[
+        list[str] | None, typer.Option("--set", help="One hyperparameter, as key=value.")
+    ] = None,
+    covariance: Annotated[
+        str | None,
+        typer.Option(help="Where key statistics come from; default: the graph's sentences."),
+    ] = None,
+    chat: ProbeOptions.chat = "auto",
+    dtype: ProbeOptions.dtype = "float32",
+    revision: ProbeOptions.revision = None,
+    seed: ProbeOptions.seed = 0,
+    force: Annotated[bool, typer.Option("--force", help="Run again what is stored.")] = False,
+    json: JsonFlag = False,
+    output: OutputOption = None,
+) -> None:
+    """Establish knowledge sets in a model, update them, and see what follows.
+
+    Each strategy puts a set's facts into the model and is asked everything. Then each copy's
+    updates are put in, from the established model, and everything is asked again. Answers are
+    greedy, and right if they are the expected name. Runs are stored; what is stored is not run
+    again. Printed are the paper's two tables: facts (specificity) and implications.
+    """
+    require_json(output, json)
+    from thinkeval.service.depedit import run as running
+
+    wanted = running.methods(strategy or [], editor)
+    options = running.RunOptions(
+        model=model,
+        graph=graph,
+        hparams=hparams,
+        overrides=rewrites.read_overrides(override or []),
+        covariance=covariance,
+        chat=chat,
+        dtype=dtype,
+        revision=revision,
+        seed=seed,
+        force=force,
+    )
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        knowledge = running.chosen(bench, sets or [], graph)
+        done = running.run(bench, knowledge, wanted, options)
+        _show(bench, done, running.model_name(options), json=json, output=output)
+
+
+def similarity(
+    knowledge_set: Annotated[str, typer.Argument(metavar="SET", help="Knowledge set.")],
+    graph: GraphOption = None,
+    model: ModelOption = "organism",
+    parameters: Annotated[
+        ParametersName,
+        typer.Option(
+            help="linear: all linear maps but the head, in batches; all: every parameter, fact by"
+            " fact."
+        ),
+    ] = ParametersName.linear,
+    pairs: Annotated[int, typer.Option(min=1, help="Pairs of each kind at most.")] = 24,
+    dtype: ProbeOptions.dtype = "float32",
+    revision: ProbeOptions.revision = None,
+    seed: ProbeOptions.seed = 0,
+    json: JsonFlag = False,
+    output: OutputOption = None,
+) -> None:
+    """Cosines of the gradients that learning two facts of a set would take (the paper's table 5).
+
+    Where premises and implication are no more alike than two random facts, learning the premises
+    says nothing of the implication.
+    """
+    require_json(output, json)
+    from thinkeval.service.depedit import run as running
+    from thinkeval.service.depedit import similarity as measured
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        knowledge = running.chosen(bench, [knowledge_set], None)[0]
+        named = running.graph_of(knowledge, graph)
+        loaded = bench.model(model, named, dtype=dtype, revision=revision)
+        chosen = measured.pairs_of(
+            knowledge, measured.wordings(bench.db, named), most=pairs, seed=seed
+        )
+        found = measured.similarities(bench, loaded, chosen, parameters=parameters.value)
+    if json:
+        emit_json([asdict(one) for one in found], output)
+        return
+    emit_table(
+        f"Gradients of {knowledge.id} in {loaded.name} ({parameters.value} parameters)",
+        ["pairs", "mean cosine", "sd", "n"],
+        [[one.kind, one.mean, one.sd, one.n] for one in found],
+    )
+
+
+def _show(
+    bench: Workbench, done: list[Done], name: str, *, json: bool, output: Path | None
+) -> None:
+    """What was run, and the paper's tables of these methods over these sets."""
+    from thinkeval.service.depedit import report
+    from thinkeval.service.depedit.narrow import narrow
+
+    sets = list(dict.fromkeys(one.knowledge_set for one in done))
+    methods = {one.method for one in done}
+    found = [
+        row for row in report.methods(bench.db, sets=sets, model=name) if row.method in methods
+    ]
+    if json:
+        tables = loads(report.text(found, list(report.TABLES), "json"))
+        emit_json({"runs": [asdict(one) for one in done], **tables}, output)
+        return
+    for table in report.TABLES:
+        columns, rows = narrow(found, table)
+        emit_table(f"{name}: {table}, %", columns, rows, note=report.CAPTIONS[table])
+    fresh = [one for one in done if not one.reused]
+    took = sum(one.seconds or 0 for one in fresh)
+    typer.echo(
+        f"{len(fresh)} runs in {took:.0f} s; {len(done) - len(fresh)} were stored already.",
+        err=True,
+    )

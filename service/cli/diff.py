@@ -1,0 +1,204 @@
+"""`thinkeval diff`: two stored edits side by side; no model is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from thinkeval.service.cli.options import (
+    JsonFlag,
+    MeasureName,
+    OutputOption,
+    cell,
+    console,
+    emit_json,
+    emit_table,
+    require_json,
+    several,
+    with_interval,
+)
+from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.reports.schemas import (
+    ChainDelta,
+    ChainsDiff,
+    Diff,
+    FactsDiff,
+    LoneFact,
+    MetricDelta,
+)
+from thinkeval.service.schemas import MEASURE_NAMES
+from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.settings import Settings
+
+
+def diff(
+    edit_a: Annotated[str, typer.Argument(help="Id of a scored edit (see `thinkeval edits`).")],
+    edit_b: Annotated[str, typer.Argument(help="Id of the edit to compare it with.")],
+    measure: Annotated[
+        MeasureName | None,
+        typer.Option(
+            "--measure",
+            help="How probabilities are measured; default: the first that both edits hold,"
+            " likelihood as a rule.",
+        ),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="Rows a table at most; 0 shows all.")] = 20,
+    json: JsonFlag = False,
+    output: OutputOption = None,
+) -> None:
+    """Show what edit B did otherwise than edit A: metrics, chains, facts.
+
+    A delta is always B − A, so for IFR a negative delta means that B leaks less. A chain is
+    [bold]opened[/bold] if it is cut after A and survives after B, and [bold]closed[/bold] the other
+    way round. A fact is [bold]flipped[/bold] if the edits leave it in another state: kept,
+    weakened, removed or added; or on two sides of 0.5.
+
+    Compare two methods on one rewrite, or one method with other hyperparameters. Swapping the
+    edits turns every sign; an edit compared with itself differs in nothing. Edits of different
+    rewrites of one data set are compared as far as they share facts; what was not alike is said
+    below. With --json everything is printed, in all measures, and -o writes it to a file.
+    """
+    from thinkeval.service.reports import diff as diffs
+
+    require_json(output, json)
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        found = diffs.diff(bench.db, edit_a, edit_b, measure.key if measure else None)
+    if json:
+        emit_json(found.model_dump(mode="json"), output)
+    else:
+        show_diff(found, limit)
+
+
+def show_diff(found: Diff, limit: int = 0) -> None:
+    """The diff as tables; 0 shows every row."""
+    out = console()
+    for name, edit in (("A", found.a), ("B", found.b)):
+        out.print(
+            f"[bold]{name}[/bold] {edit.edit}: {edit.method} on {edit.model},"
+            f" {edit.subject}: {edit.target_true} → {edit.target_new}",
+            highlight=False,
+            soft_wrap=True,
+        )
+    for note in found.notes:
+        out.print(f"Not alike: {note}", style="yellow", highlight=False, soft_wrap=True)
+    if found.empty:
+        out.print("The edits do not differ in any metric, fact or chain.")
+    _show_metrics(found)
+    if found.chains is not None:
+        _show_chains(found.chains, limit)
+    _show_facts(found.facts, limit)
+
+
+def _show_metrics(found: Diff) -> None:
+    # By steps only IFR: counts by steps are in the chains below, and everything is in --json.
+    shown = [
+        m
+        for m in found.metrics
+        if m.measure == found.measure
+        and (m.n_a or m.n_b)
+        and (m.step is None or m.metric == "ifr_by_steps")
+    ]
+    emit_table(
+        f"Metrics ({MEASURE_NAMES[found.measure]})",
+        ["metric", "A", "B", "B − A", "n in A", "n in B"],
+        [
+            (
+                m.metric if m.step is None else f"{m.metric}, {m.step}-step",
+                with_interval(m.a, m.low_a, m.high_a),
+                with_interval(m.b, m.low_b, m.high_b),
+                _signed(m.delta),
+                m.n_a,
+                m.n_b,
+            )
+            for m in shown
+        ],
+        note=_other_measures(found),
+    )
+
+
+def _other_measures(found: Diff) -> str:
+    """Where else the edits differ: a table of one measure would hide it."""
+
+    def differs(m: MetricDelta) -> bool:
+        return m.measure != found.measure and m.delta != 0
+
+    others = sorted({m.measure for m in found.metrics if differs(m)})
+    named = [MEASURE_NAMES.get(name, name) for name in others]
+    return f"They differ by {', '.join(named)} too; --json has it all." if named else ""
+
+
+def _show_chains(chains: ChainsDiff, limit: int) -> None:
+    for title, moved in (
+        ("Chains opened: cut in A, surviving in B", chains.opened),
+        ("Chains closed: surviving in A, cut in B", chains.closed),
+    ):
+        emit_table(
+            title,
+            ["chain", "R' in A", "R' in B"],
+            [(_chain(c), c.r_post_a, c.r_post_b) for c in _first(moved, limit)],
+            note=_rest(moved, limit),
+        )
+    told = (
+        f"{several(chains.surviving_a, 'chain')} survive{'s' * (chains.surviving_a == 1)} A,"
+        f" {chains.surviving_b} B;"
+        f" {chains.shared} are chains of both"
+    )
+    if chains.only_a or chains.only_b:
+        told += (
+            f", {chains.only_a} of A alone ({chains.surviving_only_a} survive),"
+            f" {chains.only_b} of B alone ({chains.surviving_only_b} survive)"
+        )
+    console().print(f"{told}.", style="dim", highlight=False)
+
+
+def _chain(chain: ChainDelta) -> str:
+    return " → ".join(chain.entities)
+
+
+def _show_facts(facts: FactsDiff, limit: int) -> None:
+    emit_table(
+        "Facts flipped (p before → after)",
+        ["subject", "relation", "object", "A", "", "B", "", "B − A"],
+        [
+            (
+                f.subject, f.relation, f.object,
+                f"{cell(f.pre_a)} → {cell(f.post_a)}", f.change_a,
+                f"{cell(f.pre_b)} → {cell(f.post_b)}", f.change_b, _signed(f.delta),
+            )
+            for f in _first(facts.flipped, limit)
+        ],
+        note=_rest(facts.flipped, limit),
+    )  # fmt: skip
+    for name, alone in (("A", facts.only_a), ("B", facts.only_b)):
+        if alone:
+            _show_lone(f"Facts in the graph of {name} alone", alone, limit)
+    both = f"{len(facts.flipped)} of the {facts.shared} facts that both hold are flipped."
+    console().print(both, style="dim", highlight=False)
+
+
+def _show_lone(title: str, facts: Sequence[LoneFact], limit: int) -> None:
+    emit_table(
+        title,
+        ["subject", "relation", "object", "role", "before", "after"],
+        [
+            (f.subject, f.relation, f.object, f.role, f.pre, f.post)
+            for f in _first(facts, limit)
+        ],
+        note=_rest(facts, limit),
+    )  # fmt: skip
+
+
+def _signed(delta: float | None) -> str:
+    if delta is None:
+        return cell(None)
+    return "0" if delta == 0 else f"{delta:+.3f}"
+
+
+def _first(rows: Sequence, limit: int) -> Sequence:
+    return rows[:limit] if limit else rows
+
+
+def _rest(rows: Sequence, limit: int) -> str:
+    return f"showing {limit} of {len(rows)}" if limit and len(rows) > limit else ""

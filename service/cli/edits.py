@@ -1,0 +1,160 @@
+"""`thinkeval edits`: list the recorded edits; export, apply and verify the saved ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thinkeval.service.cli.options import JsonFlag, emit_json, emit_table
+from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.errors import UsageError
+from thinkeval.service.scoring import deltas, record
+from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.settings import Settings
+
+edits = typer.Typer()
+
+
+class ExportAs(StrEnum):
+    """What an edit is exported as."""
+
+    delta = "delta"
+    model = "model"
+
+
+EditArgument = Annotated[str, typer.Argument(help="Id of a scored edit, or file of a saved one.")]
+NamedModel = Annotated[
+    str | None,
+    typer.Option(
+        "--model", help="The model the edit was made for, where it is kept elsewhere now."
+    ),
+]
+GraphOption = Annotated[
+    str, typer.Option("--graph", "-g", help="Graph of an organism; default: the edit's own.")
+]
+CheckFlag = Annotated[
+    bool, typer.Option("--check/--no-check", help="Read the folder back and compare the weights.")
+]
+ToOption = Annotated[Path, typer.Option("--output", "-o", help="The file or new folder to write.")]
+
+
+@edits.callback(invoke_without_command=True)
+def listing(
+    context: typer.Context,
+    graph: Annotated[str | None, typer.Option("--graph", "-g", help="Only of this graph.")] = None,
+    delete: Annotated[
+        str | None, typer.Option(help="Remove this edit with its graph, score and saved update.")
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """List the edits that were scored, failed or were interrupted; or, with a command, use one.
+
+    Every scored edit is saved as a file of its own: [bold]export[/bold] writes it out, or the whole
+    edited model; [bold]apply[/bold] puts one or several on a model; [bold]verify[/bold] undoes one
+    and compares the weights to the bit.
+    """
+    if context.invoked_subcommand is not None:
+        if graph or delete or json:
+            raise UsageError(
+                f"Options before `{context.invoked_subcommand}` belong to the list of edits.",
+                remedy=f"Put them behind it: thinkeval edits {context.invoked_subcommand} --help.",
+            )
+        return
+    settings = Settings()
+    with ProgressBars() as progress, Workbench(settings, progress) as bench:
+        if delete is not None:
+            removed = record.delete(bench.db, delete)
+            deltas.remove(settings, removed)
+            typer.echo(f"Removed edit {removed}.")
+            return
+        listed = record.list_edits(bench.db, graph)
+    if json:
+        emit_json([
+            asdict(e) | {"delta": _kept(settings, e.id)} for e in listed
+        ])  # fmt: skip
+        return
+    emit_table(
+        "Edits",
+        ["edit", "status", "graph", "model", "method", "rewrite", "created", "saved", "error"],
+        [
+            (e.id, e.status, e.dataset, e.model, e.method, e.rewrite, e.created_at,
+             _kept(settings, e.id) is not None, e.error)
+            for e in listed
+        ],
+        note="" if listed else "none yet: `thinkeval score`",
+    )  # fmt: skip
+
+
+@edits.command()
+def export(
+    edit: EditArgument,
+    output: ToOption,
+    as_: Annotated[
+        ExportAs, typer.Option("--as", help="delta: its file; model: a whole edited model.")
+    ] = ExportAs.delta,
+    model: NamedModel = None,
+    graph: GraphOption = "",
+    check: CheckFlag = True,
+    json: JsonFlag = False,
+) -> None:
+    """Write a saved edit to a file, or its model with the edit on to a folder of transformers."""
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        if as_ is ExportAs.delta:
+            made = deltas.export_delta(bench, edit, output)
+        else:
+            made = deltas.export_model(bench, [edit], output, model=model, graph=graph, check=check)
+    _show(f"Exported {edit}", made, json)
+
+
+@edits.command()
+def apply(
+    model: Annotated[str, typer.Argument(help="Hub name, folder or organism, as --model takes.")],
+    delta: Annotated[
+        list[str], typer.Argument(help="Edits or their files, in the order to put them on.")
+    ],
+    output: ToOption,
+    graph: GraphOption = "",
+    check: CheckFlag = True,
+    json: JsonFlag = False,
+) -> None:
+    """Put saved edits on the model they were made for, and write it to a new folder.
+
+    An edit that was made for other weights is refused.
+    """
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        made = deltas.export_model(bench, delta, output, model=model, graph=graph, check=check)
+    _show(f"{model} with {len(delta)} edit{'s' if len(delta) > 1 else ''}", made, json)
+
+
+@edits.command()
+def verify(
+    edit: EditArgument, model: NamedModel = None, graph: GraphOption = "", json: JsonFlag = False
+) -> None:
+    """Put a saved edit on its model, take it off again, and compare all weights to the bit.
+
+    Exit code 2 when the weights are not the same again, or when the file holds another update than
+    the one that was scored.
+    """
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        found = deltas.verify(bench, edit, model, graph)
+    _show(f"Edit {found.edit}", asdict(found) | {"undone": found.undone}, json)
+    if not found.undone:
+        raise typer.Exit(2)
+
+
+def _kept(settings: Settings, edit: str) -> str | None:
+    path = deltas.path_of(settings, edit)
+    return str(path) if path.is_file() else None
+
+
+def _show(title: str, made: Mapping[str, object], json: bool) -> None:
+    if json:
+        emit_json(made)
+        return
+    rows = [(k, ", ".join(v) if isinstance(v, list) else v) for k, v in made.items()]
+    emit_table(title, ["what", "value"], rows)

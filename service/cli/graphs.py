@@ -1,0 +1,150 @@
+"""`thinkeval import`, `graphs`, `rewrites`: data sets in, and what is stored of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thinkeval.service.cli.options import JsonFlag, emit_json, emit_table
+from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.errors import UsageError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.delete import delete_graph
+from thinkeval.service.scoring import deltas
+from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.settings import Settings
+
+
+def import_(
+    path: Annotated[
+        Path,
+        typer.Argument(
+            help="A KnowGIC chains.json (or its folder), a YAML graph (subject → relation →"
+            " objects, or ours with templates), a CSV of triples, a CounterFact or zsRE file, the"
+            " folder of the LRE relations; or the name of a graph that ships with ThinkEval"
+            " (hogwarts, atlas)."
+        ),
+    ],
+    name: Annotated[
+        str | None, typer.Option(help="Id of the graph; default: the file's or folder's name.")
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            help="knowgic, triples, graph_yaml, counterfact, zsre or lre; default: recognised."
+        ),
+    ] = None,
+    target_new: Annotated[
+        str | None,
+        typer.Option(help="New object of the rewrite, for sets that name only the base triple."),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Only the first so many records (CounterFact, zsRE).")
+    ] = None,
+    snippets: Annotated[
+        Path | None,
+        typer.Option(
+            help="CounterFact's attribute_snippets.json: reference texts, for consistency."
+        ),
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace a stored graph of that name that differs.")
+    ] = False,
+    notes: Annotated[
+        bool, typer.Option("--notes", help="Print every merge, repair and refusal.")
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Import a data set as a graph; a report says what was read, merged, repaired and refused.
+
+    Importing the same file twice changes nothing.
+    """
+    loaded = datasets.read(
+        path, name=name, format=format, target_new=target_new, limit=limit, snippets=snippets
+    )
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        outcome = datasets.store(bench.db, loaded, replace=replace, progress=progress)
+    if json:
+        emit_json({"graph": outcome.graph, "status": outcome.status, **asdict(loaded.report)})
+        return
+    report = loaded.report
+    counts = report.counts()
+    emit_table(
+        f"{outcome.graph}: {outcome.status}",
+        ["", "count"],
+        [(f"read: {k}", v) for k, v in report.read.items()]
+        + [(f"kept: {k}", v) for k, v in report.kept.items()]
+        + [(f"notes: {k}", counts[k]) for k in sorted(counts)],
+        note=f"from {report.source} as {report.format}",
+    )
+    shown = report.notes if notes else [n for n in report.notes if n.kind == "refused"][:20]
+    for note in shown:
+        typer.echo(f"{note.kind}: {note.where}: {note.reason}")
+    if counts and not notes:
+        typer.echo("Every note with its reason: add --notes.", err=True)
+
+
+def graphs(
+    delete: Annotated[str | None, typer.Option(help="Delete this graph.")] = None,
+    with_dependents: Annotated[
+        bool,
+        typer.Option(
+            "--with-dependents",
+            help="Delete with a data set all that was made of it: edits and their saved updates,"
+            " model graphs, sweeps, rules, knowledge sets.",
+        ),
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
+    """List the stored graphs: data sets, what a model knows of them, and edits."""
+    if with_dependents and delete is None:
+        raise UsageError(
+            "--with-dependents belongs to --delete.", remedy="Name the graph: --delete GRAPH."
+        )
+    settings = Settings()
+    with ProgressBars() as progress, Workbench(settings, progress) as bench:
+        if delete is not None:
+            for edit in delete_graph(bench.db, delete, with_dependents=with_dependents):
+                deltas.remove(settings, edit)
+            typer.echo(f"Deleted graph {delete}.")
+            return
+        stored = datasets.list_graphs(bench.db)
+    if json:
+        emit_json([asdict(g) for g in stored])
+        return
+    emit_table(
+        "Graphs",
+        ["graph", "kind", "facts", "entities", "rewrites", "model", "created"],
+        [
+            (g.id, g.kind, g.n_facts, g.n_entities, g.n_rewrites, g.model, g.created_at)
+            for g in stored
+        ],
+        note="" if stored else "none yet: `thinkeval import hogwarts`",
+    )
+
+
+def rewrites(
+    graph: Annotated[str, typer.Argument(help="Id of a data set graph.")],
+    json: JsonFlag = False,
+) -> None:
+    """List a data set's rewrite requests with the number of their chains."""
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        datasets.ensure(bench.db, graph)
+        listed = datasets.list_rewrites(bench.db, graph)
+        chains = datasets.chain_counts(bench.db, graph, listed)
+    rows = [
+        (r.id, r.subject, r.prompt, r.target_true, r.target_new, sum(chains[r.id].values()))
+        for r in listed
+    ]
+    if json:
+        emit_json([{**asdict(r), "chains": chains[r.id]} for r in listed])
+        return
+    emit_table(
+        f"Rewrites of {graph}",
+        ["rewrite", "subject", "prompt", "target_true", "target_new", "chains"],
+        rows,
+        note=f"{len(rows)} rewrites, {sum(r[-1] for r in rows)} chains of ≤ 5 steps",
+    )

@@ -1,0 +1,150 @@
+"""`thinkeval chains`, `report`: read what is stored; no model is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thinkeval.service.cli.figures import FigureFormat, write_bytes, write_figures
+from thinkeval.service.cli.options import (
+    JsonFlag,
+    MeasureName,
+    MeasureOption,
+    OutputOption,
+    emit_json,
+    emit_text,
+)
+from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.cli.render import show_chains, show_leakage
+from thinkeval.service.cli.render_rules import show_implied
+from thinkeval.service.cli.show_mixed import show_mixed
+from thinkeval.service.errors import UsageError
+from thinkeval.service.rules.mixed_chains import Chosen, mixed
+from thinkeval.service.scoring import record
+from thinkeval.service.scoring.metrics import chain_rows
+from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.settings import Settings
+
+
+def chains(
+    edit: Annotated[str, typer.Argument(help="Id of a scored edit (see `thinkeval edits`).")],
+    surviving: Annotated[
+        bool, typer.Option("--surviving", help="Only chains that still give the old fact away.")
+    ] = False,
+    steps: Annotated[
+        int | None, typer.Option(min=1, max=5, help="Only chains of this many steps.")
+    ] = None,
+    implied: Annotated[
+        bool,
+        typer.Option(
+            "--implied",
+            help="The chains instead that pass conclusions of the graph's rules, with proofs.",
+        ),
+    ] = False,
+    limit: Annotated[int, typer.Option(min=0, help="Show at most so many; 0 shows all.")] = 20,
+    measure: MeasureOption = MeasureName.likelihood,
+    json: JsonFlag = False,
+) -> None:
+    """Show the chains from subject to old object, with p_pre → p_post and retention a link.
+
+    Retention is p_post / p_pre. Strongest surviving chains come first. Below them: the facts that
+    carry most surviving chains, which is where a further edit helps most.
+
+    Where the graph has rules ([bold]thinkeval rules[/bold]): whether the old object comes back by
+    chains, by rules or by both, and which conclusions the edit should have changed.
+    [bold]--implied --surviving[/bold] lists the chains that facts and rules make together; their
+    steps are facts too, an implied link counting those of its proof.
+    """
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        score = record.get_score(bench.db, edit)
+        if implied:
+            chosen = Chosen(surviving=surviving, steps=steps, limit=limit or None)
+            page = mixed(bench.db, score, measure.key, chosen=chosen)
+            if json:
+                emit_json([item.model_dump() for item in page.items])
+            else:
+                show_mixed(page)
+            return
+        if json:
+            rows = chain_rows(bench.db, score, measure.key, surviving=surviving, steps=steps)
+            emit_json([asdict(r) for r in (rows[:limit] if limit else rows)])
+            return
+        show_chains(bench.db, score, measure.key, surviving=surviving, steps=steps, limit=limit)
+        show_leakage(bench.db, score, measure.key)
+        show_implied(bench.db, score, measure.key, limit)
+
+
+def report(
+    edit: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Edits to report on; default: the newest of each model, method and rewrite."
+        ),
+    ] = None,
+    graph: Annotated[str | None, typer.Option("--graph", "-g", help="Only of this graph.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Only of this model.")] = None,
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            help="markdown, csv, json, latex (rows to paste), or parquet (with -o; keeps the"
+            " caption).",
+        ),
+    ] = "markdown",
+    each: Annotated[
+        bool, typer.Option("--each", help="One row an edit instead of one a method.")
+    ] = False,
+    measure: MeasureOption = MeasureName.likelihood,
+    output: OutputOption = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draw into this folder: IFR by steps and IFR against Preservation of all edits;"
+            " of edits named, the leakage graph and the strongest surviving chain."
+        ),
+    ] = None,
+    figure_format: Annotated[
+        list[FigureFormat] | None,
+        typer.Option("--figure-format", help="Format of the figures; repeatable. Default: png."),
+    ] = None,
+) -> None:
+    """One table over several edits, one row a method, in the shape of ThinkEval's Table 4.
+
+    Efficacy always stands beside IFR: an edit that installs little also leaks little. Edits of
+    different data sets are never pooled: name one with --graph where several are stored.
+
+    [bold]thinkeval report -g hogwarts --figures figures --figure-format pdf[/bold] draws the
+    methods; [bold]thinkeval report EDIT --figures figures[/bold] shows how that edit leaks. Of
+    edits that are named, the Markdown also says what the graph's rules make of them.
+    """
+    from thinkeval.service.reports import formats as report_formats
+    from thinkeval.service.reports import table
+
+    if figure_format and figures is None:
+        raise UsageError("--figure-format is for --figures, which is not given.", remedy="Add it.")
+    report_formats.require_known(format, printed=output is None)
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        scores = record.scores(bench.db, edit or [], graph=graph, model=model)
+        frame = (table.scores_frame if each else table.method_table)(scores, measure.key)
+        caption = (table.caption_each if each else table.caption)(scores, measure.key)
+        implied = ""
+        if edit and format == "markdown":
+            from thinkeval.service.rules.report import implied_lines
+
+            implied = implied_lines(bench.db, scores, measure.key)
+        if figures is not None:
+            formats = [f.value for f in figure_format or [FigureFormat.png]]
+            write_figures(bench, scores, edit or [], measure.key, figures, formats)
+    if output is not None and format == report_formats.PARQUET:
+        write_bytes(output, report_formats.parquet(frame, caption))
+        return
+    text = report_formats.render(frame, format)
+    if format == "markdown":
+        text += f"\n{caption}\n" + (f"\n{implied}\n" if implied else "")
+    elif format == "latex":
+        text = f"% {caption}\n{text}"
+    emit_text(text, output)

@@ -1,0 +1,238 @@
+"""`thinkeval rules`: find If-Then rules in a graph, write some, review them, ground them.
+
+This file has what changes and shows rules; grounding them, reviewing them and concluding by them
+are files of their own.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thinkeval.service.cli.options import (
+    JsonFlag,
+    OutputOption,
+    cell,
+    emit_json,
+    emit_table,
+    several,
+)
+from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.cli.rules_apply import closure
+from thinkeval.service.cli.rules_groundings import (
+    GraphArgument,
+    instantiate,
+    print_groundings,
+    relations,
+)
+from thinkeval.service.cli.rules_review import review
+from thinkeval.service.cli.rules_table import TableFormat, print_rules
+from thinkeval.service.errors import UsageError
+from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.settings import Settings
+
+rules = typer.Typer(
+    no_args_is_help=True,
+    help=(
+        "If-Then rules of a data set: two premises and a conclusion that follows from them.\n\n"
+        "[bold]mine[/bold] finds candidates in a graph's own triangles, [bold]add[/bold] reads"
+        " hand-written ones, [bold]review[/bold] lets two annotators decide which are kept;"
+        " [bold]instantiate[/bold] shows what a rule says of a graph, and [bold]closure[/bold]"
+        " all that follows."
+    ),
+)
+
+DatasetArgument = Annotated[
+    str, typer.Argument(help="Id of a data set's graph, or of a graph made from it.")
+]
+RuleArgument = Annotated[str, typer.Argument(help="Id of a rule, or the start of it.")]
+
+
+class StatusName(StrEnum):
+    """Which rules are listed."""
+
+    all = "all"
+    candidate = "candidate"
+    kept = "kept"
+    rejected = "rejected"
+
+
+FormatOption = Annotated[
+    TableFormat, typer.Option("--format", "-f", help="table, json, csv, markdown or latex.")
+]
+
+
+@rules.command()
+def mine(
+    graph: GraphArgument,
+    min_support: Annotated[
+        int, typer.Option(min=1, help="Groundings at least whose conclusion the graph has.")
+    ] = 2,
+    min_confidence: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Share at least of the premises' groundings with it."),
+    ] = 0.0,
+    limit: Annotated[int, typer.Option(min=1, help="Rules at most, best supported first.")] = 1000,
+    typed: Annotated[
+        bool, typer.Option(help="Restrict a variable to the kind that all its entities share.")
+    ] = True,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Look, and store nothing.")] = False,
+    format: FormatOption = TableFormat.table,
+    output: OutputOption = None,
+    json: JsonFlag = False,
+) -> None:
+    """Find rules in a graph: three facts that form a triangle suggest a rule for each of them.
+
+    [dim]support[/dim]: groundings whose conclusion the graph has; [dim]body[/dim]: groundings of
+    the premises; [dim]confidence[/dim]: their ratio. What is found is stored as candidates: `rules
+    review` decides which are kept. Mining again renews the counts and changes no decision.
+    """
+    from thinkeval.service.graphs import datasets
+    from thinkeval.service.rules import mining, store
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        datasets.ensure(bench.db, graph)
+        mined = mining.mine(
+            bench.db, graph, min_support=min_support, min_confidence=min_confidence, limit=limit,
+            typed=typed, store=not dry_run,
+        )  # fmt: skip
+        stored = (
+            {}
+            if dry_run
+            else {r.id: r for r in store.rules_of(bench.db, mined.dataset, status=None)}
+        )
+    found = [
+        stored.get(r.id) or store.StoredRule(r.id, mined.dataset, r, "candidate")
+        for r in mined.rules
+    ]
+    left_out = mined.total - len(found)
+    note = f"{several(len(found), 'rule')} with support ≥ {min_support}" + (
+        f" and confidence ≥ {min_confidence:g}" if min_confidence else ""
+    )
+    note += f"; {left_out} more left out by the limits" if left_out else ""
+    note += "; nothing stored (--dry-run)" if dry_run else f"; {mined.created} of them new"
+    print_rules(f"Rules mined from {graph}", found, format, output, json, note)
+
+
+@rules.command("list")
+def list_(
+    dataset: DatasetArgument,
+    status: Annotated[StatusName, typer.Option(help="Only these.")] = StatusName.all,
+    format: FormatOption = TableFormat.table,
+    output: OutputOption = None,
+    json: JsonFlag = False,
+) -> None:
+    """List a data set's rules, best supported first.
+
+    Statuses: candidate (mined, nobody decided yet), kept, rejected.
+    """
+    from thinkeval.service.rules import store
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        wanted = None if status is StatusName.all else (status.value,)
+        found = store.rules_of(bench.db, store.dataset_of(bench.db, dataset), status=wanted)
+    note = "" if found else f"none: `thinkeval rules mine {dataset}`, or `rules add`"
+    print_rules(f"Rules of {dataset}", found, format, output, json, note)
+
+
+@rules.command()
+def show(dataset: DatasetArgument, rule: RuleArgument, json: JsonFlag = False) -> None:
+    """Show one rule: its words, kinds, counts, labels, and a few groundings."""
+    from thinkeval.service.rules import groundings, store
+    from thinkeval.service.rules.review import LABELS
+    from thinkeval.service.rules.schemas_rules import GroundingOut, RuleOut
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        found = store.rule_of(bench.db, store.dataset_of(bench.db, dataset), rule)
+        grounded = groundings.instantiate(bench.db, dataset, [found], limit=5)
+    if json:
+        examples = [GroundingOut.of(row, found).model_dump() for row in grounded.groundings]
+        emit_json(RuleOut.of(found).model_dump() | {"examples": examples})
+        return
+    r = found.rule
+    emit_table(
+        r.text(),
+        ["", "value"],
+        [("id", found.id), ("status", found.status), ("source", r.source), ("shape", r.shape)]
+        + [(f"kind of {v}", kind) for v, kind in r.kinds]
+        + [("support", cell(r.support)), ("body", cell(r.body)), ("confidence", cell(r.confidence))]
+        + [(f"label by {who}", f"{said}: {LABELS[said]}") for who, said in found.labels]  # type: ignore[index]
+        + [
+            (f"wording of {name}", text)
+            for name, atom in zip(
+                ("premise 1", "premise 2", "conclusion"),
+                (r.first, r.second, r.conclusion),
+                strict=True,
+            )
+            for text in atom.templates
+        ],
+    )
+    print_groundings("For example", grounded)
+
+
+@rules.command()
+def add(
+    dataset: DatasetArgument,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="YAML with `rules:`, each with `if:` (two lines such as `person born in city`) and"
+            " `then:`; knowledge sets in DepEdit's JSONL, whose rules are taken; or the name of"
+            " rules that ship with ThinkEval."
+        ),
+    ],
+    new_relations: Annotated[
+        bool,
+        typer.Option("--new-relations", help="Let conclusions have relations that no fact has."),
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Add hand-written rules; they are kept at once, and counted in the data set.
+
+    \b
+    rules:
+      - if:
+          - person born in city
+          - city located in country
+        then: person citizen of country
+        kinds: {person: person}        # optional, as are words and templates
+
+    The first and last word of a line are variables, what stands between them is the relation.
+    """  # noqa: D301
+    from thinkeval.service.graphs import datasets
+    from thinkeval.service.rules import add as writing
+    from thinkeval.service.rules.schemas_rules import RuleOut
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        datasets.ensure(bench.db, dataset)
+        added, created = writing.add_file(bench.db, dataset, file, new_relations=new_relations)
+    if json:
+        emit_json([RuleOut.of(r).model_dump() for r in added])
+        return
+    note = f"{several(len(added), 'rule')}, {created} of them new"
+    print_rules(f"Added to {dataset}", added, TableFormat.table, None, False, note)
+
+
+@rules.command()
+def delete(
+    dataset: DatasetArgument,
+    rule: Annotated[list[str] | None, typer.Argument(help="Ids of rules.")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="All rules of the data set.")] = False,
+) -> None:
+    """Delete rules with their labels."""
+    from thinkeval.service.rules import store
+
+    if bool(rule) == all_:
+        raise UsageError("Which rules?", remedy="Name them by their ids, or give --all.")
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        gone = store.delete(bench.db, store.dataset_of(bench.db, dataset), rule or None)
+    typer.echo(f"Deleted {several(gone, 'rule')} of {dataset}.")
+
+
+rules.command()(instantiate)
+rules.command()(relations)
+rules.command()(review)
+rules.command()(closure)

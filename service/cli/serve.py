@@ -1,0 +1,58 @@
+"""`thinkeval serve` and `thinkeval worker`: the service, and workers of its own or elsewhere."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from thinkeval.service.settings import PREFIX, Settings
+
+
+def serve(
+    host: Annotated[
+        str | None, typer.Option(help="Address to listen on; another than 127.0.0.1 wants a token.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port; 0 takes any free one.")
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=0, max=64, help="Worker processes; 0 where workers run elsewhere."),
+    ] = None,
+) -> None:
+    """Serve REST and the page; edits posted there are scored by worker processes.
+
+    Open [bold]http://127.0.0.1:8000/[/bold], or post an edit:
+
+    [bold]curl -s localhost:8000/v1/edits -H 'content-type: application/json'
+    -d '{"rewrite": "harry-potter--studied-at", "method": "rome"}'[/bold]
+
+    Accepted edits survive: whatever is killed, they are scored after the next start. Other machines
+    are let in with --host and THINKEVAL_API_TOKEN. THINKEVAL_MODELS and THINKEVAL_MODEL_DIRS say
+    which models may be loaded, THINKEVAL_IMPORT_DIR which folder may be imported from.
+    `/openapi.json` describes every route.
+    """
+    given = {"host": host, "port": port, "workers": workers}
+    settings = Settings(**{name: value for name, value in given.items() if value is not None})
+    from thinkeval.service.api.server import run
+
+    run(settings)
+
+
+def worker(
+    device: Annotated[
+        str | None, typer.Option(help="auto, cpu, cuda, cuda:1 ...; one worker a device.")
+    ] = None,
+) -> None:
+    """Score edits from the queue of the database, beside or without a service of this machine.
+
+    Set THINKEVAL_NEO4J_URI to the database the service uses. Ctrl-C puts the edit under way back
+    into the queue; so does a crash.
+    """
+    if device is not None:
+        os.environ[f"{PREFIX}DEVICE"] = device
+    from thinkeval.service.jobs import worker as program
+
+    program.main(Settings())

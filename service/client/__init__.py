@@ -1,0 +1,251 @@
+"""A client for notebooks: scores as objects, tables as DataFrames, leakage graphs for networkx.
+
+    from thinkeval.service.client import Client
+
+    with Client() as te:
+        score = te.score(graph="hogwarts", rewrite="harry-potter--studied-at", method="rome")
+        te.chains(score.edit, surviving=True)
+
+It talks to a running `thinkeval serve` and loads no model; pandas and networkx are imported when
+the first table or graph is asked for. docs/notebook.md shows the rest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
+
+from thinkeval.service.client.depedit import Protocols
+from thinkeval.service.client.http import Http, ProblemError
+from thinkeval.service.client.results import CHAIN_COLUMNS, LEAK_COLUMNS, Results
+from thinkeval.service.client.tables import Progress, frame, part, tell
+from thinkeval.service.edit_schemas import ENDED, EditOut, Status, SweepOut
+from thinkeval.service.schemas import RewriteIn, Score
+
+if TYPE_CHECKING:
+    import httpx
+    import pandas as pd
+
+__all__ = ["CHAIN_COLUMNS", "LEAK_COLUMNS", "Client", "ProblemError"]
+
+POLL_S = 0.5
+EDIT_COLUMNS = tuple(n for n in EditOut.model_fields if n not in ("score", "links", "posted_as"))
+
+
+class Client(Results, Protocols):
+    """One service; use it as a context manager, or close it.
+
+    Args:
+        base_url: where `thinkeval serve` listens.
+        token: what the service asks for; default: THINKEVAL_API_TOKEN, if it is set.
+        timeout: seconds for one answer.
+        transport: how requests travel, for tests.
+
+    Raises:
+        ProblemError: (every method) what the service refused, with what to do about it.
+    """
+
+    def __init__(
+        self,
+        base_url: str = "http://127.0.0.1:8000",
+        token: str | None = None,
+        *,
+        timeout: float = 60.0,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._http = Http(base_url, token, timeout, transport)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._http.close()
+
+    # Graphs ----------------------------------------------------------------------------------
+
+    def graphs(self, kind: str | None = "dataset") -> pd.DataFrame:
+        """The stored graphs; `kind` None also lists those of models and edits."""
+        return frame(self._http.json("/v1/graphs", kind=kind)["items"])
+
+    def rewrites(self, graph: str) -> pd.DataFrame:
+        """The rewrite requests of a graph, with the number of their chains by steps."""
+        items = self._http.json(f"/v1/graphs/{part(graph)}/rewrites")["items"]
+        for item in items:
+            item |= {f"chains_{n}": count for n, count in item.pop("chains", {}).items()}
+        return frame(items)
+
+    def import_graph(
+        self,
+        source: str | Path,
+        *,
+        name: str | None = None,
+        format: str | None = None,
+        target_new: str | None = None,
+        limit: int | None = None,
+        replace: bool = False,
+    ) -> dict[str, Any]:
+        """Import a file of this machine, else a graph or file that the service has of that name.
+
+        Returns:
+            What the import read, kept, merged, repaired and refused.
+        """
+        options = {"name": name, "format": format, "target_new": target_new, "limit": limit}
+        held: dict[str, Any] = {k: v for k, v in options.items() if v is not None}
+        path = Path(source)
+        if isinstance(source, Path) or path.is_file():
+            with path.open("rb") as file:
+                files = {"file": (path.name, file)}
+                data = held | {"replace": str(replace).lower()}
+                return self._http.post("/v1/graphs", files=files, data=data)
+        return self._http.post("/v1/graphs/import", held | {"source": source, "replace": replace})
+
+    # Edits -----------------------------------------------------------------------------------
+
+    @overload
+    def score(
+        self, rewrite: str | RewriteIn | Mapping[str, str], *, wait: Literal[True] = True,
+        progress: Progress | None = None, timeout: float | None = None, **options: Any,
+    ) -> Score: ...  # fmt: skip
+
+    @overload
+    def score(
+        self, rewrite: str | RewriteIn | Mapping[str, str], *, wait: Literal[False],
+        progress: Progress | None = None, timeout: float | None = None, **options: Any,
+    ) -> EditOut: ...  # fmt: skip
+
+    def score(
+        self,
+        rewrite: str | RewriteIn | Mapping[str, str],
+        *,
+        wait: bool = True,
+        progress: Progress | None = None,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> Score | EditOut:
+        """Score an edit; what is stored already comes back at once.
+
+        Args:
+            rewrite: id, its beginning, or subject of a stored rewrite; or one written out.
+            wait: until it is scored; False gives the queued edit.
+            progress: called with stage and fraction, such as `print`.
+            timeout: seconds to wait at most; the edit goes on all the same.
+            options: graph, method, model, samples, seed, overrides ... as `POST /v1/edits` takes.
+
+        Raises:
+            ProblemError: refused, or the edit failed: says why and what to do.
+            TimeoutError: it was not scored in time; `wait` goes on waiting.
+        """
+        written = rewrite.model_dump() if isinstance(rewrite, RewriteIn) else rewrite
+        body = {"rewrite": written if isinstance(written, str) else dict(written), **options}
+        edit = EditOut.model_validate(self._http.post("/v1/edits", body))
+        return self._finished(self.wait(edit.id, progress, timeout)) if wait else edit
+
+    def wait(
+        self, edit: str, progress: Progress | None = None, timeout: float | None = None
+    ) -> EditOut:
+        """Follow an edit until it has ended, however often the connection breaks.
+
+        Raises:
+            TimeoutError: it has not ended in time, and goes on.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        last: str | None = None
+        while True:
+            found = self.edit(edit)
+            if found.status in ENDED:
+                tell(progress, found.stage or found.status, found.progress)
+                return found
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                raise TimeoutError(
+                    f"Edit {found.id} is {found.status} ({found.stage}) after {timeout:g} s and"
+                    " goes on; wait(…) waits on."
+                )
+            for event in self._http.events(f"/v1/edits/{part(edit)}/events", last, left):
+                last = event.id or last
+                if event.name == "end" or (deadline and time.monotonic() > deadline):
+                    break
+                tell(progress, str(event.data.get("stage")), event.data.get("progress") or 0.0)
+            else:
+                time.sleep(POLL_S)  # the stream ended or broke: look, then follow again
+
+    def edits(
+        self,
+        graph: str | None = None,
+        *,
+        rewrite: str | None = None,
+        model: str | None = None,
+        method: str | None = None,
+        status: Status | None = None,
+        limit: int | None = None,
+    ) -> pd.DataFrame:
+        """The recorded edits, newest first."""
+        items = self._http.pages(
+            "/v1/edits", limit, 500,
+            graph=graph, rewrite=rewrite, model=model, method=method, status=status,
+        )  # fmt: skip
+        return frame(items, EDIT_COLUMNS)
+
+    def edit(self, edit: str) -> EditOut:
+        """How an edit stands, with its score once it has one."""
+        return EditOut.model_validate(self._http.json(f"/v1/edits/{part(edit)}"))
+
+    def cancel(self, edit: str) -> Status:
+        """Stop an edit that waits or runs; its status now."""
+        return self._http.post(f"/v1/edits/{part(edit)}/cancel")["status"]
+
+    def delete(self, edit: str) -> None:
+        """Remove an edit with its graph and score."""
+        self._http.delete(f"/v1/edits/{part(edit)}")
+
+    # Many edits ------------------------------------------------------------------------------
+
+    def sweep(
+        self,
+        methods: Sequence[str],
+        *,
+        wait: bool = True,
+        progress: Progress | None = None,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> SweepOut:
+        """Score methods on the rewrites of a graph; the same sweep again goes on.
+
+        Args:
+            options: graph, rewrites, models, seeds, samples ... as `POST /v1/sweeps` takes.
+
+        Returns:
+            Counts by status, the edits, and `table`: the rows of a DataFrame.
+
+        Raises:
+            TimeoutError: it has not ended in time, and goes on.
+        """
+        body = {"methods": list(methods), **options}
+        sweep = SweepOut.model_validate(self._http.post("/v1/sweeps", body))
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            ended = sum(sweep.counts.get(status, 0) for status in ENDED)
+            whole = sum(sweep.counts.values())
+            tell(progress, f"{ended} of {whole} edits", ended / whole if whole else 1.0)
+            if ended == whole or not wait:
+                # Posts and looks in between come without the table, which reads every score.
+                return SweepOut.model_validate(self._http.json(f"/v1/sweeps/{part(sweep.id)}"))
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"{ended} of {whole} edits of {sweep.id} ended; it goes on.")
+            time.sleep(POLL_S)
+            found = self._http.json(f"/v1/sweeps/{part(sweep.id)}", table="false")
+            sweep = SweepOut.model_validate(found)
+
+    def _finished(self, edit: EditOut) -> Score:
+        if edit.score is not None:
+            return edit.score
+        raise ProblemError(
+            f"Edit {edit.id} {edit.status}: {edit.error or 'no reason was given'}",
+            edit.remedy or "Score it again.",
+        )

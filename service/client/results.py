@@ -1,0 +1,125 @@
+"""The client's part for what edits did: chains, leakage, graphs, figures, tables over edits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from thinkeval.service.client.http import Http
+from thinkeval.service.client.tables import frame, part
+from thinkeval.service.reports.schemas import Diff
+from thinkeval.service.schemas import Measure
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+
+CHAIN_COLUMNS = ("chain", "steps", "r_pre", "r_post", "ratio", "surviving", "entities", "links")
+LEAK_COLUMNS = (
+    "subject", "relation", "object", "chains", "share", "ifr_share", "pre", "post", "prompt", "id",
+)  # fmt: skip
+
+
+class Results:
+    """What a client reads of scored edits."""
+
+    _http: Http
+
+    def chains(
+        self,
+        edit: str,
+        *,
+        surviving: bool = False,
+        steps: int | None = None,
+        max_steps: int | None = None,
+        min_ratio: float | None = None,
+        fact: str | None = None,
+        measure: Measure | None = None,
+        limit: int | None = None,
+    ) -> pd.DataFrame:
+        """One row a chain, strongest first: R before and R' after, and the links with their p."""
+        items = self._http.pages(
+            f"/v1/edits/{part(edit)}/chains", limit, 1000,
+            surviving=str(surviving).lower(), steps=steps, max_steps=max_steps,
+            min_ratio=min_ratio, fact=fact, measure=measure,
+        )  # fmt: skip
+        rows = [{"chain": " → ".join(item["entities"]), **item} for item in items]
+        return frame(rows, CHAIN_COLUMNS)
+
+    def leakage(
+        self, edit: str, *, measure: Measure | None = None, limit: int = 1000
+    ) -> pd.DataFrame:
+        """The facts on surviving chains, most leakage first: what to edit next."""
+        path = f"/v1/edits/{part(edit)}/leakage"
+        return frame(self._http.json(path, measure=measure, limit=limit)["items"], LEAK_COLUMNS)
+
+    def graph(self, edit: str, *, measure: Measure | None = None) -> nx.MultiDiGraph:
+        """The facts around an edit: nodes are names, edges carry `p_pre` and `p_post`.
+
+        Nodes have `role` (subject, target_true, target_new, entity); edges `relation`, `role`,
+        `ratio`, `change`, `chains` and `surviving` too; the key of an edge is its fact's id.
+        """
+        import networkx as nx
+
+        told = self._http.json(f"/v1/edits/{part(edit)}/graph", measure=measure)
+        made = nx.MultiDiGraph(edit=edit, measure=told["measure"])
+        names = {node["id"]: node["name"] for node in told["nodes"]}
+        for node in told["nodes"]:
+            made.add_node(node["name"], id=node["id"], role=node["role"])
+        for edge in told["edges"]:
+            ends = names[edge.pop("source")], names[edge.pop("target")]
+            p = {"p_pre": edge.pop("pre"), "p_post": edge.pop("post")}
+            made.add_edge(*ends, key=edge.pop("id"), **p, **edge)
+        return made
+
+    def diff(self, a: str, b: str, *, measure: Measure | None = None) -> Diff:
+        """What edit `b` did otherwise than edit `a`: metrics, facts flipped, chains."""
+        path = f"/v1/edits/{part(a)}/diff/{part(b)}"
+        return Diff.model_validate(self._http.json(path, measure=measure))
+
+    def figure(
+        self,
+        edit: str,
+        kind: Literal["leakage", "chain"] = "leakage",
+        fmt: Literal["png", "svg", "pdf"] = "png",
+        *,
+        measure: Measure | None = None,
+        n: int | None = None,
+        limit: int | None = None,
+    ) -> bytes:
+        """A figure of an edit: the leakage graph of its `limit` strongest chains, or chain `n`."""
+        path = f"/v1/edits/{part(edit)}/figures/{kind}.{fmt}"
+        return self._http.get(path, measure=measure, n=n, limit=limit).content
+
+    def leaderboard(
+        self,
+        graph: str | None = None,
+        *,
+        model: str | None = None,
+        measure: Measure | None = None,
+    ) -> pd.DataFrame:
+        """One row a model and method; `attrs["caption"]` says what the numbers are."""
+        told = self._http.json("/v1/leaderboard", graph=graph, model=model, measure=measure)
+        table = frame(told["rows"])
+        table.attrs |= {"caption": told["caption"], "measure": told["measure"]}
+        return table
+
+    def methods_figure(
+        self,
+        kind: Literal["ifr_by_steps", "ifr_preservation"],
+        fmt: Literal["png", "svg", "pdf"] = "png",
+        *,
+        graph: str | None = None,
+        model: str | None = None,
+        measure: Measure | None = None,
+    ) -> bytes:
+        """A figure of the methods that the leaderboard shows."""
+        path = f"/v1/figures/{kind}.{fmt}"
+        return self._http.get(path, graph=graph, model=model, measure=measure).content
+
+    def methods(self) -> pd.DataFrame:
+        """The editing methods, and the models they have hyperparameters for."""
+        return frame(self._http.json("/v1/methods")["items"])
+
+    def queries(self) -> pd.DataFrame:
+        """Every Cypher query the service runs, with its whole text: nothing is hidden."""
+        return frame(self._http.json("/v1/queries")["items"])

@@ -1,0 +1,225 @@
+"""Editors: how facts are put into a model, when a set is established and when it is updated.
+
+An editor is an editing method with all that it needs. Two are more than that: `finetune` is
+fine-tuning as DepEdit does it (all requests together until they are learnt), and `mend` updates a
+model that `finetune` established, as MEND takes no edits on top of its own (DepEdit, appendix B).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.loaders.knowledge_sets import QA
+from thinkeval.loaders.records import RewriteRequest
+from thinkeval.service.errors import UsageError
+from thinkeval.service.scoring import corpora
+from thinkeval.service.scoring.hypernetwork import SMALL
+
+if TYPE_CHECKING:
+    from thinkeval.editing.deltas import EditEffect
+    from thinkeval.editing.methods import MethodInfo
+    from thinkeval.service.scoring.runtime import BenchModel, Workbench
+
+ALIASES = {"finetune": "fine_tuning"}
+"""What the paper's tables call a method."""
+
+FINETUNE = {
+    "objective_optimization": "target_new",
+    "norm_constraint": None,
+    "num_steps": 100,
+    "stop_loss": 1e-3,
+    "batch_size": 64,
+}
+"""Hyperparameters of `finetune` that replace the file's: no box around the weights, every target
+token in its place, until the loss is small."""
+
+FINETUNE_SMALL = {"lr": 1e-3}
+"""Besides, for a model of at most `SMALL` weights, whose MLPs are all trained."""
+
+Put = Callable[[Sequence[RewriteRequest]], "EditEffect"]
+
+
+@dataclass(frozen=True, slots=True)
+class EditorOptions:
+    """What a user may say about an editor.
+
+    Attributes:
+        graph: whose sentences give key statistics, and whose facts train MEND.
+        overrides: single hyperparameters that replace the file's.
+    """
+
+    graph: str
+    hparams: str | None = None
+    overrides: dict[str, object] = field(default_factory=dict)
+    covariance: str | None = None
+    seed: int = 0
+
+
+class Method:
+    """One editing method on one model, ready to edit it as it stands."""
+
+    def __init__(
+        self,
+        bench: Workbench,
+        model: BenchModel,
+        name: str,
+        options: EditorOptions,
+        state: Callable[[Any, Any], dict[str, Any] | None] | None = None,
+    ) -> None:
+        from thinkeval.editing import hparams, methods
+
+        self.name = ALIASES.get(name, name)
+        require_weights(name, methods.info(self.name))
+        self._bench, self._model, self._seed = bench, model, options.seed
+        self._method = methods.get(self.name)
+        own = finetune_overrides(model) if name == "finetune" else {}
+        self.hparams = hparams.load(
+            self.name, options.hparams or model.source, overrides={**own, **options.overrides}
+        )
+        layers = methods.covariance_layers(self._method, self.hparams)
+        corpus = corpora.resolve(bench, options.graph, options.covariance, model, layers)
+        self._covariance = corpora.covariance_of(bench, corpus, model, layers)
+        self._state = state(self._method, self.hparams) if state else None
+        self._templates: Any = None
+
+    def __call__(self, requests: Sequence[RewriteRequest]) -> EditEffect:
+        """The update that puts the requests into the model as it stands."""
+        loaded = self._model.loaded
+        effect = self._method.execute(
+            loaded.model,
+            loaded.tokenizer,
+            requests,
+            self.hparams,
+            self._covariance,
+            context_templates=self._templates,
+            state=self._state,
+            seed=self._seed,
+        )
+        # Sampled once, from the unedited model: an updated one would write other prefixes.
+        self._templates = self._templates or effect.templates or None
+        return effect
+
+
+def require_weights(name: str, info: MethodInfo) -> None:
+    """Refuse a method that changes prompts.
+
+    Raises:
+        UsageError: it does.
+    """
+    if info.kind == "prompt":
+        raise UsageError(
+            f"{name} changes prompts; facts are established in weights.",
+            remedy="Take a method that edits weights, or --strategy derive.",
+        )
+
+
+def finetune_overrides(model: BenchModel) -> dict[str, object]:
+    """What `finetune` changes of the hyperparameters of `fine_tuning` for a model."""
+    if model.loaded.info.n_parameters > SMALL:
+        return dict(FINETUNE)
+    from thinkeval.editing.architectures import adapter_for
+
+    adapter = adapter_for(model.loaded.model)
+    name = adapter.mlp_out(0).name.rpartition(".")[0].replace(".0.", ".{}.")
+    layers = list(range(model.loaded.model.config.num_hidden_layers))
+    return {**FINETUNE, **FINETUNE_SMALL, "layers": layers, "rewrite_module_tmp": name}
+
+
+def below_mend(model: BenchModel) -> dict[str, object]:
+    """How a small model is fine-tuned before MEND: in the first layer's projection only.
+
+    MEND's hypernetwork is trained for the unedited weights. Where all layers were fine-tuned, its
+    updates broke an organism; below the layers that it edits, they still took.
+    """
+    if model.loaded.info.n_parameters > SMALL:
+        return {}
+    from thinkeval.editing.architectures import adapter_for
+
+    name = adapter_for(model.loaded.model).mlp_out(0).name.replace(".0.", ".{}.")
+    return {"layers": [0], "rewrite_module_tmp": name, "lr": 1e-2}
+
+
+class Editor:
+    """Establishes and updates; keeps its last effects, which several strategies ask for.
+
+    Attributes:
+        name: as the user gave it.
+    """
+
+    def __init__(self, name: str, establish: Method, update: Method) -> None:
+        self.name = name
+        self._methods = {"establish": establish, "update": update}
+        self._kept: dict[object, EditEffect] = {}
+
+    @property
+    def hparams(self) -> dict[str, object]:
+        """The hyperparameters, for the record."""
+        first, then = self._methods["establish"], self._methods["update"]
+        told: dict[str, object] = {first.name: asdict(first.hparams)}
+        return told | {then.name: asdict(then.hparams)}
+
+    def establish(self, requests: Sequence[RewriteRequest]) -> EditEffect:
+        """The update that establishes the requests in the unedited model."""
+        return self._put("establish", requests, ())
+
+    def update(self, requests: Sequence[RewriteRequest], state: object) -> EditEffect:
+        """The update of the established model.
+
+        Args:
+            state: names what is on the model; a kept effect is only taken for the same.
+        """
+        return self._put("update", requests, state)
+
+    def _put(self, phase: str, requests: Sequence[RewriteRequest], state: object) -> EditEffect:
+        key = (phase, tuple(requests), state)
+        if key in self._kept:
+            return self._kept[key]
+        method = self._methods[phase]
+        effect = method(requests)
+        if sum(delta.numel() for delta in effect.deltas.values()) <= SMALL:
+            self._kept[key] = effect
+        return effect
+
+
+def editor(
+    bench: Workbench,
+    model: BenchModel,
+    name: str,
+    options: EditorOptions,
+    mend_state: Callable[[Any, Any], dict[str, Any] | None],
+) -> Editor:
+    """The editor of that name.
+
+    Args:
+        mend_state: what MEND is given besides, from the method and its hyperparameters.
+
+    Raises:
+        EditingError, UsageError: no such method, no hyperparameters for the model, a method that
+            changes prompts.
+    """
+    if name in ("mend", "mend_imp"):
+        plain = EditorOptions(
+            options.graph,
+            overrides=below_mend(model),
+            covariance=options.covariance,
+            seed=options.seed,
+        )
+        first = Method(bench, model, "finetune", plain)
+        return Editor(name, first, Method(bench, model, "mend", options, mend_state))
+    method = Method(bench, model, name, options)
+    return Editor(name, method, method)
+
+
+def request(qa: QA) -> RewriteRequest:
+    """A fact as what a method edits; its old object is not told."""
+    return RewriteRequest(
+        id=f"{qa.subject} | {qa.relation}",
+        dataset="",
+        prompt=qa.prompt,
+        subject=qa.subject,
+        relation=qa.relation,
+        target_true="",
+        target_new=qa.object,
+    )

@@ -1,0 +1,180 @@
+"""Runs of several strategies on several sets, stored as they are done and not done twice.
+
+`thinkeval depedit run` is this with options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from thinkeval.loaders.knowledge_sets import KnowledgeSet
+from thinkeval.service.depedit import store, strategies
+from thinkeval.service.depedit.editor import EditorOptions
+from thinkeval.service.depedit.protocol import Method, Protocol
+from thinkeval.service.errors import NothingStoredError, UsageError
+from thinkeval.service.scoring import modelspec
+
+if TYPE_CHECKING:
+    from thinkeval.service.scoring.runtime import Workbench
+
+DEFAULT = (
+    "random", "base", "finetune", "memit",
+    "finetune+forwchain", "finetune+backchain", "memit+forwchain", "memit+backchain",
+)  # fmt: skip
+"""What is run where nothing is said: what needs no further training."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What a user may say about runs.
+
+    Attributes:
+        graph: whose organism, sentences and facts are used; None: each set's own data set.
+        force: run again what is stored.
+        made: ids of runs that are not done again even so: an earlier attempt made them.
+    """
+
+    model: str = "organism"
+    graph: str | None = None
+    hparams: str | None = None
+    overrides: dict[str, object] = field(default_factory=dict)
+    covariance: str | None = None
+    chat: str = "auto"
+    dtype: str = "float32"
+    revision: str | None = None
+    seed: int = 0
+    force: bool = False
+    made: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A run that begins: of which set (1, 2 ...) and how many, by which method, after how many."""
+
+    set: int
+    sets: int
+    method: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """One run: its id, whether it was stored before, and what it took."""
+
+    run: str
+    knowledge_set: str
+    method: str
+    reused: bool
+    seconds: float | None
+
+
+def methods(names: Sequence[str], editor: str | None = None) -> list[Method]:
+    """Strategies by name: `forwchain`, or `memit+forwchain` with the editor that it wraps.
+
+    Args:
+        editor: of those that wrap one and name none; `base` for no editor.
+
+    Raises:
+        NotFoundError, UsageError: no such strategy; an editor for one that takes none.
+    """
+    found = []
+    for name in names or DEFAULT:
+        wrapped, _, strategy = name.rpartition("+")
+        given = wrapped or (editor if strategies.get(strategy).WRAPS else None)
+        found.append(Method(strategy, given or None))
+    if editor and not any(strategies.get(method.strategy).WRAPS for method in found):
+        raise UsageError(
+            f"--editor {editor} is for strategies that wrap one, and none does.",
+            remedy="Add --strategy forwchain, backchain or derive.",
+        )
+    return list(dict.fromkeys(found))
+
+
+def chosen(bench: Workbench, sets: Sequence[str], graph: str | None) -> list[KnowledgeSet]:
+    """The sets of these ids; without any, all of the data set.
+
+    Raises:
+        NotFoundError, NothingStoredError, UsageError: there are none, or nothing names any.
+    """
+    if not sets and graph is None:
+        raise UsageError(
+            "Nothing says which knowledge sets to run.",
+            remedy="Give their ids, or --graph for all of a data set's.",
+        )
+    ids = list(sets) or [row.id for row in store.list_sets(bench.db, dataset=graph)]
+    if not ids:
+        raise NothingStoredError(
+            f"No knowledge set of {graph!r} is stored.",
+            remedy=f"`thinkeval depedit build {graph}` makes some.",
+        )
+    return [store.load_set(bench.db, one) for one in dict.fromkeys(ids)]
+
+
+def run(
+    bench: Workbench,
+    knowledge: Sequence[KnowledgeSet],
+    wanted: Sequence[Method],
+    options: RunOptions,
+    done: Callable[[Done], None] = lambda one: None,
+    begin: Callable[[Step], None] = lambda step: None,
+) -> list[Done]:
+    """Run every method on every set, each stored when it is done.
+
+    Args:
+        done: called after each.
+        begin: called before each, and before its model is loaded.
+
+    Raises:
+        EditingError, ServiceError, GraphError: what was done before stays stored.
+    """
+    found = []
+    total = len(knowledge) * len(wanted)
+    for number, one in enumerate(knowledge, 1):
+        step = Step(number, len(knowledge), "", len(found), total)
+        begin(step)
+        graph = graph_of(one, options.graph)
+        model = bench.model(options.model, graph, dtype=options.dtype, revision=options.revision)
+        protocol = Protocol(
+            bench,
+            model,
+            one,
+            EditorOptions(
+                graph, options.hparams, options.overrides, options.covariance, options.seed
+            ),
+            options.chat,
+        )
+        stored = {row.id: row.seconds for row in store.list_runs(bench.db, sets=[one.id])}
+        for method in wanted:
+            begin(replace(step, method=method.label, done=len(found)))
+            record, strategy = protocol.prepare(method)
+            reused = record.id in stored and (not options.force or record.id in options.made)
+            if reused:
+                record = replace(record, seconds=stored[record.id])
+            else:
+                record, answers = protocol.carry_out(record, strategy)
+                store.save_run(bench.db, record, answers)
+            found.append(Done(record.id, one.id, record.method, reused, record.seconds))
+            done(found[-1])
+    return found
+
+
+def graph_of(knowledge: KnowledgeSet, given: str | None) -> str:
+    """The graph that a set's model and statistics are of.
+
+    Raises:
+        UsageError: the set came from a file and nothing was given.
+    """
+    if not (given or knowledge.dataset):
+        raise UsageError(
+            f"The knowledge set {knowledge.id!r} came from a file, which names no graph.",
+            remedy="Name the graph whose sentences and model are used with --graph.",
+        )
+    return given or knowledge.dataset
+
+
+def model_name(options: RunOptions) -> str:
+    """What the runs' records call the model."""
+    return modelspec.parse(options.model).name

@@ -1,0 +1,1 @@
+"""Knowledge graphs in Neo4j: import, write, find rewrites, compare edges, delete."""

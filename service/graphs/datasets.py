@@ -1,0 +1,286 @@
+"""Data sets in and out of the database: files to stored graphs, stored graphs back to records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thinkeval.cypher import rows
+from thinkeval.loaders import formats, graphs
+from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph, LoadedGraph, RewriteRequest
+from thinkeval.service.errors import ConflictError, NotFoundError
+from thinkeval.service.graphs.write import GraphHeader, write_graph
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+Progress = Callable[[int, int, str], None]
+
+OWN = "own:"
+"""How the ids of users' own rewrites begin; no id of a data set's rewrite holds a colon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What storing a data set did: `imported`, `replaced` or `unchanged`."""
+
+    graph: str
+    status: str
+    n_facts: int
+    n_entities: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGraph:
+    """A stored graph as the list shows it."""
+
+    id: str
+    kind: str
+    dataset: str
+    model: str | None
+    edit: str | None
+    n_facts: int
+    n_entities: int
+    n_rewrites: int
+    measures: tuple[str, ...]
+    created_at: str
+
+
+def read(
+    path: Path | str,
+    *,
+    name: str | None = None,
+    format: str | None = None,
+    target_new: str | None = None,
+    limit: int | None = None,
+    snippets: Path | str | None = None,
+) -> LoadedGraph:
+    """Read a data set from a file, a folder, or by the name of a graph that ships with us.
+
+    Args:
+        target_new, limit, snippets: options of the formats that take them; None is not given.
+    """
+    source = Path(path)
+    if not source.exists() and str(path) in graphs.names():
+        source = graphs.path(str(path))
+    options = {"target_new": target_new, "limit": limit, "snippets": snippets}
+    return formats.load(source, format=format, name=name, **options)
+
+
+def store(
+    db: Database,
+    loaded: LoadedGraph,
+    *,
+    replace: bool = False,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Store a data set as a graph; the same content twice changes nothing.
+
+    Raises:
+        ConflictError: a graph of that name with other content is stored and `replace` is not set.
+    """
+    graph = loaded.graph
+    stored = db.read(rows.GetGraphRow, graph=graph.name)
+    if stored and stored[0].kind != "dataset":
+        raise ConflictError(
+            f"{graph.name!r} is the graph of a {stored[0].kind}, not a data set.",
+            remedy="Import under another name.",
+        )
+    if stored and stored[0].content_digest == graph.content_digest:
+        return Outcome(graph.name, "unchanged", stored[0].n_facts, stored[0].n_entities)
+    if stored and not replace:
+        raise ConflictError(
+            f"Graph {graph.name!r} is stored already, with other content than"
+            f" {loaded.report.source}.",
+            remedy="Replace it with --replace, or import under another name with --name.",
+        )
+    header = GraphHeader(graph.name, "dataset", graph.name, content_digest=graph.content_digest)
+    facts = [fact_row(fact) for fact in graph.facts]
+    done = write_graph(db, header, graph.entities, facts, graph.rewrites, progress)
+    status = "replaced" if stored else "imported"
+    return Outcome(graph.name, status, done.n_facts, done.n_entities)
+
+
+def ensure(db: Database, graph: str) -> None:
+    """Make sure a data set is stored; one that ships with us is imported when first named.
+
+    Raises:
+        NotFoundError: it is neither stored nor ours.
+    """
+    if graph in graphs.names() and not db.read(rows.GetGraphRow, graph=graph):
+        store(db, read(graphs.path(graph)))
+    require_graph(db, graph)
+
+
+def fact_row(fact: Fact) -> dict[str, object]:
+    """A fact as graph/merge_facts takes it, without probabilities."""
+    return {
+        "id": fact.id,
+        "subject": fact.subject,
+        "relation": fact.relation,
+        "object": fact.object,
+        "prompt": fact.prompt,
+        "question": fact.question,
+        "questions": list(fact.questions),
+        "paraphrases": list(fact.paraphrases),
+        "cases": list(fact.cases),
+    }
+
+
+def to_fact(row: rows.FactRow) -> Fact:
+    """A stored fact as a record."""
+    return Fact(
+        subject=row.subject,
+        relation=row.relation,
+        object=row.object,
+        prompt=row.prompt,
+        questions=row.questions,
+        paraphrases=row.paraphrases,
+        cases=row.cases,
+    )
+
+
+def stored_graph(db: Database, graph: str) -> KnowledgeGraph:
+    """A stored data set as records, equal to what was imported."""
+    require_graph(db, graph)
+    entities = db.read(rows.EntityRow, graph=graph)
+    facts = db.read(rows.FactRow, graph=graph)
+    return KnowledgeGraph(
+        name=graph,
+        entities=tuple(Entity(e.name, e.aliases, e.kind) for e in entities),
+        facts=tuple(to_fact(f) for f in facts),
+        rewrites=tuple(list_rewrites(db, graph)),
+    )
+
+
+def require_graph(db: Database, graph: str, kind: str | None = "dataset") -> rows.GetGraphRow:
+    """The stored graph of that id.
+
+    Raises:
+        NotFoundError: there is none (of that kind); says which are close.
+    """
+    # What cannot be an id (empty, or with the separator in it) is simply not stored.
+    named = bool(graph.strip()) and "|" not in graph
+    found = db.read(rows.GetGraphRow, graph=graph) if named else []
+    if not found or (kind is not None and found[0].kind != kind):
+        known = [g.graph for g in db.read(rows.GraphRow, kind=kind)]
+        what = f"{kind or 'stored'} graph"
+        missing = NotFoundError(what, graph, known, listing="thinkeval graphs")
+        if graph in graphs.names() and not found:
+            missing.remedy = f"It ships with ThinkEval: `thinkeval import {graph}` stores it."
+        raise missing
+    return found[0]
+
+
+def graph_digest(db: Database, graph: str) -> str:
+    """The content digest of a stored data set; taken now where none was stored with it.
+
+    A graph that came through the py2neo bridge has none.
+    """
+    stored = require_graph(db, graph).content_digest
+    return stored or stored_graph(db, graph).content_digest
+
+
+def list_graphs(db: Database) -> list[StoredGraph]:
+    """Every complete graph, by kind and id."""
+    per_dataset: dict[str, int] = {}
+    for rewrite in db.read(rows.RewriteRow):
+        if rewrite.rewrite.startswith(OWN):
+            continue
+        per_dataset[rewrite.dataset] = per_dataset.get(rewrite.dataset, 0) + 1
+    return [
+        StoredGraph(
+            id=g.graph,
+            kind=g.kind,
+            dataset=g.dataset,
+            model=g.model,
+            edit=g.edit,
+            n_facts=g.n_facts,
+            n_entities=g.n_entities,
+            n_rewrites=per_dataset.get(g.graph, 0) if g.kind == "dataset" else 0,
+            measures=g.measures,
+            created_at=g.created_at,
+        )
+        for g in db.read(rows.GraphRow)
+    ]
+
+
+def list_rewrites(db: Database, graph: str, *, own: bool = False) -> list[RewriteRequest]:
+    """The rewrite requests of a data set, by id; or those that users wrote for it themselves.
+
+    What is stored for an edit of a user's own is no part of the data set: were it, the model
+    trained on the data set and the covariance of its sentences would change with it.
+    """
+    found = db.read(rows.RewriteRow, dataset=graph)
+    return [_to_rewrite(row) for row in found if row.rewrite.startswith(OWN) == own]
+
+
+def all_rewrites(db: Database, graph: str | None = None) -> list[RewriteRequest]:
+    """The rewrite requests of all stored data sets, or of one, by data set and id; none own."""
+    found = db.read(rows.RewriteRow, dataset=graph)
+    # Edits keep the rewrite requests of a data set that was deleted.
+    stored = {row.graph for row in db.read(rows.GraphRow, kind="dataset")}
+    listed = [
+        _to_rewrite(row)
+        for row in found
+        if row.dataset in stored and not row.rewrite.startswith(OWN)
+    ]
+    return sorted(listed, key=lambda rewrite: (rewrite.dataset, rewrite.id))
+
+
+def own_or_stored(db: Database, graph: str, rewrite: str) -> RewriteRequest:
+    """A rewrite request by its id: of the data set, or one that a user wrote.
+
+    Raises:
+        NotFoundError: it is not stored (any more).
+    """
+    found = db.read(rows.GetRewriteRow, dataset=graph, rewrite=rewrite)
+    if not found:
+        known = [r.rewrite for r in db.read(rows.RewriteRow, dataset=graph)]
+        raise NotFoundError("rewrite", rewrite, known, listing=f"thinkeval rewrites {graph}")
+    return _to_rewrite(found[0])
+
+
+def _to_rewrite(row: rows.RewriteRow | rows.GetRewriteRow) -> RewriteRequest:
+    return RewriteRequest(
+        id=row.rewrite,
+        dataset=row.dataset,
+        prompt=row.prompt,
+        subject=row.subject,
+        relation=row.relation,
+        target_true=row.target_true,
+        target_new=row.target_new,
+        question=row.question,
+        paraphrases=row.paraphrases,
+        n_records=row.n_records,
+        neighborhood=row.neighborhood,
+        neighborhood_objects=row.neighborhood_objects,
+        generation_prompts=row.generation_prompts,
+        reference_texts=row.reference_texts,
+    )
+
+
+def chain_counts(
+    db: Database, graph: str, rewrites: Sequence[RewriteRequest]
+) -> dict[str, dict[int, int]]:
+    """For each rewrite, how many chains of 1..5 steps lead from subject to old object."""
+    counts: dict[str, dict[int, int]] = {r.id: dict.fromkeys(range(1, 6), 0) for r in rewrites}
+    cases = [case(graph, r) for r in rewrites]
+    for row in db.metric("chains_by_steps", cases=cases):
+        if row.step is not None:
+            counts[row.id][row.step] = row.n
+    return counts
+
+
+def case(graph: str, rewrite: RewriteRequest) -> dict[str, object]:
+    """A rewrite as the metrics take it. The scope is the data set's where it states one."""
+    return {
+        "id": rewrite.id,
+        "graph": graph,
+        "subject": rewrite.subject,
+        "object": rewrite.target_true,
+        "relation": rewrite.relation,
+        "rewrite": rewrite.id if rewrite.n_records else None,
+    }

@@ -1,0 +1,59 @@
+"""A user of one's own for Neo4j Browser, read-only where the server's edition has roles."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.cypher.errors import GraphError
+from thinkeval.cypher.rows.users import CreateUserRow, GrantReaderRow
+from thinkeval.service.errors import ConflictError, UsageError
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+SHORTEST_PASSWORD = 8
+COMMUNITY = (
+    "Neo4j Community has no roles: this user can read and WRITE everything. It keeps the"
+    " administrator's password apart, and no more; read-only users need Enterprise edition."
+)
+
+
+def create_user(db: Database, name: str, password: str) -> dict[str, Any]:
+    """Create a user, and make it a reader where the server can.
+
+    Returns:
+        `user`, `edition`, `read_only`, and `note`: what the user may do, or why more than read.
+
+    Raises:
+        UsageError: the server would not take the name or password.
+        ConflictError: there is such a user; it is left as it is.
+    """
+    if not re.fullmatch(r"[!-~]+", name) or re.search(r"[,:]", name):
+        raise UsageError(
+            f"{name!r} cannot be a user's name.",
+            remedy="Use ASCII letters and signs other than comma, colon and blanks.",
+        )
+    if len(password) < SHORTEST_PASSWORD:
+        raise UsageError(
+            f"The password has {len(password)} characters.",
+            remedy=f"Give at least {SHORTEST_PASSWORD}.",
+        )
+    try:
+        db.write(CreateUserRow, name=name, password=password)
+    except GraphError as error:
+        if "already exists" in error.detail:
+            raise ConflictError(
+                f"There is a user {name!r} already; nothing was changed.",
+                remedy="Take another name, or drop that user in Neo4j Browser: DROP USER.",
+            ) from error
+        raise
+    edition = db.verify().edition
+    try:
+        db.write(GrantReaderRow, name=name)
+    except GraphError as error:
+        refused = f"The server did not make this user a reader: {error.detail}"
+        note = COMMUNITY if edition == "community" else refused
+        return {"user": name, "edition": edition, "read_only": False, "note": note}
+    note = "This user has the built-in role `reader`: it reads everything and writes nothing."
+    return {"user": name, "edition": edition, "read_only": True, "note": note}

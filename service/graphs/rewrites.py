@@ -1,0 +1,249 @@
+"""Which rewrite a user means, by id, by subject, or written out; and the request made of it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from thinkeval.loaders.records import SUBJECT_SLOT, Fact, RewriteRequest, digest, slug
+from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.schemas import ScoringOptions
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.editing.probe import ProbeSettings
+    from thinkeval.service.scoring.request import ScoreRequest
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRewrite:
+    """A rewrite given on the command line; all None when a stored one is meant."""
+
+    subject: str | None = None
+    relation: str | None = None
+    prompt: str | None = None
+    target_true: str | None = None
+    target_new: str | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether any part of it was given."""
+        return any((self.subject, self.relation, self.prompt, self.target_true, self.target_new))
+
+
+def rewrites(
+    db: Database, graph: str, names: Sequence[str], own: OwnRewrite, everything: bool
+) -> list[RewriteRequest]:
+    """The rewrite requests a command is about.
+
+    Raises:
+        NotFoundError: no stored rewrite has that id or subject.
+        UsageError: options that do not go together, or none at all.
+    """
+    datasets.ensure(db, graph)
+    if sum((bool(names), own.given, everything)) != 1:
+        raise UsageError(
+            "Say which rewrite to score: an id or subject, --all, or --subject with its targets.",
+            remedy=f"`thinkeval rewrites {graph}` lists the stored ones.",
+        )
+    if own.given:
+        return [_own(db, graph, own)]
+    stored = datasets.list_rewrites(db, graph)
+    if everything:
+        if not stored:
+            raise UsageError(
+                f"Graph {graph} has no rewrite requests.",
+                remedy="Write one out with --subject, --prompt, --target-true and --target-new.",
+            )
+        return stored
+    mine = datasets.list_rewrites(db, graph, own=True)
+    return [_named(stored, graph, name, mine) for name in names]
+
+
+def _named(
+    stored: Sequence[RewriteRequest], graph: str, name: str, mine: Sequence[RewriteRequest] = ()
+) -> RewriteRequest:
+    """The rewrite that goes by a name: of the data set, else one of the user's own by its id."""
+    wanted = name.casefold()
+    for found in (
+        [r for r in stored if r.id == wanted],
+        [r for r in stored if r.subject.casefold() == wanted],
+        [r for r in stored if r.id.startswith(wanted)],
+        [r for r in mine if r.id == wanted],
+    ):
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UsageError(
+                f"{len(found)} rewrites go by {name!r}: {', '.join(r.id for r in found)}.",
+                remedy="Give the id of one of them, or as much of it as tells it apart.",
+            )
+    known = [r.id for r in stored] + [r.subject for r in stored]
+    raise NotFoundError("rewrite", name, known, listing=f"thinkeval rewrites {graph}")
+
+
+def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
+    own = OwnRewrite(*(value.strip() if value else None for value in astuple(own)))
+    if not (own.subject and own.target_true and own.target_new and (own.relation or own.prompt)):
+        raise UsageError(
+            "A rewrite of your own needs --subject, --target-true, --target-new and one of"
+            " --relation, --prompt; none of them blank.",
+        )
+    facts = datasets.stored_graph(db, graph).facts
+    _refuse_misspelt(facts, own, graph)
+    fact = _matching(facts, own)
+    prompt = own.prompt or (fact.prompt if fact else None)
+    if prompt is None:
+        raise NotFoundError(
+            "relation", own.relation or "", {f.relation for f in facts}, listing="thinkeval import"
+        )
+    if prompt.count(SUBJECT_SLOT) != 1:
+        raise UsageError(
+            f"The prompt {prompt!r} needs {SUBJECT_SLOT} exactly once, where the subject stands.",
+        )
+    relation = own.relation or (fact.relation if fact else slug(prompt.replace(SUBJECT_SLOT, "")))
+    parts = (own.subject, relation, prompt, own.target_true, own.target_new)
+    for stored in datasets.list_rewrites(db, graph):
+        if _parts(stored) == parts:
+            return stored
+    made = RewriteRequest.make_id(own.subject, relation, own.target_new)
+    return RewriteRequest(
+        id=f"{datasets.OWN}{made}--{digest(parts, 6)}",
+        dataset=graph,
+        prompt=prompt,
+        subject=own.subject,
+        relation=relation,
+        target_true=own.target_true,
+        target_new=own.target_new,
+        question=fact.question if fact and fact.subject == own.subject else None,
+        paraphrases=fact.paraphrases if fact else (),
+    )
+
+
+def _refuse_misspelt(facts: Sequence[Fact], own: OwnRewrite, graph: str) -> None:
+    """A subject or old object that is nearly one of the graph would have no chain, silently."""
+    known = {name for fact in facts for name in (fact.subject, fact.object)}
+    for kind, name in (("subject", own.subject), ("target_true", own.target_true)):
+        if name and name not in known and difflib.get_close_matches(name, known, n=1, cutoff=0.8):
+            raise NotFoundError(kind, name, known, listing=f"thinkeval rewrites {graph}")
+
+
+def _parts(rewrite: RewriteRequest) -> tuple[str, ...]:
+    """What makes two rewrites the same one."""
+    return (
+        rewrite.subject,
+        rewrite.relation,
+        rewrite.prompt,
+        rewrite.target_true,
+        rewrite.target_new,
+    )
+
+
+def _matching(facts: Sequence[Fact], own: OwnRewrite) -> Fact | None:
+    """The stored fact that shares the rewrite's relation or prompt, its own subject's first."""
+    same = [
+        f for f in facts if own.relation in (None, f.relation) and own.prompt in (None, f.prompt)
+    ]
+    mine = [f for f in same if f.subject == own.subject]
+    return next(iter(mine or same), None)
+
+
+def scoring_options(
+    max_steps: int, bare: str, unit: str, threshold: float | None = None
+) -> ScoringOptions:
+    """The options as the schema checks them.
+
+    Raises:
+        UsageError: a value the schema does not know.
+    """
+    allowed = {"bare": ("listed", "include", "exclude"), "unit": ("rewrite", "record")}
+    for name, value in (("bare", bare), ("unit", unit)):
+        if value not in allowed[name]:
+            raise UsageError(
+                f"--{name} {value!r} is unknown.", remedy=f"Use {' or '.join(allowed[name])}."
+            )
+    if threshold is not None and not 0 <= threshold < 1:
+        raise UsageError(
+            f"--threshold {threshold} is out of range.", remedy="Give a part of R: 0 up to below 1."
+        )
+    return ScoringOptions.model_validate(
+        {"max_steps": max_steps, "bare": bare, "unit": unit, "threshold": threshold}
+    )
+
+
+def request(
+    graph: str,
+    rewrite: RewriteRequest,
+    model: str,
+    method: str,
+    probe: ProbeSettings,
+    options: ScoringOptions,
+    *,
+    overrides: Sequence[str] = (),
+    **rest: Any,
+) -> ScoreRequest:
+    """A score request; `overrides` are `key=value` texts, their values read as YAML.
+
+    Raises:
+        UnknownMethodError: before a model is trained or loaded for nothing.
+    """
+    from thinkeval.editing import methods
+    from thinkeval.service.scoring.request import ScoreRequest
+
+    methods.info(method)
+
+    return ScoreRequest(
+        graph=graph,
+        rewrite=rewrite,
+        model=model,
+        method=method,
+        probe=probe,
+        options=options,
+        overrides=read_overrides(overrides),
+        **rest,
+    )
+
+
+def read_overrides(texts: Sequence[str]) -> dict[str, object]:
+    """The hyperparameters of `key=value` texts, their values read as YAML.
+
+    Raises:
+        UsageError: a text is not of that form.
+    """
+    return dict(_override(text) for text in texts)
+
+
+def method_override(text: str) -> tuple[str, str, object]:
+    """(method, key, value) of `METHOD.key=value`.
+
+    Raises:
+        UsageError: not of that form.
+        UnknownMethodError: no such method.
+    """
+    from thinkeval.editing import methods
+
+    key, value = _override(text)
+    name, dot, key = key.partition(".")
+    if not dot or not key:
+        raise UsageError(
+            f"--set {text!r} names no method.", remedy="For example --set memit.v_lr=0.5."
+        )
+    return methods.info(name).name, key, value
+
+
+def _override(text: str) -> tuple[str, object]:
+    key, sep, value = text.partition("=")
+    if not sep or not key:
+        raise UsageError(f"--set {text!r} is not key=value.", remedy="For example --set v_lr=0.5.")
+    try:
+        return key.strip(), yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise UsageError(
+            f"The value of --set {text!r} cannot be read.",
+            remedy="Write it as YAML: 0.5, true, [3, 4], 'a text'.",
+        ) from error

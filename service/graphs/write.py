@@ -1,0 +1,138 @@
+"""Write a graph so that readers see all of it or nothing.
+
+Up to TX_LIMIT facts go in one transaction. A bigger graph goes in batches under a graph that is
+incomplete, and so invisible, until the last step; what a failure leaves behind is deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import Entity, RewriteRequest
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+TX_LIMIT = 10_000
+"""Facts in one transaction; one of 50,000 stopped a server with a 256 MB heap."""
+BATCH = 5_000
+REWRITE_BATCH = 1_000
+"""Rewrite requests in one query: each may carry some pages of reference texts."""
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphHeader:
+    """What a graph is (DESIGN §3); `kind` is `dataset`, `model` or `edit`."""
+
+    graph: str
+    kind: str
+    dataset: str
+    model: str | None = None
+    edit: str | None = None
+    probe: str | None = None
+    content_digest: str | None = None
+    measures: tuple[str, ...] = ()
+
+    def params(self) -> dict[str, Any]:
+        """The parameters of graph/merge_graph."""
+        return {
+            "graph": self.graph,
+            "kind": self.kind,
+            "dataset": self.dataset,
+            "model": self.model,
+            "edit": self.edit,
+            "probe": self.probe,
+            "content_digest": self.content_digest,
+            "measures": list(self.measures),
+        }
+
+
+class _Runs(Protocol):
+    def __call__(self, row_type: type[Any], **params: Any) -> list[Any]: ...
+
+
+def entity_row(entity: Entity) -> dict[str, object]:
+    """An entity as graph/merge_entities takes it."""
+    return {"name": entity.name, "aliases": list(entity.aliases), "kind": entity.kind}
+
+
+def rewrite_row(request: RewriteRequest) -> dict[str, object]:
+    """A rewrite request as graph/merge_rewrites takes it."""
+    return {
+        "rewrite": request.id,
+        "prompt": request.prompt,
+        "subject": request.subject,
+        "relation": request.relation,
+        "target_true": request.target_true,
+        "target_new": request.target_new,
+        "question": request.question,
+        "paraphrases": list(request.paraphrases),
+        "n_records": request.n_records,
+        "neighborhood": list(request.neighborhood),
+        "neighborhood_objects": list(request.neighborhood_objects),
+        "generation_prompts": list(request.generation_prompts),
+        "reference_texts": list(request.reference_texts),
+    }
+
+
+def write_graph(
+    db: Database,
+    header: GraphHeader,
+    entities: Sequence[Entity],
+    facts: Sequence[Mapping[str, object]],
+    rewrites: Sequence[RewriteRequest] | None = None,
+    progress: Progress | None = None,
+) -> rows.CompleteGraphRow:
+    """Write a graph, replacing one of the same id; returns what it holds now.
+
+    Args:
+        facts: rows as graph/merge_facts takes them.
+        rewrites: for a data set its rewrite requests; None leaves the stored ones alone.
+
+    Raises:
+        GraphError: nothing of the graph is visible then, and what was stored before is as it was
+            (up to TX_LIMIT facts) or gone (above, where the replacing had begun).
+    """
+    if len(facts) <= TX_LIMIT:
+        with db.transaction() as tx:
+            return _write(tx.run, header, entities, facts, rewrites, progress)
+    db.autocommit(rows.DeleteGraphRow, graph=header.graph)
+    try:
+        return _write(db.write, header, entities, facts, rewrites, progress)
+    except BaseException:
+        db.autocommit(rows.DeleteGraphRow, graph=header.graph)
+        raise
+
+
+def _write(
+    run: _Runs,
+    header: GraphHeader,
+    entities: Sequence[Entity],
+    facts: Sequence[Mapping[str, object]],
+    rewrites: Sequence[RewriteRequest] | None,
+    progress: Progress | None,
+) -> rows.CompleteGraphRow:
+    run(rows.MergeGraphRow, **header.params())
+    run(rows.ClearGraphRow, graph=header.graph)
+    # A model's graph and an edit's have the entities of their data set, which knows their kinds.
+    dataset = None if header.graph == header.dataset else header.dataset
+    for start in range(0, len(entities), BATCH):
+        batch = [entity_row(e) for e in entities[start : start + BATCH]]
+        run(rows.MergeEntitiesRow, graph=header.graph, dataset=dataset, rows=batch)
+    for start in range(0, len(facts), BATCH):
+        batch = list(facts[start : start + BATCH])
+        run(rows.MergeFactsRow, graph=header.graph, rows=batch)
+        if progress is not None:
+            progress(min(start + BATCH, len(facts)), len(facts), "writing facts")
+    if rewrites is not None:
+        keep = [r.id for r in rewrites]
+        run(rows.DeleteRewritesRow, dataset=header.dataset, keep=keep)
+        for start in range(0, len(rewrites), REWRITE_BATCH):
+            batch = [rewrite_row(r) for r in rewrites[start : start + REWRITE_BATCH]]
+            run(rows.MergeRewritesRow, dataset=header.dataset, rows=batch)
+    return run(rows.CompleteGraphRow, graph=header.graph)[0]

@@ -1,0 +1,1 @@
+"""Edits and other long work as durable jobs of one queue in the database."""

@@ -1,0 +1,222 @@
+"""From an edit as it was posted to a score request, and what may be posted at all. No torch here.
+
+What a command line may do, a service may not: files are named by a client that does not own them.
+So models come from an allow-list, hyperparameters by the name of a shipped file, key statistics
+from the graph.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thinkeval.editing import hparams as hparams_files
+from thinkeval.editing import methods
+from thinkeval.editing.organism.config import ARCHITECTURES
+from thinkeval.editing.probe.settings import ProbeSettings
+from thinkeval.loaders.records import RewriteRequest, digest, slug
+from thinkeval.service import __version__
+from thinkeval.service.edit_schemas import EditIn
+from thinkeval.service.errors import UsageError
+from thinkeval.service.graphs import rewrites
+from thinkeval.service.schemas import RewriteIn
+from thinkeval.service.scoring.modelspec import ModelSpec, parse
+from thinkeval.service.scoring.request import ScoreRequest
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.settings import Settings
+
+MOST_STEPS = 20_000
+"""Training steps of an organism that a client may ask for: a few minutes."""
+FILES = ("archive",)
+"""Hyperparameters whose values are files."""
+EXACT = ("likelihood", "likelihood_norm")
+
+
+def rewrite_of(db: Database, posted: EditIn) -> RewriteRequest:
+    """The rewrite request that is meant.
+
+    Raises:
+        NotFoundError: no such graph, rewrite, subject or object; close names are suggested.
+        UsageError: it is ambiguous, or its prompt has no place for the subject.
+    """
+    if isinstance(posted.rewrite, RewriteIn):
+        own = rewrites.OwnRewrite(**posted.rewrite.model_dump())
+        return rewrites.rewrites(db, posted.graph, [], own, False)[0]
+    return rewrites.rewrites(db, posted.graph, [posted.rewrite], rewrites.OwnRewrite(), False)[0]
+
+
+def check(settings: Settings, posted: EditIn) -> None:
+    """Refuse at once what a worker would refuse after loading a model.
+
+    Raises:
+        UsageError: the model is not on the allow-list, or a file is named where none may be.
+        EditingError: unknown method, or no hyperparameters for the model. Keys of `overrides` are
+            checked by the worker: the methods that know them import torch.
+    """
+    methods.info(posted.method)
+    require_allowed(settings, posted.model)
+    require_no_files(posted.overrides)
+    require_hparams(posted.method, posted.method, posted.hparams, posted.model)
+
+
+def require_hparams(said: str, method: str, hparams: str | None, model: str) -> None:
+    """Refuse a method without hyperparameters for the model.
+
+    Args:
+        said: what the client calls the method.
+        hparams: the file that was named, if any.
+
+    Raises:
+        UsageError: no file of that name ships.
+        EditingError: none is named, and none ships for the model.
+    """
+    shipped = hparams_files.available(method)
+    if hparams is not None and hparams not in shipped:
+        raise UsageError(
+            f"{said} has no hyperparameter file {hparams!r}.",
+            remedy=f"Shipped are: {', '.join(shipped) or 'none'}. Single values go into"
+            " `overrides`.",
+        )
+    spec = parse(model)
+    if hparams is None and spec.organism is None and shipped:
+        hparams_files.file_for(method, spec.text)
+
+
+def require_allowed(settings: Settings, model: str) -> None:
+    """Refuse a model that the service may not load.
+
+    Raises:
+        UsageError: names what is allowed.
+    """
+    spec = parse(model)
+    if spec.organism is not None:
+        _require_trainable(spec)
+        return
+    allowed = settings.models
+    if any(fnmatchcase(model, pattern) for pattern in allowed):
+        return
+    path = Path(model)
+    if path.is_absolute() and os.path.isdir(path):  # False, too, for names no path can have
+        # Resolved, so that neither `..` nor a link leads out of an allowed folder.
+        real = path.resolve()
+        if any(real.is_relative_to(folder.resolve()) for folder in settings.model_dirs):
+            return
+    raise UsageError(
+        f"The model {model!r} is not one this service may load.",
+        remedy="Allowed: organism"
+        + "".join(f", {name}" for name in allowed)
+        + "; whoever runs the service adds names to THINKEVAL_MODELS, folders to"
+        " THINKEVAL_MODEL_DIRS.",
+    )
+
+
+def require_no_files(overrides: Mapping[str, object]) -> None:
+    """Refuse hyperparameters that name a file: MEND's `archive`, and anything that is a path.
+
+    Raises:
+        UsageError: says which.
+    """
+    for key, value in overrides.items():
+        parts = value if isinstance(value, list) else [value]
+        if value is not None and (key in FILES or any(map(_is_path, parts))):
+            raise UsageError(
+                f"The hyperparameter {key!r} names a file of the service's machine.",
+                remedy="Leave it out. Hyperparameters are taken from a shipped file by `hparams`;"
+                " files of one's own are the command line's.",
+            )
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str) and (
+        "/" in value or "\\" in value or value.startswith("~") or value.endswith(".json")
+    )
+
+
+def _require_trainable(spec: ModelSpec) -> None:
+    if spec.organism not in ARCHITECTURES:
+        raise UsageError(
+            f"There is no organism {spec.organism!r}.",
+            remedy=f"There are: {', '.join(f'organism:{name}' for name in ARCHITECTURES)}.",
+        )
+    if spec.options.get("steps", 0) > MOST_STEPS or spec.options.get("seed", 0) >= 2**31:
+        raise UsageError(
+            f"{spec.text!r} asks for too much training, or too large a seed.",
+            remedy=f"A service trains for at most {MOST_STEPS:,} steps; seeds are below 2^31.",
+        )
+
+
+def to_request(posted: EditIn, rewrite: RewriteRequest) -> ScoreRequest:
+    """The score request: what `thinkeval score` makes of the same options."""
+    return ScoreRequest(
+        graph=posted.graph,
+        rewrite=rewrite,
+        model=posted.model,
+        method=posted.method,
+        probe=ProbeSettings(
+            samples=max(posted.samples, 1),
+            ask=posted.ask,
+            paraphrases=posted.paraphrases,
+            chat=posted.chat,
+            seed=posted.seed,
+            measures=("p", *EXACT) if posted.samples else EXACT,
+        ),
+        hparams=posted.hparams,
+        overrides=dict(posted.overrides),
+        covariance=posted.covariance,
+        options=posted.options,
+        dtype=posted.dtype,
+        revision=posted.revision,
+        seed=posted.seed,
+        organism_seed=posted.organism_seed,
+        force=posted.force,
+        generate=posted.generate,
+        implications=posted.implications,
+        strength=posted.strength,
+    )
+
+
+def body_digest(posted: EditIn, rewrite: RewriteRequest) -> str:
+    """Digest of everything that was asked for, the rewrite written out."""
+    # An option that came later is left out at its default, so that older posts keep their ids.
+    late = set() if posted.implications else {"implications"}
+    asked = posted.model_dump(exclude={"rewrite", "force", *late}) | {"rewrite": asdict(rewrite)}
+    return digest(asked, 16)
+
+
+def posted_id(posted: EditIn, rewrite: RewriteRequest, content: str) -> str:
+    """The id of an edit while its model is not loaded: the same for the same post.
+
+    It names the graph's content and our version too, so that it never finds the score of another
+    data set of the same name.
+
+    Args:
+        content: the digest of the graph's content.
+    """
+    about = [body_digest(posted, rewrite), content, __version__]
+    return f"{slug(posted.method)}-{slug(rewrite.subject)[:32]}-{digest(about, 10)}"
+
+
+def affinity(posted: EditIn) -> str:
+    """Same for edits that one loaded model serves."""
+    return affinity_of(
+        posted.model, posted.graph, posted.dtype, posted.revision, posted.organism_seed
+    )
+
+
+def affinity_of(
+    model: str, graph: str, dtype: str, revision: str | None, seed: int | None = None
+) -> str:
+    """Same for all work that one loaded model serves.
+
+    Args:
+        graph: what an organism is trained on; another model is the same for all graphs.
+        seed: of an organism whose name tells none.
+    """
+    spec = parse(model, seed=seed)
+    return "|".join([repr(spec), graph if spec.organism else "", dtype, revision or ""])

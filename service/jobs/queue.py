@@ -1,0 +1,213 @@
+"""Edits as jobs: looked at, cancelled, removed. The record is the `:Edit` node and nothing else.
+
+    post    → queued        `service.jobs.submit`: committed before anybody is told it was accepted
+    worker  → running       `service.jobs.worker` claims it, scores it, and ends it
+            → succeeded | failed | cancelled
+
+Posting the same again finds the same edit; one that failed or was cancelled is queued anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from thinkeval.cypher import rows
+from thinkeval.service.edit_schemas import EditOut, Status
+from thinkeval.service.errors import ConflictError, UsageError
+from thinkeval.service.schemas import Score
+from thinkeval.service.scoring import deltas, record
+from thinkeval.service.scoring.record import event
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.settings import Settings
+
+CANCELLED = "cancelled"
+MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
+    r"(Z|[+-](0[0-9]|1[0-7]):[0-9]{2})"
+)
+"""What Neo4j writes for `toString(datetime())`."""
+POST_AGAIN = "Post it again to have it scored; nothing of it was stored."
+
+
+def job_of(db: Database, edit: str) -> rows.EditJobRow:
+    """How an edit stands, found by any id it ever had.
+
+    Raises:
+        NotFoundError: there is none; close ones are suggested.
+    """
+    for _ in range(2):  # two edits may just become one; then the second look finds it
+        found = db.read(rows.EditJobRow, id=edit)
+        if found:
+            return found[0]
+    raise record.unknown(db, edit)
+
+
+def edit_out(db: Database, edit: str) -> EditOut:
+    """An edit as REST shows it, with its score once it has one.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    job = job_of(db, edit)
+    found = db.read(rows.GetEditRow, id=job.id)
+    if not found:
+        raise record.unknown(db, edit)
+    row = found[0]
+    score = Score.model_validate_json(row.score) if row.score else None
+    told = {"attempts": job.attempts, "posted_as": list(job.posted_as)}
+    if row.status == "succeeded":
+        told["score"] = score
+    return EditOut.model_validate(_shown(row) | told)
+
+
+def listed(row: rows.PageEditRow) -> EditOut:
+    """An edit in a list."""
+    return EditOut.model_validate(_shown(row) | {"attempts": row.attempts})
+
+
+def _shown(row: rows.GetEditRow | rows.PageEditRow) -> dict[str, object]:
+    told = asdict(row)
+    links = {"self": f"/v1/edits/{row.id}", "page": f"/edits/{row.id}"} | {
+        name: f"/v1/edits/{row.id}/{name}"
+        for name in ("score", "chains", "leakage", "graph", "events")
+    }
+    keep = EditOut.model_fields.keys() - {"score", "posted_as", "attempts", "links", "graph"}
+    return {k: told[k] for k in keep} | {"graph": row.dataset, "links": links}
+
+
+def cancel(db: Database, edit: str) -> tuple[str, Status]:
+    """Ask for an edit to be stopped; (its id, its status now).
+
+    One that waits is cancelled when this returns, one that runs within a second or so. What has
+    ended stays as it is.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    found = cancel_all(db, [edit])
+    if not found:
+        raise record.unknown(db, edit)
+    return found[0].id, found[0].status  # type: ignore[return-value]
+
+
+def cancel_all(db: Database, edits: Sequence[str]) -> list[rows.CancelEditsRow]:
+    """Ask for all of these edits to be stopped; how each stands now."""
+    return db.write(
+        rows.CancelEditsRow,
+        posted_as=list(edits),
+        error=CANCELLED,
+        remedy=POST_AGAIN,
+        event=event("cancelled", "cancelled"),
+    )
+
+
+def remove(db: Database, edit: str) -> str:
+    """Remove an edit that has ended, with its graph and score; its id.
+
+    Raises:
+        NotFoundError: there is none.
+        ConflictError: it waits or runs; cancel it first.
+    """
+    job = job_of(db, edit)
+    if job.status in ("queued", "running"):
+        raise ConflictError(
+            f"Edit {job.id!r} is {job.status}.", remedy="Cancel it first, then remove it."
+        )
+    return record.delete(db, job.id)
+
+
+def delete_edit(db: Database, settings: Settings, edit: str) -> str:
+    """Remove an edit that has ended, with its graph, score and saved update; its id.
+
+    Raises:
+        NotFoundError: there is none.
+        ConflictError: it waits or runs; cancel it first.
+    """
+    removed = remove(db, edit)
+    deltas.remove(settings, removed)
+    return removed
+
+
+def page(
+    db: Database, *, limit: int = 50, cursor: str | None = None, **filters: str | None
+) -> tuple[list[EditOut], str | None, int]:
+    """One page of edits, newest first: (edits, cursor of the next page or None, how many in all).
+
+    Raises:
+        UsageError: the cursor is not one of ours.
+    """
+    found, more, total = page_rows(db, limit=limit, cursor=cursor, scores=False, **filters)
+    return [listed(row) for row in found], more, total
+
+
+def page_rows(
+    db: Database,
+    *,
+    limit: int,
+    cursor: str | None = None,
+    scores: bool,
+    **filters: str | None,
+) -> tuple[list[rows.PageEditRow], str | None, int]:
+    """A page as `page` gives it, as it is recorded.
+
+    Args:
+        scores: read the scores too; each is some kilobytes.
+
+    Raises:
+        UsageError: the cursor is not one of ours.
+    """
+    before, before_id = read_cursor(cursor)
+    found = db.read(
+        rows.PageEditRow,
+        before=before,
+        before_id=before_id,
+        limit=limit + 1,
+        scores=scores,
+        **filters,
+    )
+    total = db.read(rows.CountEditsRow, **filters)[0].edits
+    shown = found[:limit]
+    more = f"{shown[-1].created_at}~{shown[-1].id}" if len(found) > limit else None
+    return shown, more, total
+
+
+def read_cursor(cursor: str | None) -> tuple[str | None, str]:
+    """The moment and the id after which a page begins; (None, "") for the first.
+
+    Raises:
+        UsageError: the cursor is not one of ours.
+    """
+    if cursor is None:
+        return None, ""
+    moment, tilde, edit = cursor.partition("~")
+    if not (tilde and _is_moment(moment)):
+        raise UsageError(
+            f"{cursor!r} is not a cursor.", remedy="Give `next` of the page before, as it is."
+        )
+    return moment, edit
+
+
+def _is_moment(text: str) -> bool:
+    """Whether Neo4j reads it as a moment: Python alone takes more spellings of one."""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return MOMENT.fullmatch(text) is not None
+
+
+def counts(db: Database, posted_as: Sequence[str] | None = None) -> dict[Status, int]:
+    """Edits by status; every status is named."""
+    found: dict[Status, int] = dict.fromkeys(
+        ("queued", "running", "succeeded", "failed", "cancelled"), 0
+    )
+    asked = None if posted_as is None else list(posted_as)
+    for row in db.read(rows.QueueStateRow, posted_as=asked):
+        found[row.status] = row.edits  # type: ignore[index]
+    return found

@@ -1,0 +1,166 @@
+"""A sweep as jobs: its cells are posted as edits, all or none, and its table is read off them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import digest
+from thinkeval.service import __version__
+from thinkeval.service.edit_schemas import EditIn, SweepIn, SweepOut
+from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.jobs import queue, submit
+from thinkeval.service.reports import table as reports
+from thinkeval.service.schemas import Measure, Score
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.settings import Settings
+
+LISTING = "GET /v1/sweeps"
+
+CELLS = 10_000
+"""Edits that one sweep may ask for."""
+PART = 1000
+"""Edits that one query reads."""
+
+
+def cells(db: Database, sweep: SweepIn) -> list[EditIn]:
+    """The edits a sweep asks for: those of one model together, and of one rewrite within it.
+
+    Raises:
+        NotFoundError: no such graph.
+        UsageError: it has no rewrites, or more cells than a sweep may have.
+    """
+    datasets.ensure(db, sweep.graph)
+    names = sweep.rewrites or [r.id for r in datasets.list_rewrites(db, sweep.graph)]
+    wanted = len(names) * len(sweep.models) * len(sweep.seeds) * len(sweep.methods)
+    if wanted > CELLS:
+        raise UsageError(
+            f"The sweep asks for {wanted:,} edits; one sweep may ask for {CELLS:,}.",
+            remedy="Post it in parts: fewer rewrites, models, seeds or methods at a time.",
+        )
+    if not names:
+        raise UsageError(
+            f"Graph {sweep.graph!r} has no rewrite requests.",
+            remedy="Post edits with rewrites written out, or choose another graph.",
+        )
+    shared = sweep.model_dump(exclude={"rewrites", "models", "methods", "seeds"})
+    return [
+        EditIn(**shared, rewrite=rewrite, model=model, method=method, seed=seed, organism_seed=seed)
+        for model in dict.fromkeys(sweep.models)
+        for seed in dict.fromkeys(sweep.seeds)
+        for rewrite in dict.fromkeys(names)
+        for method in dict.fromkeys(sweep.methods)
+    ]
+
+
+def post(db: Database, settings: Settings, sweep: SweepIn) -> str:
+    """Post every cell; the sweep's id. The same sweep again finds the same one.
+
+    Raises:
+        as `posting.post`; then nothing was posted.
+    """
+    posted = submit.post_all(db, settings, cells(db, sweep))
+    edits = [each.edit for each in posted]
+    # Not the edits' ids: those change when a worker has loaded the model.
+    # An option that came later is left out at its default, so that older sweeps keep their ids.
+    late = set() if sweep.implications else {"implications"}
+    about = [
+        sweep.model_dump(exclude={"force", *late}),
+        datasets.graph_digest(db, sweep.graph),
+        __version__,
+    ]
+    name = f"sweep-{digest(about, 10)}"
+    db.write(rows.MergeSweepRow, id=name, request=sweep.model_dump_json(), posted_as=edits)
+    return name
+
+
+def listing(db: Database) -> list[SweepOut]:
+    """Every sweep with its counts, newest first; without tables."""
+    return [_out(db, row) for row in db.read(rows.SweepRow)]
+
+
+def get(
+    db: Database, sweep: str, measure: Measure = "likelihood", *, table: bool = True
+) -> SweepOut:
+    """A sweep with the table of what is scored so far; without it where only counts are wanted.
+
+    Raises:
+        NotFoundError: no such sweep.
+    """
+    row = _row(db, sweep)
+    out = _out(db, row).model_copy(update={"measure": measure})
+    found = _edits(db, row.posted_as, scores=table)
+    out.edits = [each.id for each in found]
+    out.failed = [
+        {"edit": each.id, "method": each.method, "rewrite": each.rewrite, "status": each.status,
+         "error": each.error or "", "remedy": each.remedy or ""}
+        for each in found
+        if each.status in ("failed", "cancelled")
+    ]  # fmt: skip
+    if not table:
+        return out
+    scored = [Score.model_validate_json(e.score) for e in found if e.score]
+    held = [s for s in scored if measure in s.measures]
+    if held:
+        out.caption = reports.caption(held, measure)
+        out.table = reports.records(reports.method_table(held, measure))
+    return out
+
+
+def cancel(db: Database, sweep: str) -> SweepOut:
+    """Cancel what of a sweep is not scored yet.
+
+    Raises:
+        NotFoundError: no such sweep.
+    """
+    row = _row(db, sweep)
+    for part in _parts(row.posted_as):
+        queue.cancel_all(db, part)
+    return _out(db, row)
+
+
+def remove(db: Database, sweep: str) -> None:
+    """Forget a sweep; its edits stay.
+
+    Raises:
+        NotFoundError: no such sweep.
+    """
+    db.write(rows.DeleteSweepRow, id=_row(db, sweep).id)
+
+
+def _row(db: Database, sweep: str) -> rows.SweepRow:
+    found = db.read(rows.SweepRow, id=sweep)
+    if not found:
+        known = [row.id for row in db.read(rows.SweepRow)]
+        raise NotFoundError("sweep", sweep, known, listing=LISTING)
+    return found[0]
+
+
+def _edits(db: Database, posted_as: Sequence[str], *, scores: bool) -> list[rows.PageEditRow]:
+    """The edits of a sweep, posts that turned out to mean the same are one."""
+    found = {
+        each.id: each
+        for part in _parts(posted_as)
+        for each in db.read(rows.PageEditRow, posted_as=part, limit=PART, scores=scores)
+    }
+    return list(found.values())
+
+
+def _parts(posted_as: Sequence[str]) -> Iterator[list[str]]:
+    for start in range(0, len(posted_as), PART):
+        yield list(posted_as[start : start + PART])
+
+
+def _out(db: Database, row: rows.SweepRow) -> SweepOut:
+    return SweepOut(
+        id=row.id,
+        request=json.loads(row.request),
+        created_at=row.created_at,
+        counts=queue.counts(db, row.posted_as),
+        edits=list(row.posted_as),
+    )

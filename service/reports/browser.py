@@ -1,0 +1,137 @@
+"""Links that open Neo4j Browser with a query in its editor, ready to run.
+
+Browser takes a query from its address (`?cmd=edit&arg=`) but no parameters, so values go in as
+literals (thinkeval.cypher.browser.literal). It decodes the whole address before it looks for the
+end of the query, so no query can hold `&` or `#`; within literals they are written as escapes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
+
+from thinkeval.cypher.browser import filled, literal
+from thinkeval.service.api.pages import guide
+from thinkeval.service.errors import UsageError
+from thinkeval.service.scoring.metrics import threshold
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from thinkeval.cypher.rows import ScoredChainRow
+    from thinkeval.service.schemas import Measure, Score
+    from thinkeval.service.settings import Settings
+
+LIMIT = 7_500
+"""Longest link, in characters; Neo4j's web server was seen to take 8,500. Those to chains and
+questions stay below 2,500, only whole metrics are longer."""
+
+_PLAIN = "()*,:;/!$'@~"
+"""Characters that mean nothing in the query part of an address; the link stays shorter so."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionLink:
+    """One of the ten questions, put to one edit; `name` is its file in cypher/explore/."""
+
+    name: str
+    question: str
+    url: str
+
+
+def browser_address(settings: Settings) -> str | None:
+    """Where Neo4j Browser is, ending in a slash; None where nobody told us.
+
+    THINKEVAL_BROWSER_URL says so. Without it the embedded server serves its own, and a server with
+    Bolt on its usual port and without encryption has it beside that port. Aura has another Browser,
+    at another place.
+    """
+    if settings.browser_url:
+        return settings.browser_url.rstrip("/") + "/"
+    if settings.neo4j_uri:
+        parts = urlsplit(settings.neo4j_uri)
+        if parts.scheme not in ("bolt", "neo4j") or parts.port not in (None, 7687):
+            return None
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        return f"http://{host}:7474/browser/"
+    from thinkeval.cypher.embedded.config import LOOPBACK
+    from thinkeval.service.scoring.runtime import embedded_server
+
+    # Not its status, which asks the server a query: pages want the address in no time.
+    record = embedded_server(settings).home.read_record()
+    return f"http://{LOOPBACK}:{record.http_port}/browser/" if record else None
+
+
+def query_link(browser: str, text: str) -> str:
+    """The address at which Browser has this Cypher in its editor.
+
+    Raises:
+        UsageError: the text cannot travel in an address, or would make it longer than LIMIT.
+    """
+    if "&" in text or "#" in text:
+        raise UsageError(
+            "A query with & or # cannot be put into a link to Neo4j Browser, which ends it there.",
+            remedy="Write them as \\u0026 and \\u0023 within a text, or paste the query.",
+        )
+    arg = "+".join(quote(word, safe=_PLAIN) for word in text.strip().split(" "))
+    link = f"{browser.rstrip('/')}/?cmd=edit&arg={arg}"
+    if len(link) > LIMIT:
+        raise UsageError(
+            f"The query makes a link of {len(link)} characters; {LIMIT} are allowed.",
+            remedy="Paste it into Neo4j Browser instead.",
+        )
+    return link
+
+
+def chain_link(browser: str, score: Score, chain: ScoredChainRow) -> str:
+    """Draws exactly this chain of the edit's graph."""
+    return query_link(browser, chain_query(score, [link.id for link in chain.links]))
+
+
+def chain_query(score: Score, facts: Sequence[str]) -> str:
+    """The Cypher that returns the path over these facts (their ids in the database), in order.
+
+    Raises:
+        UsageError: a fact is of another graph than the edit's.
+    """
+    for fact in facts:
+        if not fact.startswith(f"{score.edit}|"):
+            raise UsageError(f"The fact {fact!r} does not belong to edit {score.edit!r}.")
+    path = "".join(f"-[:FACT {{id: {literal(fact)}}}]->\n  ()" for fact in facts)
+    return f"MATCH chain = ()\n  {path}\nRETURN chain"
+
+
+def edit_link(browser: str, score: Score, measure: Measure | None = None) -> str:
+    """Draws the chains that survive the edit, strongest first."""
+    return query_link(browser, question_query("surviving_chains", score, measure))
+
+
+def question_links(
+    browser: str, score: Score, measure: Measure | None = None
+) -> list[QuestionLink]:
+    """The ten questions of the guide, put to this edit."""
+    return [
+        QuestionLink(name, question, query_link(browser, question_query(name, score, measure)))
+        for name, question in guide.QUESTIONS.items()
+    ]
+
+
+def question_query(name: str, score: Score, measure: Measure | None = None) -> str:
+    """A query of cypher/explore/ with the values of this score in place of its parameters."""
+    chosen = measure or score.measures[0]
+    pool = {
+        "edit": score.edit,
+        "measure": chosen,
+        "threshold": threshold(score.options, chosen),
+        "max_steps": score.options.max_steps,
+        "bare": score.options.bare,
+    }
+    found = f"{guide.FOLDER}{name}"
+    return filled(found, **{k: v for k, v in pool.items() if k in guide.params_of(name)})
+
+
+def guide_command(service: str, edit: str | None = None) -> str:
+    """What plays the guide in Neo4j Browser; for one edit, or for the newest."""
+    about = f"?edit={quote(edit, safe='')}" if edit else ""
+    return f":play {service.rstrip('/')}/neo4j/guide.html{about}"

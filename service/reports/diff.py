@@ -1,0 +1,183 @@
+"""Two scored edits side by side: metric deltas, facts flipped, chains opened and closed.
+
+The edits may be of any method, model or options, as long as they are of one data set; what was not
+alike is said in `Diff.differences`. Chains are counted as each edit's own options count them, and
+compared by their sequence of entities, where both edits go from the same subject to the same old
+object. Nothing is probed and nothing is written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thinkeval.cypher import rows
+from thinkeval.service.scoring import record
+from thinkeval.service.reports.diff_differences import differences
+from thinkeval.service.reports.schemas import ChainDelta, ChainsDiff, Diff, DiffedEdit, FactDelta, FactsDiff, LoneFact, MetricDelta
+from thinkeval.service.errors import UsageError
+from thinkeval.service.graphs.datasets import require_graph
+from thinkeval.service.scoring.metrics import chain_rows
+from thinkeval.service.schemas import MEASURE_NAMES, Measure, MetricValue, Score
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+_MEASURE_ORDER = ("likelihood", "p", "likelihood_norm")
+_Key = tuple[str, str, int | None]  # metric, measure, step
+
+
+def diff(db: Database, a: str, b: str, measure: Measure | None = None) -> Diff:
+    """What edit `b` did otherwise than edit `a`; every delta is b − a.
+
+    Args:
+        a, b: ids of scored edits; any id that an edit ever had.
+        measure: of the facts' and chains' probabilities; None: the first that both edits hold.
+            Metrics are given in all measures.
+
+    Raises:
+        NotFoundError, NothingStoredError: there is no such edit, or it has no score.
+        UsageError: they are of different data sets, or one was not measured that way.
+    """
+    one, other = record.get_score(db, a), record.get_score(db, b)
+    if one.dataset != other.dataset:
+        raise UsageError(
+            f"{one.edit!r} is an edit of the data set {one.dataset!r} and {other.edit!r} of"
+            f" {other.dataset!r}: they share no facts and no chains.",
+            remedy="Compare edits of one data set; `thinkeval edits --graph NAME` lists them.",
+        )
+    by = _common_measure(db, one, other, measure)
+    return Diff(
+        dataset=one.dataset,
+        measure=by,
+        a=_told(one),
+        b=_told(other),
+        differences=differences(one, other, by),
+        metrics=_metrics(one, other),
+        facts=_facts(db, one, other, by),
+        chains=_chains(db, one, other, by) if _ends(one) == _ends(other) else None,
+    )
+
+
+def _common_measure(db: Database, one: Score, other: Score, asked: Measure | None) -> Measure:
+    held = [set(require_graph(db, score.edit, kind="edit").measures) for score in (one, other)]
+    common = [m for m in MEASURE_NAMES if m in held[0] & held[1]]
+    common.sort(key=_MEASURE_ORDER.index)
+    if not common:
+        raise UsageError(
+            f"{one.edit!r} and {other.edit!r} have no measure in common.",
+            remedy="Score one of them again as the other was; --samples decides on `p`.",
+        )
+    if asked is None:
+        return common[0]  # type: ignore[return-value]  # a key of MEASURE_NAMES
+    if asked not in common:
+        lacking = " and ".join(
+            repr(s.edit) for s, has in zip((one, other), held, strict=True) if asked not in has
+        )
+        raise UsageError(
+            f"{lacking} was not measured by {asked!r}.",
+            remedy=f"Use {' or '.join(common)}, which both hold, or score it again.",
+        )
+    return asked
+
+
+def _told(score: Score) -> DiffedEdit:
+    return DiffedEdit.model_validate(score.model_dump(include=set(DiffedEdit.model_fields)))
+
+
+def _ends(score: Score) -> tuple[str, str]:
+    return score.subject, score.target_true
+
+
+def _metrics(one: Score, other: Score) -> list[MetricDelta]:
+    of_a: dict[_Key, MetricValue] = {(v.metric, v.measure, v.step): v for v in one.values}
+    of_b: dict[_Key, MetricValue] = {(v.metric, v.measure, v.step): v for v in other.values}
+
+    def place(key: _Key) -> tuple[int, str, str, int]:
+        metric, measure, step = key
+        known = measure in _MEASURE_ORDER
+        order = _MEASURE_ORDER.index(measure) if known else len(_MEASURE_ORDER)
+        return order, measure, metric, step or 0
+
+    keys = sorted(of_a.keys() | of_b.keys(), key=place)
+    return [_metric(key, of_a.get(key), of_b.get(key)) for key in keys]
+
+
+def _metric(key: _Key, a: MetricValue | None, b: MetricValue | None) -> MetricDelta:
+    metric, measure, step = key
+    # A value with n = 0 is a convention, not a measurement; only two of a kind can be compared.
+    alike = a is not None and b is not None and (a.n == 0) == (b.n == 0)
+    return MetricDelta(
+        metric=metric,
+        measure=measure,
+        step=step,
+        a=a and a.value,
+        b=b and b.value,
+        delta=b.value - a.value if alike and a and b else None,
+        n_a=a and a.n,
+        n_b=b and b.n,
+        low_a=a and a.low,
+        high_a=a and a.high,
+        low_b=b and b.low,
+        high_b=b and b.high,
+    )
+
+
+def _facts(db: Database, one: Score, other: Score, measure: Measure) -> FactsDiff:
+    found = db.read(
+        rows.DiffFactRow, a=one.edit, b=other.edit, pre=f"{measure}_pre", post=f"{measure}_post"
+    )
+    return FactsDiff(
+        shared=sum(row.in_a and row.in_b for row in found),
+        flipped=[_flipped(row) for row in found if row.flipped],
+        only_a=[_lone(row, "a") for row in found if not row.in_b],
+        only_b=[_lone(row, "b") for row in found if not row.in_a],
+    )
+
+
+def _named(row: rows.DiffFactRow) -> dict[str, str]:
+    return {
+        name: getattr(row, name) for name in ("subject", "relation", "object", "prompt", "role")
+    }
+
+
+def _flipped(row: rows.DiffFactRow) -> FactDelta:
+    sides = ("pre_a", "post_a", "change_a", "pre_b", "post_b", "change_b")
+    values = {name: getattr(row, name) for name in sides}
+    return FactDelta(**_named(row), **values, delta=values["post_b"] - values["post_a"])
+
+
+def _lone(row: rows.DiffFactRow, side: str) -> LoneFact:
+    values = {name: getattr(row, f"{name}_{side}") for name in ("pre", "post", "change")}
+    return LoneFact(**_named(row), **values)
+
+
+def _chains(db: Database, one: Score, other: Score, measure: Measure) -> ChainsDiff:
+    of_a = {row.entities: row for row in chain_rows(db, one, measure)}
+    of_b = {row.entities: row for row in chain_rows(db, other, measure)}
+    both = [(of_a[entities], of_b[entities]) for entities in of_a.keys() & of_b.keys()]
+    opened = [_chain(a, b) for a, b in both if b.surviving and not a.surviving]
+    closed = [_chain(a, b) for a, b in both if a.surviving and not b.surviving]
+    alone_a = [row for entities, row in of_a.items() if entities not in of_b]
+    alone_b = [row for entities, row in of_b.items() if entities not in of_a]
+    return ChainsDiff(
+        shared=len(both),
+        opened=sorted(opened, key=lambda c: (-c.r_post_b, c.steps, c.entities)),
+        closed=sorted(closed, key=lambda c: (-c.r_post_a, c.steps, c.entities)),
+        surviving_a=sum(row.surviving for row in of_a.values()),
+        surviving_b=sum(row.surviving for row in of_b.values()),
+        only_a=len(alone_a),
+        only_b=len(alone_b),
+        surviving_only_a=sum(row.surviving for row in alone_a),
+        surviving_only_b=sum(row.surviving for row in alone_b),
+    )
+
+
+def _chain(a: rows.ScoredChainRow, b: rows.ScoredChainRow) -> ChainDelta:
+    return ChainDelta(
+        steps=a.steps,
+        entities=list(a.entities),
+        r_pre_a=a.r_pre,
+        r_post_a=a.r_post,
+        r_pre_b=b.r_pre,
+        r_post_b=b.r_post,
+    )

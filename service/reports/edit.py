@@ -1,0 +1,254 @@
+"""What is shown of a scored edit: chains by page, facts by leakage, its graph to draw."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from thinkeval.cypher import rows
+from thinkeval.service.errors import UsageError
+from thinkeval.service.schemas import Measure, Score
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+
+class LinkOut(_Row):
+    """One fact of a chain, before and after the edit; `ratio` is null where pre is 0."""
+
+    id: str
+    subject: str
+    relation: str
+    object: str
+    prompt: str
+    question: str | None
+    pre: float
+    post: float
+    ratio: float | None
+
+
+class ChainOut(_Row):
+    """One chain: R before and R' after the edit; survives where R' is more than a trace of R."""
+
+    steps: int
+    entities: list[str]
+    r_pre: float
+    r_post: float
+    ratio: float | None
+    surviving: bool
+    links: list[LinkOut]
+
+
+class ChainPage(BaseModel):
+    """Chains, strongest surviving first.
+
+    Attributes:
+        total: chains that fit the filters, on all pages.
+        surviving: how many of them survive.
+    """
+
+    items: list[ChainOut]
+    next: str | None = None
+    total: int
+    surviving: int
+    measure: Measure
+    max_steps: int
+
+
+class LeakOut(_Row):
+    """How much of what still leaks passes through one fact."""
+
+    id: str
+    subject: str
+    relation: str
+    object: str
+    prompt: str
+    pre: float
+    post: float
+    chains: int
+    share: float
+    ifr_share: float
+
+
+class LeakPage(BaseModel):
+    """Facts on surviving chains, most leakage first."""
+
+    items: list[LeakOut]
+    measure: Measure
+
+
+class NodeOut(BaseModel):
+    """An entity; `role` is subject, target_true, target_new or entity."""
+
+    id: str
+    name: str
+    role: str
+
+
+class EdgeOut(BaseModel):
+    """A fact of the edit's graph.
+
+    Attributes:
+        ratio: post / pre; None where pre is 0.
+        chains: chains through it, and how many of them survive.
+    """
+
+    id: str
+    source: str
+    target: str
+    relation: str
+    prompt: str
+    question: str | None
+    role: str
+    pre: float | None
+    post: float | None
+    ratio: float | None
+    change: str | None
+    answers_pre: list[str] = []
+    answers_post: list[str] = []
+    n_samples: int | None = None
+    chains: int = 0
+    surviving: int = 0
+
+
+class GraphOut(BaseModel):
+    """The graph of an edit, to draw."""
+
+    nodes: list[NodeOut]
+    edges: list[EdgeOut]
+    measure: Measure
+
+
+class ChainFilter(BaseModel):
+    """Which chains to show.
+
+    Attributes:
+        steps: of this length only.
+        max_steps: of at most this length.
+        min_ratio: with R'/R of at least this.
+        fact: through the fact of this id.
+    """
+
+    surviving: bool = False
+    steps: int | None = Field(default=None, ge=1, le=5)
+    max_steps: int = Field(default=5, ge=1, le=5)
+    min_ratio: float = Field(default=0.0, ge=0)
+    fact: str | None = Field(default=None, max_length=500)
+
+    def fits(self, chain: rows.ScoredChainRow) -> bool:
+        """Whether a chain is to be shown."""
+        return (
+            (chain.surviving or not self.surviving)
+            and self.steps in (None, chain.steps)
+            and chain.steps <= self.max_steps
+            and (self.min_ratio == 0 or (chain.ratio or 0.0) >= self.min_ratio)
+            and (self.fact is None or any(link.id == self.fact for link in chain.links))
+        )
+
+
+def measure_of(score: Score, measure: Measure | None) -> Measure:
+    """The measure asked for; by default the first that was taken.
+
+    Raises:
+        UsageError: it was not taken.
+    """
+    if measure is None:
+        return score.measures[0]
+    if measure not in score.measures:
+        raise UsageError(
+            f"Edit {score.edit!r} was not measured by {measure!r}.",
+            remedy=f"It has {' and '.join(score.measures)}; or score it again with samples.",
+        )
+    return measure
+
+
+def offset_of(cursor: str | None) -> int:
+    """Where a page begins.
+
+    Raises:
+        UsageError: the cursor is not one of ours.
+    """
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
+        raise UsageError(
+            f"{cursor!r} is not a cursor.", remedy="Give `next` of the page before, as it is."
+        )
+    return int(cursor)
+
+
+def chain_page(
+    found: Sequence[rows.ScoredChainRow],
+    measure: Measure,
+    chosen: ChainFilter,
+    *,
+    limit: int,
+    cursor: str | None,
+) -> ChainPage:
+    """One page of an edit's chains.
+
+    Raises:
+        UsageError: the cursor is not one of ours.
+    """
+    fitting = [chain for chain in found if chosen.fits(chain)]
+    start = offset_of(cursor)
+    end = start + limit
+    return ChainPage(
+        items=[ChainOut.model_validate(chain) for chain in fitting[start:end]],
+        next=str(end) if end < len(fitting) else None,
+        total=len(fitting),
+        surviving=sum(chain.surviving for chain in fitting),
+        measure=measure,
+        max_steps=chosen.max_steps,
+    )
+
+
+def graph_of(
+    db: Database, score: Score, measure: Measure, chains: Sequence[rows.ScoredChainRow]
+) -> GraphOut:
+    """The edit's graph: every fact in its scope, with both sides and its part in the chains."""
+    through = Counter(link.id for chain in chains for link in chain.links)
+    alive = Counter(link.id for c in chains if c.surviving for link in c.links)
+    roles = {
+        score.target_new: "target_new",
+        score.target_true: "target_true",
+        score.subject: "subject",
+    }
+    # What was asked for the sake of implications is on no chain; the page lists it by itself.
+    found = db.read(rows.FactRow, graph=score.edit)
+    facts = [fact for fact in found if fact.role != "implication"]
+    names = dict.fromkeys(name for fact in facts for name in (fact.subject, fact.object))
+    return GraphOut(
+        nodes=[NodeOut(id=n, name=n, role=roles.get(n, "entity")) for n in names],
+        edges=[_edge(fact, measure, through[fact.id], alive[fact.id]) for fact in facts],
+        measure=measure,
+    )
+
+
+def _edge(fact: rows.FactRow, measure: Measure, chains: int, surviving: int) -> EdgeOut:
+    pre, post = (getattr(fact, f"{measure}_{side}") for side in ("pre", "post"))
+    return EdgeOut(
+        id=fact.id,
+        source=fact.subject,
+        target=fact.object,
+        relation=fact.relation,
+        prompt=fact.prompt,
+        question=fact.question,
+        role=fact.role,
+        pre=pre,
+        post=post,
+        ratio=post / pre if pre and post is not None else None,
+        change=fact.change,
+        answers_pre=list(fact.answers_pre or ()),
+        answers_post=list(fact.answers_post or ()),
+        n_samples=fact.n_samples,
+        chains=chains,
+        surviving=surviving,
+    )

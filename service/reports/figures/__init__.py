@@ -1,0 +1,118 @@
+"""Figures of stored edits, as bytes of a PNG, SVG or PDF. No model is touched.
+
+Of one edit (`draw_edit`): `leakage`, the graph of the chains by which the old fact still comes
+through; `chain`, one of them with the retention of each link. Of many (`draw_methods`):
+`ifr_by_steps`, IFR by chain length for each method; `ifr_preservation`, IFR against Preservation.
+Where there is nothing to draw, the figure says so in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Literal, get_args
+
+from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
+from thinkeval.service.reports.figures.style import FORMATS, MEDIA_TYPES, Format, encode
+from thinkeval.service.schemas import MEASURE_NAMES, Score
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+EditKind = Literal["leakage", "chain"]
+MethodsKind = Literal["ifr_by_steps", "ifr_preservation"]
+EDIT_KINDS: tuple[EditKind, ...] = get_args(EditKind)
+METHODS_KINDS: tuple[MethodsKind, ...] = get_args(MethodsKind)
+KINDS: dict[str, str] = {
+    "leakage": "the chains of an edit as a graph: surviving solid, cut dashed",
+    "chain": "one chain with p before and after, and the retention of each link",
+    "ifr_by_steps": "IFR by chain length for each method",
+    "ifr_preservation": "IFR against Preservation of each method, marker size by efficacy",
+}
+"""Every kind of figure, and what it shows."""
+
+SHOWN = 12
+"""Surviving chains that a leakage graph draws at most, unless more are asked for."""
+
+__all__ = [
+    "EDIT_KINDS",
+    "FORMATS",
+    "KINDS",
+    "MEDIA_TYPES",
+    "METHODS_KINDS",
+    "SHOWN",
+    "EditKind",
+    "Format",
+    "MethodsKind",
+    "draw_edit",
+    "draw_methods",
+]
+
+
+def draw_edit(
+    db: Database,
+    score: Score,
+    kind: str,
+    measure: str,
+    fmt: str,
+    *,
+    n: int | None = None,
+    limit: int = SHOWN,
+) -> bytes:
+    """A figure of one scored edit.
+
+    Args:
+        n: which chain `chain` draws, as `thinkeval chains` numbers them; by default the strongest
+            that survives (where none does, the strongest).
+        limit: how many surviving chains `leakage` draws at most, the strongest.
+
+    Raises:
+        NotFoundError: no such kind.
+        UsageError: unknown format; a measure that was not taken; a chain that there is not.
+    """
+    from thinkeval.service.reports.figures import chain, leakage
+    from thinkeval.service.scoring.metrics import chain_rows
+
+    _known(kind, EDIT_KINDS, "of one edit")
+    rows = chain_rows(db, score, measure)
+    title = f"{kind} of {score.edit}"
+    if kind == "leakage":
+        if limit < 1:
+            raise UsageError(f"A graph of {limit} chains shows nothing.", remedy="Draw 1 or more.")
+        return encode(partial(leakage.draw, score, rows, measure, limit), fmt, title)
+    if n is None:
+        n = next((i for i, row in enumerate(rows, 1) if row.surviving), 1)
+    elif not 1 <= n <= len(rows):
+        raise UsageError(
+            f"Edit {score.edit!r} has no chain {n}: there are {len(rows)}.",
+            remedy="Chains are numbered from 1, the strongest after the edit.",
+        )
+    return encode(partial(chain.draw, score, rows, measure, n), fmt, title)
+
+
+def draw_methods(scores: Sequence[Score], kind: str, measure: str, fmt: str) -> bytes:
+    """A figure of several scored edits, one line or point a method, one panel a model.
+
+    Raises:
+        NotFoundError: no such kind.
+        NothingStoredError: there is no edit.
+        UsageError: unknown format or measure.
+    """
+    from thinkeval.service.reports.figures import methods
+
+    _known(kind, METHODS_KINDS, "of many edits")
+    if measure not in MEASURE_NAMES:
+        raise UsageError(
+            f"{measure!r} is not a measure.", remedy=f"Use one of {', '.join(MEASURE_NAMES)}."
+        )
+    if not scores:
+        raise NothingStoredError(
+            "There is no scored edit to draw.", remedy="Score one with `thinkeval score`."
+        )
+    draw = {"ifr_by_steps": methods.by_steps, "ifr_preservation": methods.against_preservation}
+    return encode(partial(draw[kind], scores, measure), fmt, f"{kind} ({MEASURE_NAMES[measure]})")
+
+
+def _known(kind: str, kinds: Sequence[str], about: str) -> None:
+    if kind not in kinds:
+        raise NotFoundError(f"figure {about}", kind, KINDS, listing="thinkeval report --help")

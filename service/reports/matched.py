@@ -1,0 +1,222 @@
+"""Methods compared at equal efficacy, and which differences are more than chance.
+
+IFR follows efficacy: an edit that installs half of the new fact cuts half of the old one's chains.
+So each method's update is also scored at lower strengths (`ScoreRequest.strength`), and IFR and
+Preservation are read off at one efficacy for all, by linear interpolation between the two strengths
+around it. A method that never gets there has no value there.
+
+Chance enters in two ways. Rewrites: they are drawn anew, the same ones for all methods (paired
+bootstrap), and a difference counts when its 95 % interval leaves out 0. Seeds: with several, a
+difference exceeds their spread when its mean over seeds is more than twice its standard deviation.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from thinkeval.service.scoring.intervals import bootstrap
+from thinkeval.service.reports.pooling import pooled, terms
+from thinkeval.service.schemas import Score
+from thinkeval.service.scoring.sweep import Outcome
+
+LEVELS = (0.5, 0.7, 0.9)
+"""Efficacies at which methods are compared."""
+
+DRAWS = 400
+METRICS = ("ifr", "preservation")
+
+Triple = tuple[float, float, float]
+"""Efficacy, IFR (Definition 3 over the chains of all rewrites), Preservation; NaN for undefined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A method's scores as numbers, by ascending strength and by rewrite.
+
+    Attributes:
+        terms: [strengths, rewrites, 4], see `service.reports.pooling.terms`.
+    """
+
+    strengths: tuple[float, ...]
+    ids: tuple[str, ...]
+    terms: np.ndarray
+
+    def only(self, ids: Sequence[str]) -> Curve:
+        """The same for some of the rewrites."""
+        places = [self.ids.index(i) for i in ids]
+        return Curve(self.strengths, tuple(ids), self.terms[:, places])
+
+    def points(self, chosen: Sequence[int]) -> list[Triple]:
+        """Pooled over the chosen rewrites (by place, may repeat), one a strength."""
+        return [pooled(row) for row in self.terms[:, list(chosen)]]
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """A method at one efficacy; None where it never has it. Intervals are over rewrites."""
+
+    method: str
+    efficacy: float
+    ifr: float | None
+    preservation: float | None
+    ifr_interval: tuple[float, float] | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How two methods differ in a metric, at an efficacy or (None) as they are.
+
+    Attributes:
+        interval: over rewrites, paired; None with fewer than three. With several seeds the first
+            one's.
+        seeds, spread: number of seeds, and the standard deviation of the difference over them.
+    """
+
+    first: str
+    second: str
+    metric: str
+    efficacy: float | None
+    value: float
+    interval: tuple[float, float] | None
+    n: int
+    seeds: int
+    spread: float | None
+
+    @property
+    def beyond_rewrites(self) -> bool | None:
+        """Whether the interval over rewrites leaves out 0; None where there is none."""
+        return None if self.interval is None else not self.interval[0] <= 0 <= self.interval[1]
+
+    @property
+    def beyond_seeds(self) -> bool | None:
+        """Whether it exceeds twice the spread over seeds; None with one seed."""
+        return None if self.spread is None else abs(self.value) > 2 * self.spread
+
+
+def curves(outcomes: Sequence[Outcome], measure: str) -> dict[tuple[str, int], dict[str, Curve]]:
+    """{(model, seed): {method: its curve}}; rewrites that failed at a strength are left out."""
+    held: dict[tuple[str, int], dict[str, dict[float, dict[str, Score]]]] = defaultdict(dict)
+    for outcome in outcomes:
+        if outcome.score is not None:
+            cell = outcome.cell
+            by_strength = held[cell.model, cell.seed].setdefault(cell.method, {})
+            by_strength.setdefault(cell.strength, {})[cell.rewrite.id] = outcome.score
+    return {
+        place: {method: _curve(by_strength, measure) for method, by_strength in methods.items()}
+        for place, methods in held.items()
+    }
+
+
+def at_efficacy(points: Sequence[Triple], level: float) -> tuple[float, float] | None:
+    """(IFR, Preservation) at an efficacy, between the two neighbouring strengths around it.
+
+    Args:
+        points: by ascending strength. Where the curve passes the level more than once, the first
+            passage counts: the weakest edit that does.
+    """
+    for (low, *from_), (high, *to) in itertools.pairwise(points):
+        if min(low, high) <= level <= max(low, high):
+            share = (level - low) / (high - low) if high != low else 0.0
+            ifr, preservation = (a + share * (b - a) for a, b in zip(from_, to, strict=True))
+            return ifr, preservation
+    return None
+
+
+def matched(
+    methods: Mapping[str, Curve], levels: Sequence[float] = LEVELS, *, draws: int = DRAWS
+) -> list[Matched]:
+    """Every method that was scored at several strengths, at every level."""
+    rows = []
+    for method, curve in methods.items():
+        if len(curve.strengths) < 2 or not curve.ids:
+            continue
+        for level in levels:
+            found = _read(curve, range(len(curve.ids)), level)
+            interval = bootstrap(
+                lambda chosen, c=curve, at=level: _read(c, chosen, at)[0],
+                len(curve.ids),
+                draws=draws,
+            )
+            known = not math.isnan(found[0])
+            rows.append(
+                Matched(
+                    method,
+                    level,
+                    found[0] if known else None,
+                    found[1] if known else None,
+                    interval if known else None,
+                    len(curve.ids),
+                )
+            )
+    return rows
+
+
+def differences(
+    by_seed: Sequence[Mapping[str, Curve]],
+    pairs: Sequence[tuple[str, str]],
+    *,
+    level: float | None = None,
+    draws: int = DRAWS,
+) -> list[Difference]:
+    """The differences of IFR and Preservation (first minus second), as they are or at an efficacy.
+
+    Args:
+        by_seed: the methods' curves, one mapping a seed of the same model.
+    """
+    rows = []
+    for (first, second), metric in itertools.product(pairs, METRICS):
+        both = [
+            _paired(seed[first], seed[second]) for seed in by_seed if {first, second} <= {*seed}
+        ]
+        place = METRICS.index(metric)
+        values = [_gap(a, b, range(len(a.ids)), level, place) for a, b in both]
+        if not values or any(math.isnan(value) for value in values):
+            continue
+        a, b = both[0]
+        interval = bootstrap(
+            lambda chosen, a=a, b=b, at=level, i=place: _gap(a, b, chosen, at, i),
+            len(a.ids),
+            draws=draws,
+        )
+        spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+        value = float(np.mean(values))
+        rows.append(
+            Difference(
+                first, second, metric, level, value, interval, len(a.ids), len(values), spread
+            )
+        )
+    return rows
+
+
+def _curve(by_strength: Mapping[float, Mapping[str, Score]], measure: str) -> Curve:
+    ids = sorted(set.intersection(*(set(by_id) for by_id in by_strength.values())))
+    strengths = tuple(sorted(by_strength))
+    rows = [terms([by_strength[s][i] for i in ids], measure) for s in strengths]
+    return Curve(strengths, tuple(ids), np.stack(rows))
+
+
+def _paired(a: Curve, b: Curve) -> tuple[Curve, Curve]:
+    common = [i for i in a.ids if i in set(b.ids)]
+    return a.only(common), b.only(common)
+
+
+def _read(curve: Curve, chosen: Sequence[int], level: float | None) -> tuple[float, float]:
+    """(IFR, Preservation) of the whole edit, or at an efficacy; NaN where it is not reached."""
+    nothing = (math.nan, math.nan)
+    if not curve.ids:
+        return nothing
+    points = curve.points(chosen)
+    if level is None:
+        return points[curve.strengths.index(1.0)][1:] if 1.0 in curve.strengths else nothing
+    return at_efficacy(points, level) or nothing
+
+
+def _gap(a: Curve, b: Curve, chosen: Sequence[int], level: float | None, place: int) -> float:
+    return _read(a, chosen, level)[place] - _read(b, chosen, level)[place]

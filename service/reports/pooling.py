@@ -1,0 +1,82 @@
+"""Several edits as one: means of efficacy and Preservation, IFR over the chains of all of them.
+
+Definition 3 on the union of chains: within one length the weights cancel, so each edit adds
+Σ_n (N_n / √n) · IFR_n to the numerator and Σ_n N_n / √n to the denominator, N_n its chains with
+R ≠ 0 of n steps. Numbers are kept as an array, so that intervals over rewrites (drawn anew with
+replacement) cost one product.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from thinkeval.service.scoring.intervals import QUANTILES
+from thinkeval.service.schemas import Score
+
+POOLED = ("efficacy", "ifr", "preservation")
+"""What `pooled` gives, in order."""
+
+DRAWS = 2000
+
+
+def terms(scores: Sequence[Score], measure: str) -> np.ndarray:
+    """[edits, 4]: efficacy, Preservation, numerator and denominator of IFR.
+
+    NaN where a metric was not taken or has n = 0; the sums of IFR are 0 there.
+    """
+    return np.array([_terms(score, measure) for score in scores]).reshape(len(scores), 4)
+
+
+def pooled(rows: np.ndarray) -> tuple[float, float, float]:
+    """(efficacy, IFR, Preservation) of edits as `terms` gives them: [edits, 4].
+
+    A mean over nothing is NaN; IFR without any chain is 0, as defined.
+    """
+    weight = rows[:, 3].sum()
+    ifr = float(rows[:, 2].sum() / weight) if weight else 0.0
+    return _mean(rows[:, 0]), ifr, _mean(rows[:, 1])
+
+
+def interval_over_edits(
+    rows: np.ndarray, *, seed: int = 0, draws: int = DRAWS
+) -> dict[str, tuple[float, float]]:
+    """95 % bootstrap interval over edits of each of POOLED; {} with fewer than three edits.
+
+    Only metrics that every edit has get one.
+    """
+    n = len(rows)
+    if n < 3:
+        return {}
+    rng = np.random.default_rng(seed)
+    counts = rng.multinomial(n, np.full(n, 1 / n), size=draws)
+    out: dict[str, tuple[float, float]] = {}
+    for name, column in (("efficacy", 0), ("preservation", 1)):
+        if not np.isnan(rows[:, column]).any():
+            out[name] = _quantiles(counts @ rows[:, column] / n)
+    if (rows[:, 3] > 0).all():
+        out["ifr"] = _quantiles((counts @ rows[:, 2]) / (counts @ rows[:, 3]))
+    return out
+
+
+def _terms(score: Score, measure: str) -> list[float]:
+    def held(metric: str) -> float:
+        value = score.get(metric, measure)
+        return value.value if value is not None and value.n else math.nan
+
+    steps = score.by_step("ifr_by_steps", measure).items()
+    weights = {step: value.n / math.sqrt(step) for step, value in steps}
+    total = sum(value.value * weights[step] for step, value in steps)
+    return [held("efficacy"), held("preservation"), total, sum(weights.values())]
+
+
+def _mean(values: np.ndarray) -> float:
+    held = values[~np.isnan(values)]
+    return float(held.mean()) if len(held) else math.nan
+
+
+def _quantiles(values: np.ndarray) -> tuple[float, float]:
+    low, high = np.quantile(values, QUANTILES)
+    return float(low), float(high)

@@ -1,0 +1,181 @@
+"""What a diff of two edits says: the same for CLI, REST and client.
+
+Everything is told of the two edits `a` and `b`, and a delta is b − a. The other way round it is
+the same in a mirror: `_a` and `_b` exchanged, deltas negated, `opened` and `closed` exchanged.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, computed_field
+
+from thinkeval.service.schemas import Measure, ScoringOptions
+
+
+class DiffedEdit(BaseModel):
+    """One of the two edits."""
+
+    edit: str
+    rewrite: str
+    subject: str
+    relation: str
+    target_true: str
+    target_new: str
+    model: str
+    method: str
+    options: ScoringOptions
+
+
+class Difference(BaseModel):
+    """One way in which the two edits were not made or scored alike; `note` says what follows."""
+
+    what: str
+    a: str
+    b: str
+    note: str
+
+
+class MetricDelta(BaseModel):
+    """One metric of both edits. What an edit does not have is None.
+
+    Attributes:
+        delta: b − a; None where only one of them has the metric, or where one of the values stands
+            for "nothing to measure" (n = 0) and the other does not.
+        n_a, n_b: chains, facts or prompts that each value was taken over.
+        low_a, high_a, low_b, high_b: 95 % intervals, where the measure is a sample.
+    """
+
+    metric: str
+    measure: str
+    step: int | None = None
+    a: float | None = None
+    b: float | None = None
+    delta: float | None = None
+    n_a: int | None = None
+    n_b: int | None = None
+    low_a: float | None = None
+    high_a: float | None = None
+    low_b: float | None = None
+    high_b: float | None = None
+
+
+class FactDelta(BaseModel):
+    """One fact in both edit graphs: probability before and after each edit, and what each did.
+
+    Attributes:
+        role: fact, target_true, target_new or implication.
+        change_a, change_b: kept, weakened, removed or added, by the leading measure.
+        delta: post_b − post_a.
+    """
+
+    subject: str
+    relation: str
+    object: str
+    prompt: str
+    role: str
+    pre_a: float
+    post_a: float
+    change_a: str | None
+    pre_b: float
+    post_b: float
+    change_b: str | None
+    delta: float
+
+
+class LoneFact(BaseModel):
+    """A fact that only one of the edit graphs holds."""
+
+    subject: str
+    relation: str
+    object: str
+    prompt: str
+    role: str
+    pre: float | None
+    post: float | None
+    change: str | None
+
+
+class FactsDiff(BaseModel):
+    """The facts of both edit graphs.
+
+    Attributes:
+        shared: how many both hold.
+        flipped: those of them that the edits leave in another state, largest difference first.
+        only_a, only_b: what one graph alone holds.
+    """
+
+    shared: int
+    flipped: list[FactDelta]
+    only_a: list[LoneFact]
+    only_b: list[LoneFact]
+
+
+class ChainDelta(BaseModel):
+    """One chain that survives one of the edits and not the other.
+
+    Attributes:
+        entities: names from subject to old object: what identifies a chain.
+        r_post_a, r_post_b: reliability R' after each edit; r_pre_a, r_pre_b: R before it.
+    """
+
+    steps: int
+    entities: list[str]
+    r_pre_a: float
+    r_post_a: float
+    r_pre_b: float
+    r_post_b: float
+
+
+class ChainsDiff(BaseModel):
+    """The chains of both edits, each counted by its own edit's options.
+
+    Attributes:
+        shared: chains that both have; opened: cut in a, surviving in b; closed: the reverse.
+        surviving_a, surviving_b: of all chains of that edit.
+        only_a, only_b: chains that one edit alone has, as it counts longer ones, say.
+        surviving_only_a, surviving_only_b: of these, how many survive.
+    """
+
+    shared: int
+    opened: list[ChainDelta]
+    closed: list[ChainDelta]
+    surviving_a: int
+    surviving_b: int
+    only_a: int
+    only_b: int
+    surviving_only_a: int
+    surviving_only_b: int
+
+
+class Diff(BaseModel):
+    """Two scored edits of one data set, side by side.
+
+    Attributes:
+        measure: how the probabilities of facts and chains were measured.
+        differences: what was not alike; `notes` are their sentences.
+        chains: None where the edits start or end at other entities.
+    """
+
+    dataset: str
+    measure: Measure
+    a: DiffedEdit
+    b: DiffedEdit
+    differences: list[Difference]
+    metrics: list[MetricDelta]
+    facts: FactsDiff
+    chains: ChainsDiff | None
+
+    @computed_field
+    @property
+    def notes(self) -> list[str]:
+        """What to keep in mind when reading the numbers; empty where all is alike."""
+        return [f"{d.what}: {d.a} in A, {d.b} in B. {d.note}" for d in self.differences]
+
+    @computed_field
+    @property
+    def empty(self) -> bool:
+        """Whether the edits cannot be told apart by their numbers."""
+        facts, chains = self.facts, self.chains
+        if chains is None or any(m.delta != 0 for m in self.metrics):
+            return False
+        told = (facts.flipped, facts.only_a, facts.only_b, chains.opened, chains.closed)
+        return not (any(told) or chains.only_a or chains.only_b)

@@ -1,0 +1,46 @@
+"""The lines of a score as terminal and page show them: a metric, its value by each measure, n."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from thinkeval.service.reports.table import STEPS
+from thinkeval.service.schemas import MetricValue, Score
+
+HEADLINE = ("efficacy", "generalization", "ifr", "preservation", "active_chains", "deep_edited")
+
+
+COUNTS = ("active_chains", "deep_edited")
+"""Metrics that are whole numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreLine:
+    """One metric of a score.
+
+    Attributes:
+        label: as it is shown; `metric` is its key.
+        values: one a measure, in the order of `score.measures`; None where it was not taken.
+        n: chains, facts or prompts it was taken over; `excluded`: left out because p_pre = 0.
+    """
+
+    label: str
+    metric: str
+    values: tuple[MetricValue | None, ...]
+    n: int
+    excluded: int
+
+
+def lines(score: Score) -> list[ScoreLine]:
+    """The headline metrics, then IFR by steps where there are chains of that length."""
+    asked: list[tuple[str, str, int | None]] = [(name, name, None) for name in HEADLINE]
+    asked += [(f"IFR, {step}-step", "ifr_by_steps", step) for step in STEPS]
+    found = []
+    for label, metric, step in asked:
+        values = tuple(score.get(metric, measure, step) for measure in score.measures)
+        if step is not None:
+            values = tuple(v if v and v.n else None for v in values)
+        counted = next((v for v in values if v), None)
+        if counted is not None:
+            found.append(ScoreLine(label, metric, values, counted.n, counted.excluded))
+    return found

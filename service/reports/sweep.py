@@ -1,0 +1,109 @@
+"""What a sweep says: the table, methods at equal efficacy, differences that count, failed cells."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.service.reports import matched as comparison
+from thinkeval.service.reports.table import caption, method_table, records
+from thinkeval.service.schemas import Score
+from thinkeval.service.scoring.sweep import Outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COUNTED = 0.5
+"""Methods of lower efficacy are not compared with others: they changed too little."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweepReport:
+    """A sweep in numbers.
+
+    Attributes:
+        scores: of the whole edits (strength 1), by which the table is made.
+        matched: per model and seed, methods at equal efficacy.
+        differences: per model, pairs of methods that were compared.
+        failed: cells without a score, with the reason.
+    """
+
+    measure: str
+    scores: list[Score]
+    matched: dict[tuple[str, int], list[comparison.Matched]]
+    differences: dict[str, list[comparison.Difference]]
+    failed: list[Outcome]
+
+    def table(self) -> pd.DataFrame:
+        """One row a model and method, in the shape of ThinkEval's Table 4."""
+        return method_table(self.scores, self.measure)
+
+    @property
+    def caption(self) -> str:
+        """What the table's numbers are."""
+        return caption(self.scores, self.measure)
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON-able; undefined is null."""
+        return {
+            "measure": self.measure,
+            "caption": self.caption,
+            "table": records(self.table()),
+            "edits": [s.edit for s in self.scores],
+            "matched": [
+                {"model": model, "seed": seed, **asdict(row)}
+                for (model, seed), rows in self.matched.items()
+                for row in rows
+            ],
+            "differences": [
+                {
+                    "model": model,
+                    **asdict(row),
+                    "beyond_rewrites": row.beyond_rewrites,
+                    "beyond_seeds": row.beyond_seeds,
+                }
+                for model, rows in self.differences.items()
+                for row in rows
+            ],
+            "failed": [{"cell": o.cell.name, "reason": o.error} for o in self.failed],
+        }
+
+
+def report(outcomes: Sequence[Outcome], measure: str) -> SweepReport:
+    """Sum up the outcomes of a sweep.
+
+    Raises:
+        NothingStoredError: when the table is asked for and no cell has a score.
+    """
+    whole = [o.score for o in outcomes if o.score is not None and o.cell.strength == 1]
+    curves = comparison.curves(outcomes, measure)
+    by_model: dict[str, list[Mapping[str, comparison.Curve]]] = {}
+    for (model, _), methods in curves.items():
+        by_model.setdefault(model, []).append(methods)
+    return SweepReport(
+        measure=measure,
+        scores=whole,
+        matched={place: comparison.matched(methods) for place, methods in curves.items()},
+        differences={model: _compared(seeds) for model, seeds in by_model.items()},
+        failed=[o for o in outcomes if o.score is None],
+    )
+
+
+def _compared(by_seed: Sequence[Mapping[str, comparison.Curve]]) -> list[comparison.Difference]:
+    """All pairs of methods that took: as they are and, with strengths swept, at each level."""
+    took = [name for name, curve in by_seed[0].items() if _took(curve)]
+    pairs = list(itertools.combinations(took, 2))
+    found = comparison.differences(by_seed, pairs)
+    if any(len(curve.strengths) > 1 for curve in by_seed[0].values()):
+        for level in comparison.LEVELS:
+            found += comparison.differences(by_seed, pairs, level=level)
+    return found
+
+
+def _took(curve: comparison.Curve) -> bool:
+    if not curve.ids or 1.0 not in curve.strengths:
+        return False
+    efficacy = curve.points(range(len(curve.ids)))[curve.strengths.index(1.0)][0]
+    return efficacy > COUNTED

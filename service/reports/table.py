@@ -1,0 +1,224 @@
+"""One table over several edits, one row a method, in the shape of ThinkEval's Table 4.
+
+A report is built from stored scores only; it never touches a model. Efficacy always stands beside
+IFR, because an edit that installs little also leaks little and proves nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.service.errors import NothingStoredError
+from thinkeval.service.scoring.generation import MEASURE as TEXT
+from thinkeval.service.schemas import MEASURE_NAMES, Score
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+STEPS = (1, 2, 3, 4, 5)
+
+
+def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
+    """One row an edit: what a notebook wants. Missing metrics are NaN, never 0.
+
+    Columns: edit, dataset, rewrite, model, method, measure, then each metric (`ifr`, `efficacy`,
+    `ifr_by_steps_<n>` ...) with `<metric>.n`, what it was taken over, and, where a 95 % interval is
+    stored, `<metric>.low` and `<metric>.high`. Values of free texts (`fluency`, `consistency`)
+    stand beside every measure.
+    """
+    import pandas as pd
+
+    rows = []
+    for score in scores:
+        row: dict[str, object] = {
+            "edit": score.edit,
+            "dataset": score.dataset,
+            "rewrite": score.rewrite,
+            "model": score.model,
+            "method": score.method,
+            "measure": measure,
+        }
+        for value in score.values:
+            if value.measure not in (measure, TEXT):
+                continue
+            name = value.metric if value.step is None else f"{value.metric}_{value.step}"
+            row[name], row[f"{name}.n"] = value.value, value.n
+            if value.low is not None and value.high is not None:
+                row[f"{name}.low"], row[f"{name}.high"] = value.low, value.high
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table, JSON-able: undefined is None."""
+    values = table.astype(object)
+    return values.where(values.notna(), None).to_dict("records")  # type: ignore[return-value]
+
+
+def _ifr_by_steps(scores: Iterable[Score], measure: str) -> dict[int, tuple[float, int]]:
+    """{n: (n-step IFR over all chains of all edits together, chains)}.
+
+    Within one length the weights cancel: the mean of R'/R over the chains with R ≠ 0.
+    """
+    total: dict[int, float] = defaultdict(float)
+    chains: dict[int, int] = defaultdict(int)
+    for score in scores:
+        for step, value in score.by_step("ifr_by_steps", measure).items():
+            total[step] += value.value * value.n
+            chains[step] += value.n
+    return {n: (total[n] / chains[n] if chains[n] else 0.0, chains[n]) for n in STEPS}
+
+
+def _mean(scores: Sequence[Score], metric: str, measure: str) -> tuple[float, int]:
+    """Mean over edits that have the metric with n > 0, and how many those are."""
+    values = [v.value for s in scores if (v := s.get(metric, measure)) is not None and v.n > 0]
+    return (sum(values) / len(values), len(values)) if values else (math.nan, 0)
+
+
+BOUNDED = {"efficacy": "Efficacy", "ifr": "IFR", "preservation": "Preservation"}
+"""Metrics with an interval, and the columns they have in a table."""
+
+
+def _bounds(
+    scores: Sequence[Score], measure: str, numbers: np.ndarray
+) -> dict[str, tuple[float, float]]:
+    """95 % intervals: over rewrites; of a single edit that of its sampled answers, if any."""
+    from thinkeval.service.reports.pooling import interval_over_edits
+
+    if len(scores) > 1:
+        return interval_over_edits(numbers)
+    held = {metric: scores[0].get(metric, measure) for metric in BOUNDED}
+    return {
+        metric: (v.low, v.high)
+        for metric, v in held.items()
+        if v is not None and v.low is not None and v.high is not None
+    }
+
+
+def method_table(scores: Sequence[Score], measure: str) -> pd.DataFrame:
+    """One row a (model, method): IFR overall and by steps, Preservation, efficacy.
+
+    `IFR` pools all chains of all rewrites (Definition 3 on the union, as the paper's table does);
+    `IFR mean` is the mean over rewrites with its standard deviation. `low` and `high` bound the
+    95 % interval over rewrites (bootstrap), or of the sampled answers where there is one rewrite;
+    NaN where there is none. `rewrites` and `chains` say what the numbers were taken over.
+    """
+    import pandas as pd
+
+    from thinkeval.service.reports.pooling import pooled, terms  # numpy; `--help` should not wait for it
+
+    if not scores:
+        raise NothingStoredError(
+            "There is no scored edit to report on.", remedy="Score one with `thinkeval score`."
+        )
+    groups: dict[tuple[str, str], list[Score]] = defaultdict(list)
+    for score in scores:
+        groups[score.model, score.method].append(score)
+    rows = []
+    for (model, method), group in groups.items():
+        numbers, by_steps = terms(group, measure), _ifr_by_steps(group, measure)
+        efficacy, ifr, preservation = pooled(numbers)
+        bounds = _bounds(group, measure, numbers)
+        per_rewrite = [v.value for s in group if (v := s.get("ifr", measure)) is not None]
+        mean = sum(per_rewrite) / len(per_rewrite) if per_rewrite else math.nan
+        spread = (
+            math.sqrt(sum((x - mean) ** 2 for x in per_rewrite) / (len(per_rewrite) - 1))
+            if len(per_rewrite) > 1
+            else math.nan
+        )
+        generalization, n_generalization = _mean(group, "generalization", measure)
+        rows.append(
+            {
+                "Model": model,
+                "Technique": method,
+                "rewrites": len(group),
+                "Efficacy": efficacy,
+                "Generalization": generalization,
+                "IFR": ifr,
+                **{f"{n}-step": by_steps[n][0] if by_steps[n][1] else math.nan for n in STEPS},
+                "Preservation": preservation,
+                "IFR mean": mean,
+                "IFR sd": spread,
+                **{
+                    f"{title} {end}": bounds.get(metric, (math.nan, math.nan))[i]
+                    for metric, title in BOUNDED.items()
+                    for i, end in enumerate(("low", "high"))
+                },
+                "chains": sum(n for _, n in by_steps.values()),
+                "n gen.": n_generalization,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _mixture(scores: Sequence[Score]) -> str:
+    """Says so where edits by one method were made with different settings."""
+    kinds: dict[tuple[str, str], set[object]] = defaultdict(set)
+    for score in scores:
+        made = [score.provenance.get(k) for k in ("hparams_digest", "probe_digest", "seed")]
+        kinds[score.model, score.method].add(tuple(made))
+    mixed = sorted(method for (_, method), found in kinds.items() if len(found) > 1)
+    return f" (with different hyperparameters, probes or seeds: {', '.join(mixed)})" * bool(mixed)
+
+
+def caption(scores: Sequence[Score], measure: str, columns: Iterable[object] | None = None) -> str:
+    """What the numbers of a table by method are: measure, chain rule, counts. Stands under it.
+
+    Args:
+        columns: of the table as it is shown; default: all that `method_table` has. Bounds that are
+            no columns are taken to stand in brackets behind their value.
+    """
+    shown = None if columns is None else {str(c) for c in columns}
+
+    def has(column: str) -> bool:
+        return shown is None or column in shown
+
+    text = (
+        f"{_what(scores, measure)} IFR is Definition 3 over the chains with R ≠ 0 of all rewrites"
+    )
+    if has("IFR mean"):
+        text += "; IFR mean and sd are over rewrites"
+    text += "; efficacy is p_post(target_new), Preservation the mean of p_post/p_pre."
+    interval = _interval_of(scores, measure)
+    if interval:
+        text += (
+            f" {'`low`, `high`' if has('IFR low') else '[low, high]'}: 95 % interval {interval}."
+        )
+    return text
+
+
+def caption_each(scores: Sequence[Score], measure: str) -> str:
+    """What the numbers of a table with one row an edit are."""
+    return (
+        f"{_what(scores, measure)} One row an edit; `.n` is what a value was taken over, `.low` and"
+        " `.high` bound the 95 % interval of sampled answers. What was not taken is empty."
+    )
+
+
+def _what(scores: Sequence[Score], measure: str) -> str:
+    options = {s.options.model_dump_json(): s.options for s in scores}.values()
+    rules = "; ".join(
+        f"chains of ≤ {o.max_steps} steps, bare fact: {o.bare}, Preservation unit: {o.unit}"
+        for o in sorted(options, key=lambda o: o.max_steps)
+    )
+    edits = f"{len(scores)} edit{'s' if len(scores) > 1 else ''}{_mixture(scores)}"
+    return f"{edits}, probabilities: {MEASURE_NAMES[measure]}; {rules}."
+
+
+def _interval_of(scores: Sequence[Score], measure: str) -> str:
+    """What the intervals of a table by method are of; empty where no row has one."""
+    groups: dict[tuple[str, str], list[Score]] = defaultdict(list)
+    for score in scores:
+        groups[score.model, score.method].append(score)
+    sampled = any(
+        (value := group[0].get(metric, measure)) is not None and value.low is not None
+        for group in groups.values()
+        if len(group) == 1
+        for metric in BOUNDED
+    )
+    over = ["over rewrites (bootstrap)"] * any(len(group) > 2 for group in groups.values())
+    return ", or ".join(over + ["of the sampled answers to one rewrite"] * sampled)

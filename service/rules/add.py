@@ -1,0 +1,52 @@
+"""Add rules that somebody wrote: checked against the data set, counted in it, kept at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from thinkeval.loaders import depedit
+from thinkeval.loaders import rules as shipped
+from thinkeval.loaders.rule_records import Rule
+from thinkeval.loaders.rules_yaml import load_rules
+from thinkeval.service.rules.mining import count
+from thinkeval.service.rules.store import StoredRule, check, dataset_of, rules_of, save
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+
+def add_file(
+    db: Database, dataset: str, file: Path, *, new_relations: bool = False
+) -> tuple[list[StoredRule], int]:
+    """Add the rules of a YAML file or of DepEdit's JSONL, or those that ship with us under a name.
+
+    Raises:
+        LoaderError: the file is not what loaders/rules_yaml.py or loaders/depedit.py reads.
+        ServiceError: as `add`.
+    """
+    bundled = None if file.exists() else shipped.path(str(file))
+    return add(db, dataset, _read(bundled or file), new_relations=new_relations)
+
+
+def _read(file: Path) -> Sequence[Rule]:
+    if file.suffix.lower() != ".jsonl":
+        return load_rules(file)
+    found = (one.rule for one in depedit.read(file, strict=True).sets)
+    return list({rule.id: rule for rule in found}.values())
+
+
+def add(
+    db: Database, dataset: str, rules: Sequence[Rule], *, new_relations: bool = False
+) -> tuple[list[StoredRule], int]:
+    """Add rules to the data set of a graph; as they are stored now, and how many are new.
+
+    Raises:
+        NotFoundError: no such data set, or a relation that no fact has (near ones are suggested).
+        UsageError: a kind that no entity has.
+    """
+    of = dataset_of(db, dataset)
+    check(db, of, *rules, new_relations=new_relations)
+    created = save(db, of, count(db, of, rules), status="kept").created
+    return rules_of(db, of, ids=[rule.id for rule in rules]), created

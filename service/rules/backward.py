@@ -1,0 +1,162 @@
+"""Proofs from their end: what would have to hold for the goal, then for that, to a depth.
+
+Goals are open at one end or both: `(x, relation, ?)`. Cypher answers all open goals of a level at
+once; the stored closure is not used. What was found is joined from the facts upwards, so a goal is
+proved within the depth exactly when the closure of that depth holds it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from thinkeval.cypher import rows
+from thinkeval.loaders.groundings import groundings
+from thinkeval.service.errors import NotFoundError
+from thinkeval.service.graphs.datasets import require_graph
+from thinkeval.service.rules.proofs import Prover
+from thinkeval.service.rules.schemas import ClosureOptions, Grounding, ProofOut, Triple, factors
+from thinkeval.service.rules.store import StoredRule
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+Goal = tuple[str | None, str, str | None]
+"""Subject, relation, object; None where any will do."""
+
+DEPTH = 4
+"""Premises above each other where nobody says how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Facts by triple, with their probabilities."""
+
+    facts: dict[Triple, tuple[float | None, float | None]]
+
+
+def prove(
+    db: Database,
+    graph: str,
+    goal: Triple,
+    rules: Sequence[StoredRule],
+    options: ClosureOptions | None = None,
+    *,
+    most: int = 20,
+) -> list[ProofOut]:
+    """Proofs of a triple by other facts, one for each way to conclude it, strongest first.
+
+    Raises:
+        NotFoundError: no such graph, or no such subject, relation or object in it.
+    """
+    options = options or ClosureOptions()
+    depth = options.depth or DEPTH
+    held = require_graph(db, graph, kind=None)
+    factor = factors(rules, options)
+    used = [stored for stored in rules if stored.id in factor]
+    kinds = _kinds(db, graph, held.dataset)
+    _require(goal, kinds, db, graph, used)
+    found = _facts(db, graph, goal, used, depth, options)
+    grounded = _ground(found.facts, used, kinds, factor, depth)
+    sides = tuple(
+        {t: values[i] for t, values in found.facts.items() if values[i] is not None} for i in (0, 1)
+    )
+    prover = Prover(grounded, found.facts, sides, rules, depth)  # pyright: ignore
+    return prover.proofs(goal, most=most)
+
+
+def _require(
+    goal: Triple,
+    kinds: Mapping[str, str | None],
+    db: Database,
+    graph: str,
+    rules: Sequence[StoredRule],
+) -> None:
+    """Refuse a misspelt goal: it would have no proof, without a word."""
+    listing = f"thinkeval rules closure {graph}"
+    for sort, name in (("subject", goal[0]), ("object", goal[2])):
+        if name not in kinds:
+            raise NotFoundError(f"{sort} in {graph!r}", name, kinds, listing=listing)
+    relations = {name for stored in rules for name in stored.rule.relations}
+    if goal[1] not in relations:
+        raise NotFoundError("relation of a rule", goal[1], relations, listing=listing)
+
+
+def _kinds(db: Database, graph: str, dataset: str) -> dict[str, str | None]:
+    """{entity: its kind}, the data set's where the graph has none."""
+    typed = {e.name: e.kind for e in db.read(rows.EntityRow, graph=dataset)}
+    mine = db.read(rows.EntityRow, graph=graph)
+    return {e.name: e.kind or typed.get(e.name) for e in mine}
+
+
+def _facts(
+    db: Database,
+    graph: str,
+    goal: Triple,
+    rules: Sequence[StoredRule],
+    depth: int,
+    options: ClosureOptions,
+) -> _Found:
+    """The facts that a proof of the goal may rest on, asked for level by level."""
+    by_relation: dict[str, list[StoredRule]] = defaultdict(list)
+    for stored in rules:
+        by_relation[stored.rule.conclusion.relation].append(stored)
+    asked: set[Goal] = {goal}
+    level: set[Goal] = {goal}
+    facts: dict[Triple, tuple[float | None, float | None]] = {}
+    for _ in range(depth):
+        level = {open_ for g in level for open_ in _opened(g, by_relation[g[1]])} - asked
+        if not level:
+            break
+        asked |= level
+        goals = [{"subject": s, "relation": r, "object": o} for s, r, o in sorted(level, key=str)]
+        for row in db.read(
+            rows.BackwardRow,
+            graph=graph,
+            goals=goals,
+            pre=f"{options.measure}_pre",
+            post=f"{options.measure}_post",
+        ):
+            facts[row.subject, row.relation, row.object] = (row.pre, row.post)
+    return _Found(facts)
+
+
+def _opened(goal: Goal, rules: Iterable[StoredRule]) -> Iterable[Goal]:
+    """What the premises of rules that conclude the goal ask for; the shared end is open."""
+    for stored in rules:
+        one, other = stored.rule.relations[:2]
+        inverse1, inverse2 = stored.rule.inverse
+        x, z = goal[0], goal[2]
+        yield (None, one, x) if inverse1 else (x, one, None)
+        yield (z, other, None) if inverse2 else (None, other, z)
+
+
+def _ground(
+    facts: Iterable[Triple],
+    rules: Sequence[StoredRule],
+    kinds: Mapping[str, str | None],
+    factor: Mapping[str, float],
+    depth: int,
+) -> list[Grounding]:
+    """Every grounding over what is known, and over what follows from it, to the depth."""
+    known = set(facts)
+    found: dict[Grounding, None] = {}
+    for _ in range(depth):
+        by_relation: dict[str, list[Triple]] = defaultdict(list)
+        for triple in known:
+            by_relation[triple[1]].append(triple)
+        new = set()
+        for stored in rules:
+            premises = dict.fromkeys(stored.rule.relations[:2])
+            near = [triple for name in premises for triple in by_relation.get(name, ())]
+            for one in groundings(stored.rule, near, kinds):
+                found[
+                    Grounding(stored.id, one.first, one.second, one.conclusion, factor[stored.id])
+                ] = None
+                new.add(one.conclusion)
+        if new <= known:
+            break
+        known |= new
+    return list(found)

@@ -1,0 +1,242 @@
+"""The forward closure of a graph: found round by round in Cypher, weighed, and stored with it.
+
+A closure is stored under a digest of rules, options and facts, and made anew when one of them has
+changed. Everything happens in one transaction, so that readers see all of a closure or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from thinkeval.cypher import rows
+from thinkeval.cypher.errors import QueryTooLargeError
+from thinkeval.loaders.records import digest
+from thinkeval.service.errors import UsageError
+from thinkeval.service.formatting import several
+from thinkeval.service.graphs.datasets import require_graph
+from thinkeval.service.graphs.edges import caption
+from thinkeval.service.rules.proof_sizes import by_size
+from thinkeval.service.rules.proof_values import HEIGHT, LEAVES, STRENGTH, by_conclusion, solve
+from thinkeval.service.rules.schemas import (
+    ClosureOptions,
+    Grounding,
+    Triple,
+    factors,
+    rule_rows,
+    rules_digest,
+)
+from thinkeval.service.rules.store import StoredRule
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.cypher.sending import Tx
+
+MOST_CONCLUSIONS = 200_000
+"""Conclusions of one closure; beyond, one transaction would need more memory than a server has."""
+LESS = (
+    "Give --depth 1, fewer rules (--rule; `thinkeval rules mine --min-confidence`), or rules with"
+    " kinds."
+)
+TIMEOUT_S = 600.0
+_BATCH = 5000
+EDITED = ("target_true", "target_new")
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """A graph's closure as it is stored.
+
+    Attributes:
+        atoms: facts and conclusions by id.
+        groundings: of the stored groundings, by triples.
+        rounds: how many there were.
+    """
+
+    graph: str
+    options: ClosureOptions
+    rules: Sequence[StoredRule]
+    atoms: Mapping[str, rows.AtomRow]
+    groundings: Sequence[Grounding]
+    rounds: int
+
+    @property
+    def conclusions(self) -> list[rows.AtomRow]:
+        """What follows: strongest before the edit first, then by name."""
+        found = [atom for atom in self.atoms.values() if atom.implied]
+        return sorted(found, key=lambda a: (-(a.strength_pre or 0.0), triple_of(a)))
+
+    @property
+    def stated(self) -> set[Triple]:
+        """The triples that are facts."""
+        return {triple_of(atom) for atom in self.atoms.values() if not atom.implied}
+
+
+def triple_of(atom: rows.AtomRow) -> Triple:
+    """Subject, relation, object."""
+    return (atom.subject, atom.relation, atom.object)
+
+
+def closure(
+    db: Database, graph: str, rules: Sequence[StoredRule], options: ClosureOptions | None = None
+) -> Closure:
+    """The closure of a graph of any kind, made if it is not stored.
+
+    Raises:
+        NotFoundError: no such graph.
+        UsageError: it would be too large.
+    """
+    require_graph(db, graph, kind=None)
+    with transaction(db, graph, rules) as tx:
+        return within(tx, db, graph, rules, options)
+
+
+@contextmanager
+def transaction(db: Database, graph: str, rules: Sequence[StoredRule]) -> Iterator[Tx]:
+    """A transaction that is long enough for a closure, and says so where one is too large.
+
+    Raises:
+        UsageError: what follows does not fit into the server's memory.
+    """
+    try:
+        with db.transaction(timeout_s=TIMEOUT_S) as tx:
+            yield tx
+    except QueryTooLargeError as error:
+        raise UsageError(
+            f"What follows in {graph!r} by {several(len(rules), 'rule')} does not fit into one"
+            " transaction of the server; nothing was stored.",
+            remedy=f"{LESS} Or give the server more memory (db.memory.transaction.max).",
+        ) from error
+
+
+def within(
+    tx: Tx,
+    db: Database,
+    graph: str,
+    rules: Sequence[StoredRule],
+    options: ClosureOptions | None = None,
+) -> Closure:
+    """The same inside a `transaction`, in which the closure then is the one that is stored."""
+    options = options or ClosureOptions()
+    props = {"pre": f"{options.measure}_pre", "post": f"{options.measure}_post"}
+    state = tx.run(rows.ClosureStateRow, graph=graph, **props)[0]
+    told = [rules_digest(rules), options.model_dump(), state.facts, state.probed, repr(state.total)]
+    name = digest(told)
+    if state.closure != name:
+        dataset = require_graph(db, graph, kind=None).dataset
+        _derive(tx, graph, dataset, rules, options)
+        _weigh(tx, graph, rules, options, props)
+        tx.run(rows.CompleteClosureRow, graph=graph, closure=name)
+    atoms, groundings = _read(tx, graph, rules, options, props)
+    rounds = max((atom.round for atom in atoms.values()), default=0)
+    return Closure(graph, options, rules, atoms, groundings, rounds)
+
+
+def _derive(
+    tx: Tx, graph: str, dataset: str, rules: Sequence[StoredRule], options: ClosureOptions
+) -> None:
+    """Round by round, until one finds nothing new."""
+    tx.run(rows.ClearClosureRow, graph=graph)
+    given = rule_rows([r for r in rules if r.id in factors(rules, options)])
+    found, number = 0, 0
+    while options.depth is None or number < options.depth:
+        number += 1
+        (told,) = tx.run(
+            rows.DeriveRoundRow, graph=graph, dataset=dataset, round=number, rules=given
+        )
+        if not told.conclusions:
+            return
+        found += told.conclusions
+        if found > MOST_CONCLUSIONS:
+            raise UsageError(
+                f"More than {MOST_CONCLUSIONS:,} conclusions follow in {graph!r}, {found:,} by"
+                f" round {number}; nothing was stored.",
+                remedy=LESS,
+            )
+
+
+def _read(
+    tx: Tx,
+    graph: str,
+    rules: Sequence[StoredRule],
+    options: ClosureOptions,
+    props: Mapping[str, str],
+) -> tuple[dict[str, rows.AtomRow], list[Grounding]]:
+    atoms = {atom.id: atom for atom in tx.run(rows.AtomRow, graph=graph, **props)}
+    factor = factors(rules, options)
+    groundings = [
+        Grounding(
+            row.rule,
+            triple_of(atoms[row.premise1]),
+            triple_of(atoms[row.premise2]),
+            triple_of(atoms[row.conclusion]),
+            factor[row.rule],
+        )
+        for row in tx.run(rows.StoredGroundingRow, graph=graph)
+    ]
+    # A premise that is a fact and follows too stands in two groundings, which say the same here.
+    return atoms, list(dict.fromkeys(groundings))
+
+
+def _weigh(
+    tx: Tx,
+    graph: str,
+    rules: Sequence[StoredRule],
+    options: ClosureOptions,
+    props: Mapping[str, str],
+) -> None:
+    """Store what each conclusion is worth; what rests on nothing but itself goes."""
+    atoms, groundings = _read(tx, graph, rules, options, props)
+    ways = by_conclusion(groundings)
+    facts = [atom for atom in atoms.values() if not atom.implied]
+    edited = {triple_of(fact) for fact in facts if fact.role in EDITED}
+    pre, post = (probabilities(facts, side) for side in ("pre", "post"))
+    ones = {triple_of(fact): 1 for fact in facts}
+    height = solve(ways, dict.fromkeys(ones, 0), HEIGHT, depth=options.depth)
+    leaves = solve(ways, ones, LEAVES, depth=options.depth)
+    strong = [solve(ways, values, STRENGTH, depth=options.depth) for values in (pre, post)]
+    other = [by_size(ways, values, without=edited) for values in (pre, post)]
+    none = [-1.0] * 4
+    settled, hollow = [], []
+    for atom in (atom for atom in atoms.values() if atom.implied):
+        triple = triple_of(atom)
+        if triple not in height:
+            hollow.append(atom.id)
+            continue
+        before, after = (each[triple].value if triple in each else None for each in strong)
+        # The edited fact itself is concluded from others: its proofs never pass it.
+        mine = (
+            [by_size(ways, v, without=edited - {triple}) for v in (pre, post)]
+            if (triple in edited)
+            else other
+        )
+        settled.append({
+            "id": atom.id,
+            "round": height[triple].value,
+            "leaves": leaves[triple].value,
+            "strength_pre": before,
+            "strength_post": after,
+            "other_pre": mine[0].get(triple, none),
+            "other_post": mine[1].get(triple, none),
+            "caption": _caption(atom.relation, before, after),
+        })  # fmt: skip
+    for start in range(0, len(settled), _BATCH):
+        tx.run(rows.SettleRow, rows=settled[start : start + _BATCH])
+    tx.run(rows.PruneRow, graph=graph, ids=hollow)
+
+
+def _caption(relation: str, before: float | None, after: float | None) -> str:
+    """What Neo4j Browser writes on it: told from a fact's without colours, by the `therefore`."""
+    return f"∴ {relation if before is None else caption(relation, before, after)}"
+
+
+def probabilities(facts: Sequence[rows.AtomRow], side: str) -> dict[Triple, float]:
+    """{triple: probability} of the facts that have one; of parallel facts the likeliest."""
+    out: dict[Triple, float] = {}
+    for fact in facts:
+        value = fact.strength_pre if side == "pre" else fact.strength_post
+        if value is not None:
+            out[triple_of(fact)] = max(value, out.get(triple_of(fact), 0.0))
+    return out

@@ -1,0 +1,161 @@
+"""Ground rules in a graph: all groundings, the conclusions it lacks, those that an edit touches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from thinkeval.cypher import rows
+from thinkeval.service.errors import NotFoundError, NothingStoredError
+from thinkeval.service.graphs.datasets import require_graph
+from thinkeval.service.rules.mining import rule_param
+from thinkeval.service.rules.store import KEPT, StoredRule, rules_of
+from thinkeval.service.schemas import Measure
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+Show = Literal["all", "known", "predicted"]
+LIMIT = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """Groundings of rules in a graph.
+
+    Attributes:
+        rules: {id: rule} of all that were grounded, also of those without a grounding.
+        groundings: by rule and names; `conclusion` is None where the graph lacks it.
+        cut: whether there are more than the limit.
+    """
+
+    graph: str
+    measure: str
+    rules: dict[str, StoredRule]
+    groundings: tuple[rows.GroundingRow | rows.AffectedRow, ...]
+    cut: bool = False
+
+
+def rules_for(
+    db: Database, graph: str, *, ids: Sequence[str] | None = None, candidates: bool = False
+) -> list[StoredRule]:
+    """The rules that a graph of any kind uses: its data set's kept ones, unless others are named.
+
+    Args:
+        ids: these instead, whatever their status.
+        candidates: those that wait for a review too.
+
+    Raises:
+        NotFoundError: there is no such graph, or no rule of one of the ids.
+        NothingStoredError: the data set has no such rules yet.
+    """
+    dataset = require_graph(db, graph, kind=None).dataset
+    status = (*KEPT, "candidate") if candidates else KEPT
+    found = rules_of(db, dataset, status=status, ids=ids)
+    if not found:
+        waiting = len(rules_of(db, dataset, status=("candidate",)))
+        raise NothingStoredError(
+            f"{dataset!r} has no {'rules' if candidates else 'kept rules'} yet"
+            + (f"; {waiting} wait for a review." if waiting else "."),
+            remedy=f"Review them (`thinkeval rules review {dataset}`) or take them as they are"
+            " (`--candidates`)."
+            if waiting
+            else f"Mine some (`thinkeval rules mine {dataset}`) or write them (`thinkeval rules"
+            f" add {dataset} FILE`).",
+        )
+    return found
+
+
+def instantiate(
+    db: Database,
+    graph: str,
+    rules: Sequence[StoredRule],
+    *,
+    measure: Measure = "likelihood",
+    show: Show = "all",
+    limit: int = LIMIT,
+) -> Instances:
+    """All groundings of rules in a graph of any kind.
+
+    Args:
+        measure: which probabilities come with the facts, where they were measured.
+        show: only those whose conclusion the graph has (`known`), or lacks (`predicted`).
+
+    Raises:
+        NotFoundError: there is no such graph.
+    """
+    require_graph(db, graph, kind=None)
+    found = db.read(
+        rows.GroundingRow,
+        graph=graph,
+        rules=[rule_param(stored.rule) for stored in rules],
+        show=show,
+        pre=f"{measure}_pre",
+        post=f"{measure}_post",
+        limit=limit + 1,
+    )
+    by_id = {stored.id: stored for stored in rules}
+    return Instances(graph, measure, by_id, tuple(found[:limit]), len(found) > limit)
+
+
+def affected(
+    db: Database,
+    graph: str,
+    rules: Sequence[StoredRule],
+    facts: Sequence[str],
+    *,
+    measure: Measure = "likelihood",
+) -> list[rows.AffectedRow]:
+    """The groundings in which one of the facts is a premise or the conclusion.
+
+    Args:
+        facts: their ids in the database (`graph|id`).
+
+    Raises:
+        NotFoundError: there is no such graph.
+    """
+    require_graph(db, graph, kind=None)
+    return db.read(
+        rows.AffectedRow,
+        graph=graph,
+        facts=list(facts),
+        rules=[rule_param(stored.rule) for stored in rules],
+        pre=f"{measure}_pre",
+        post=f"{measure}_post",
+    )
+
+
+def touching(
+    db: Database,
+    graph: str,
+    rules: Sequence[StoredRule],
+    subject: str,
+    relation: str,
+    *,
+    measure: Measure = "likelihood",
+    show: Show = "all",
+    limit: int = LIMIT,
+) -> Instances:
+    """The groundings that an edit of a subject's relation touches, in a graph of any kind.
+
+    Raises:
+        NotFoundError: there is no such graph, or it has no such fact.
+    """
+    facts = [
+        row.id
+        for row in db.read(rows.FactsAboutRow, graph=graph, subject=subject, relation=relation)
+    ]
+    if not facts:
+        known = {f"{row.subject} {row.relation}" for row in db.read(rows.FactRow, graph=graph)}
+        asked = f"{subject} {relation}"
+        raise NotFoundError(
+            f"fact of {graph!r}", asked, known, listing=f"thinkeval rules relations {graph}"
+        )
+    found: dict[tuple[object, ...], rows.AffectedRow] = {}
+    for row in affected(db, graph, rules, facts, measure=measure):
+        if show == "all" or (show == "known") == (row.conclusion is not None):
+            found.setdefault((row.rule, row.premise1, row.premise2), row)
+    shown = tuple(found.values())
+    by_id = {stored.id: stored for stored in rules}
+    return Instances(graph, measure, by_id, shown[:limit], len(shown) > limit)

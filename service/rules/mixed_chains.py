@@ -1,0 +1,252 @@
+"""Chains over facts and conclusions together: by what paths and proofs the old object comes back.
+
+Omega counts them (`omega`, kind `both`); here each is told with its links, and each implied link
+with the rule and the premises that it follows by. Steps are facts, as everywhere in Omega.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel
+
+from thinkeval.cypher import rows
+from thinkeval.service.graphs import datasets
+from thinkeval.service.rules import closure as forward
+from thinkeval.service.rules.omega import kept_rules
+from thinkeval.service.rules.proof_sizes import Sized, proofs_by_size
+from thinkeval.service.rules.proof_values import by_conclusion, cone
+from thinkeval.service.rules.schemas import ClosureOptions, ProofOut, Triple
+from thinkeval.service.rules.store import StoredRule
+from thinkeval.service.schemas import Measure, Score
+from thinkeval.service.scoring import metrics
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+
+class MixedLinkOut(BaseModel):
+    """A link of a chain: a fact, or what follows from some.
+
+    Attributes:
+        id: id of the fact or of the conclusion in the database.
+        facts: how many of the chain's facts it stands for; 1 for a fact. None as `MixedChainOut`.
+        pre, post: of a fact its probability; of a conclusion the strength of its best proof of so
+            many facts, before the edit and after it.
+        ratio: post / pre; None where pre is 0.
+        proof: of a conclusion the strongest proof after the edit of so many facts: rule and
+            premises. Its own `strength_pre` may be below `pre`, which is that of the best proof
+            before the edit. None for a fact.
+    """
+
+    id: str
+    implied: bool
+    subject: str
+    relation: str
+    object: str
+    facts: int | None
+    pre: float | None
+    post: float | None
+    ratio: float | None
+    proof: ProofOut | None = None
+
+
+class MixedChainOut(BaseModel):
+    """A chain with an implied link at least, in its strongest form.
+
+    Attributes:
+        steps: its number of facts. None, as strengths and verdict, where one was not probed.
+        entities: names, from the subject to the old object.
+        r_pre, r_post: strength of so many facts before the edit and after it.
+        ratio: r_post / r_pre; None where r_pre is 0.
+    """
+
+    steps: int | None
+    entities: list[str]
+    r_pre: float | None
+    r_post: float | None
+    ratio: float | None
+    surviving: bool | None
+    links: list[MixedLinkOut]
+
+
+class MixedPage(BaseModel):
+    """Chains with implied links, strongest after the edit first.
+
+    Attributes:
+        next: the cursor of the next page.
+        looked_at: chains of the chosen steps, surviving or not.
+        total: those of them that fit the filters, on all pages.
+        surviving: how many of them survive.
+        max_steps: facts at most; a longer form of a chain is not looked at.
+        rules: how many rules were used.
+    """
+
+    edit: str
+    measure: Measure
+    rules: int
+    threshold: float
+    max_steps: int
+    looked_at: int
+    total: int
+    surviving: int
+    items: list[MixedChainOut]
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which chains to list.
+
+    Attributes:
+        steps: only those of so many facts in the form that is listed.
+        max_steps: facts at most; None as the edit was scored.
+        start, limit: the part that is listed; None: to the end.
+    """
+
+    surviving: bool = False
+    steps: int | None = None
+    max_steps: int | None = None
+    start: int = 0
+    limit: int | None = None
+
+
+def mixed(
+    db: Database,
+    score: Score,
+    measure: Measure,
+    rules: Sequence[StoredRule] | None = None,
+    chosen: Chosen | None = None,
+) -> MixedPage:
+    """The chains with implied links by which the old object comes back.
+
+    Args:
+        rules: None for the kept ones of the edit's data set.
+
+    Raises:
+        NotFoundError: the edit's graph is not stored.
+        UsageError: the closure would be too large.
+    """
+    chosen = chosen or Chosen()
+    datasets.require_graph(db, score.edit, kind="edit")
+    used = kept_rules(db, score.dataset) if rules is None else list(rules)
+    threshold = metrics.threshold(score.options, measure)
+    most = min(chosen.max_steps or score.options.max_steps, score.options.max_steps)
+    with forward.transaction(db, score.edit, used) as tx:
+        closure = forward.within(tx, db, score.edit, used, ClosureOptions(measure=measure))
+        found = tx.run(
+            rows.MixedChainRow,
+            graph=score.edit,
+            subject=score.subject,
+            object=score.target_true,
+            relation=score.relation,
+            max_steps=most,
+            pre=f"{measure}_pre",
+            post=f"{measure}_post",
+            threshold=threshold,
+        )
+    looked_at = [row for row in found if chosen.steps in (None, row.steps)]
+    fitting = [row for row in looked_at if row.surviving or not chosen.surviving]
+    end = len(fitting) if chosen.limit is None else chosen.start + chosen.limit
+    shown = fitting[chosen.start : end]
+    proofs = _Proofs(closure, shown)
+    return MixedPage(
+        edit=score.edit,
+        measure=measure,
+        rules=len(used),
+        threshold=threshold,
+        max_steps=most,
+        looked_at=len(looked_at),
+        total=len(fitting),
+        surviving=sum(bool(row.surviving) for row in fitting),
+        items=[_chain(row, proofs) for row in shown],
+        next=str(end) if end < len(fitting) else None,
+    )
+
+
+def _chain(row: rows.MixedChainRow, proofs: _Proofs) -> MixedChainOut:
+    return MixedChainOut(
+        steps=row.steps,
+        entities=list(row.entities),
+        r_pre=row.r_pre,
+        r_post=row.r_post,
+        ratio=row.ratio,
+        surviving=row.surviving,
+        links=[
+            MixedLinkOut(
+                id=link.id,
+                implied=link.implied,
+                subject=link.subject,
+                relation=link.relation,
+                object=link.object,
+                facts=link.facts,
+                pre=link.pre,
+                post=link.post,
+                ratio=link.post / link.pre if link.pre and link.post is not None else None,
+                proof=proofs.of(link),
+            )
+            for link in row.links
+        ],
+    )
+
+
+class _Proofs:
+    """The strongest proofs after an edit, by number of facts, of the links that are shown.
+
+    They do without the edited fact in either form, as the strengths of `closure/settle` do.
+    """
+
+    def __init__(self, closure: forward.Closure, shown: Sequence[rows.MixedChainRow]) -> None:
+        facts = [atom for atom in closure.atoms.values() if not atom.implied]
+        self.pre = forward.probabilities(facts, "pre")
+        self.post = forward.probabilities(facts, "post")
+        self.texts = {stored.id: stored.rule.text() for stored in closure.rules}
+        edited = {forward.triple_of(f) for f in facts if f.role in forward.EDITED}
+        ways = by_conclusion(closure.groundings)
+        goals = {_triple(link) for row in shown for link in row.links if link.implied}
+        needed = {t: found for goal in goals for t, found in cone(ways, goal).items()}
+        self.sized = proofs_by_size(needed, self.post, without=edited)
+        for goal in goals & edited:
+            alone = proofs_by_size(cone(ways, goal), self.post, without=edited - {goal})
+            self.sized[goal] = alone.get(goal, {})
+
+    def of(self, link: rows.MixedLink) -> ProofOut | None:
+        """The proof of an implied link; None for a fact."""
+        if not link.implied or link.facts is None:
+            return None
+        return self._told(_triple(link), self.sized[_triple(link)][link.facts])
+
+    def _told(self, triple: Triple, proof: Sized) -> ProofOut:
+        way = proof.way
+        if way is None:
+            pre, post = self.pre.get(triple), self.post.get(triple)
+            return _out(triple, pre, post)
+        parts = [
+            self._told(t, p) for t, p in zip((way.first, way.second), proof.premises, strict=True)
+        ]
+        before = [part.strength_pre for part in parts]
+        known = [value for value in before if value is not None]
+        pre = known[0] * known[1] * way.factor if len(known) == 2 else None
+        return _out(triple, pre, proof.strength).model_copy(
+            update={
+                "implied": True,
+                "leaves": sum(part.leaves for part in parts),
+                "rule": way.rule,
+                "text": self.texts.get(way.rule),
+                "premises": parts,
+            }
+        )
+
+
+def _out(triple: Triple, pre: float | None, post: float | None) -> ProofOut:
+    subject, relation, object_ = triple
+    return ProofOut(
+        subject=subject, relation=relation, object=object_, implied=False,
+        strength_pre=pre, strength_post=post,
+    )  # fmt: skip
+
+
+def _triple(link: rows.MixedLink) -> Triple:
+    return (link.subject, link.relation, link.object)

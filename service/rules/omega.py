@@ -1,0 +1,143 @@
+"""Omega(G): chains and rules in one closure. Does the old object come back, and by what?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from thinkeval.cypher import rows
+from thinkeval.service.graphs import datasets
+from thinkeval.service.rules import closure, store
+from thinkeval.service.rules.proofs import Prover
+from thinkeval.service.rules.schemas import ClosureOptions, ProofOut
+from thinkeval.service.rules.store import StoredRule
+from thinkeval.service.schemas import Measure, Score
+from thinkeval.service.scoring import metrics
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+Kind = Literal["paths", "rules", "both"]
+KINDS: tuple[Kind, ...] = ("paths", "rules", "both")
+WAYS: dict[Kind, str] = {
+    "paths": "chains of facts",
+    "rules": "rules",
+    "both": "chains and rules together",
+}
+
+
+class ReturnOut(BaseModel):
+    """How the old object comes back by one kind of way, within `step` facts.
+
+    Attributes:
+        kind: `paths`: chains of facts. `rules`: proofs of the edited fact in its old form, one a
+            size. `both`: chains with an implied link at least.
+        step: facts at most.
+        chains: how many ways there are, and how many of them survive.
+        value: deep-edited up to `step`: 1 if none survives, else 0.
+    """
+
+    model_config = ConfigDict(from_attributes=True)
+
+    kind: Kind
+    step: int
+    chains: int
+    surviving: int
+    value: float | None
+
+
+class OmegaOut(BaseModel):
+    """Whether an edit is deep, up to n facts: by paths, by rules, by both.
+
+    Attributes:
+        rules: how many rules were used; with none the ways are the chains alone.
+        deep: {kind: the largest n up to which no way of the kind survives}.
+        proofs: ways to conclude the old fact from others by rules, strongest before the edit first.
+    """
+
+    edit: str
+    measure: Measure
+    rules: int
+    threshold: float
+    max_steps: int
+    items: list[ReturnOut]
+    deep: dict[Kind, int]
+    proofs: list[ProofOut] = []
+
+    def at(self, kind: Kind, step: int | None = None) -> ReturnOut:
+        """The value of one kind; up to the score's longest chain unless a step is given."""
+        step = step or self.max_steps
+        return next(item for item in self.items if (item.kind, item.step) == (kind, step))
+
+
+def kept_rules(db: Database, dataset: str) -> list[StoredRule]:
+    """The rules of a data set that are kept; none where the data set itself was removed."""
+    if not db.read(rows.GetGraphRow, graph=dataset):
+        return []
+    return store.rules_of(db, dataset)
+
+
+def omega(
+    db: Database,
+    score: Score,
+    measure: Measure,
+    rules: Sequence[StoredRule] | None = None,
+    *,
+    most: int = 5,
+) -> OmegaOut:
+    """What brings the old object back after an edit.
+
+    Args:
+        rules: None for the kept ones of the edit's data set.
+        most: proofs at most.
+
+    Raises:
+        NotFoundError: the edit's graph is not stored.
+        UsageError: the closure would be too large.
+    """
+    datasets.require_graph(db, score.edit, kind="edit")
+    used = kept_rules(db, score.dataset) if rules is None else list(rules)
+    threshold = metrics.threshold(score.options, measure)
+    with closure.transaction(db, score.edit, used) as tx:
+        found = closure.within(tx, db, score.edit, used, ClosureOptions(measure=measure))
+        told = tx.run(
+            rows.OmegaRow,
+            graph=score.edit,
+            subject=score.subject,
+            object=score.target_true,
+            relation=score.relation,
+            max_steps=score.options.max_steps,
+            bare=score.options.bare,
+            pre=f"{measure}_pre",
+            post=f"{measure}_post",
+            threshold=threshold,
+        )
+    items = [ReturnOut.model_validate(row) for row in told]
+    return OmegaOut(
+        edit=score.edit,
+        measure=measure,
+        rules=len(used),
+        threshold=threshold,
+        max_steps=score.options.max_steps,
+        items=items,
+        deep={kind: _deep(items, kind) for kind in KINDS},
+        proofs=_proofs(found, score)[:most],
+    )
+
+
+def _deep(items: Sequence[ReturnOut], kind: Kind) -> int:
+    """The largest n up to which nothing survives; values fall with n."""
+    return max((item.step for item in items if item.kind == kind and item.value == 1), default=0)
+
+
+def _proofs(found: closure.Closure, score: Score) -> list[ProofOut]:
+    """Proofs of the old fact that do without the new one."""
+    goal = (score.subject, score.relation, score.target_true)
+    new = (score.subject, score.relation, score.target_new)
+    facts = [a for a in found.atoms.values() if not a.implied and closure.triple_of(a) != new]
+    sides = (closure.probabilities(facts, "pre"), closure.probabilities(facts, "post"))
+    ways = [g for g in found.groundings if new not in (g.first, g.second, g.conclusion)]
+    held = {closure.triple_of(atom) for atom in facts}
+    return Prover(ways, held, sides, found.rules).proofs(goal)

@@ -1,0 +1,142 @@
+"""How good the best proof of every conclusion is, from groundings and facts alone.
+
+One step raises proofs by one premise: the value of a conclusion is the best, over its groundings,
+of what `join` makes of the two premises' values. As joining never makes a value better, no proof
+that passes a triple twice is ever needed, and the steps come to an end.
+
+A triple that is a fact as well needs care: its own proof must not use the fact. So each proof's
+triples are remembered, and a triple that its best proof passes is solved again without itself.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from thinkeval.service.rules.schemas import Grounding, Triple
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Worth(Generic[V]):
+    """A way to compare proofs.
+
+    Attributes:
+        join: value of a conclusion from its premises' values and the rule's factor.
+        better: whether the first value is better than the second.
+    """
+
+    join: Callable[[V, V, float], V]
+    better: Callable[[V, V], bool]
+
+
+STRENGTH: Worth[float] = Worth(lambda a, b, factor: a * b * factor, lambda a, b: a > b)
+"""Product of the facts' probabilities and the rules' confidences."""
+LEAVES: Worth[int] = Worth(lambda a, b, factor: a + b, lambda a, b: a < b)
+"""Facts of the proof."""
+HEIGHT: Worth[int] = Worth(lambda a, b, factor: 1 + max(a, b), lambda a, b: a < b)
+"""Premises above each other; 0 for a fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Best(Generic[V]):
+    """The best proof of a triple: its value, its last grounding, and all triples it passes."""
+
+    value: V
+    grounding: Grounding | None
+    passes: frozenset[Triple]
+
+
+def by_conclusion(groundings: Iterable[Grounding]) -> dict[Triple, list[Grounding]]:
+    """Groundings by what they conclude."""
+    out: dict[Triple, list[Grounding]] = defaultdict(list)
+    for grounding in groundings:
+        out[grounding.conclusion].append(grounding)
+    return dict(out)
+
+
+def solve(
+    groundings: Mapping[Triple, Sequence[Grounding]],
+    facts: Mapping[Triple, V],
+    worth: Worth[V],
+    *,
+    depth: int | None = None,
+    without: Collection[Triple] = (),
+) -> dict[Triple, Best[V]]:
+    """The best proof of every conclusion that has one, by facts other than itself.
+
+    Args:
+        facts: the value of every fact; one that is missing is not used.
+        depth: premises above each other at most; None for any.
+        without: triples that no proof may pass.
+    """
+    found = _steps(groundings, facts, worth, depth, frozenset(without))
+    out = {}
+    for triple, best in found.items():
+        if triple in best.passes:
+            below = cone(groundings, triple)
+            again = _steps(below, facts, worth, depth, frozenset(without), alone=triple)
+            if triple not in again:
+                continue
+            best = again[triple]
+        out[triple] = best
+    return out
+
+
+def _steps(
+    groundings: Mapping[Triple, Sequence[Grounding]],
+    facts: Mapping[Triple, V],
+    worth: Worth[V],
+    depth: int | None,
+    without: frozenset[Triple],
+    *,
+    alone: Triple | None = None,
+) -> dict[Triple, Best[V]]:
+    """Best proofs of the conclusions; `alone` is solved for, and used in no proof."""
+    usable = {
+        triple: Best(value, None, frozenset({triple}))
+        for triple, value in facts.items()
+        if triple not in without and triple != alone
+    }
+    proved: dict[Triple, Best[V]] = {}
+    todo = [triple for triple in groundings if triple not in without]
+    height = 0
+    while depth is None or height < depth:
+        height += 1
+        gained: dict[Triple, Best[V]] = {}
+        for triple in todo:
+            now = gained.get(triple, proved.get(triple))
+            for g in groundings[triple]:
+                first, second = usable.get(g.first), usable.get(g.second)
+                if first is None or second is None:
+                    continue
+                value = worth.join(first.value, second.value, g.factor)
+                if now is None or worth.better(value, now.value):
+                    now = Best(value, g, first.passes | second.passes)
+                    gained[triple] = now
+        if not gained:
+            break
+        for triple, best in gained.items():
+            proved[triple] = best
+            known = usable.get(triple)
+            if triple != alone and (known is None or worth.better(best.value, known.value)):
+                usable[triple] = Best(best.value, best.grounding, best.passes | {triple})
+    return proved
+
+
+def cone(
+    groundings: Mapping[Triple, Sequence[Grounding]], top: Triple
+) -> dict[Triple, Sequence[Grounding]]:
+    """The groundings that a proof of `top` may use."""
+    out: dict[Triple, Sequence[Grounding]] = {}
+    todo = [top]
+    while todo:
+        triple = todo.pop()
+        if triple in out or triple not in groundings:
+            continue
+        out[triple] = groundings[triple]
+        todo += [t for g in groundings[triple] for t in (g.first, g.second)]
+    return out

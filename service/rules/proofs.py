@@ -1,0 +1,123 @@
+"""Proof trees: of each way to conclude something the best one, from groundings and facts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from thinkeval.service.rules.proof_values import Best, Worth, by_conclusion, cone, solve
+from thinkeval.service.rules.schemas import Grounding, ProofOut, Triple
+from thinkeval.service.rules.store import StoredRule
+
+Sides = tuple[Mapping[Triple, float], Mapping[Triple, float]]
+"""Probability of each fact before and after the edit."""
+
+_PLAIN: Worth[tuple[float, float]] = Worth(
+    lambda a, b, factor: (a[0] * b[0] * factor, a[1] + b[1]),
+    lambda a, b: (a[0], -a[1]) > (b[0], -b[1]),
+)
+"""The strongest proof, and of equally strong ones the one of fewer facts."""
+
+
+class Prover:
+    """Proof trees from groundings.
+
+    Args:
+        facts: all triples that are facts, probed or not.
+        sides: their probabilities, as far as they are known.
+        depth: premises above each other at most.
+    """
+
+    def __init__(
+        self,
+        groundings: Sequence[Grounding],
+        facts: Collection[Triple],
+        sides: Sides,
+        rules: Sequence[StoredRule],
+        depth: int | None = None,
+    ) -> None:
+        self.ways = by_conclusion(groundings)
+        self.facts = frozenset(facts)
+        self.sides = sides
+        self.depth = depth
+        self.texts = {stored.id: stored.rule.text() for stored in rules}
+
+    def proofs(self, goal: Triple, *, most: int = 20) -> list[ProofOut]:
+        """One proof for each way to conclude the goal from other facts, strongest first.
+
+        None passes a triple twice on its way down.
+        """
+        found = []
+        for way in dict.fromkeys(self.ways.get(goal, ())):
+            above = frozenset({goal})
+            left = None if self.depth is None else self.depth - 1
+            premises = [self._tree(t, above, left) for t in (way.first, way.second)]
+            if premises[0] is not None and premises[1] is not None:
+                found.append(self._joined(way, premises[0], premises[1]))
+        found.sort(key=lambda p: (-(p.strength_pre or 0.0), p.leaves, _told(p)))
+        return found[:most]
+
+    def leaf(self, triple: Triple) -> ProofOut:
+        """A fact."""
+        pre, post = (side.get(triple) for side in self.sides)
+        return ProofOut(
+            subject=triple[0], relation=triple[1], object=triple[2], implied=False,
+            strength_pre=pre, strength_post=post,
+        )  # fmt: skip
+
+    def _tree(self, triple: Triple, above: frozenset[Triple], depth: int | None) -> ProofOut | None:
+        """The best proof that passes nothing of `above`; a fact is its own."""
+        if triple in above:
+            return None
+        known = self.sides[0].get(triple) if self.sides[0] else None
+        stated = triple in self.facts
+        best = self._best(triple, above, depth)
+        if stated and (best is None or best.value[0] <= (1.0 if known is None else known)):
+            return self.leaf(triple)
+        if best is None or best.grounding is None:
+            return None
+        way, left = best.grounding, None if depth is None else depth - 1
+        below = above | {triple}
+        first, second = (self._tree(t, below, left) for t in (way.first, way.second))
+        if first is None or second is None:
+            return None
+        return self._joined(way, first, second)
+
+    def _best(
+        self, triple: Triple, above: frozenset[Triple], depth: int | None
+    ) -> Best[tuple[float, float]] | None:
+        if triple not in self.ways or depth == 0:
+            return None
+        # Where nothing was probed every fact counts alike, and the smallest proof is the best.
+        pre = self.sides[0] or dict.fromkeys(self.facts, 1.0)
+        values = {t: (pre.get(t, 0.0), 1.0) for t in self.facts}
+        ways = cone(self.ways, triple)
+        return solve(ways, values, _PLAIN, depth=depth, without=above).get(triple)
+
+    def _joined(self, way: Grounding, first: ProofOut, second: ProofOut) -> ProofOut:
+        def times(a: float | None, b: float | None) -> float | None:
+            return None if a is None or b is None else a * b * way.factor
+
+        subject, relation, object_ = way.conclusion
+        return ProofOut(
+            subject=subject,
+            relation=relation,
+            object=object_,
+            implied=True,
+            strength_pre=times(first.strength_pre, second.strength_pre),
+            strength_post=times(first.strength_post, second.strength_post),
+            leaves=first.leaves + second.leaves,
+            rule=way.rule,
+            text=self.texts.get(way.rule),
+            premises=[first, second],
+        )
+
+
+def leaves_of(proof: ProofOut) -> list[Triple]:
+    """The facts a proof rests on, from left to right."""
+    if not proof.implied:
+        return [(proof.subject, proof.relation, proof.object)]
+    return [t for premise in proof.premises for t in leaves_of(premise)]
+
+
+def _told(proof: ProofOut) -> tuple[str, ...]:
+    return tuple(" ".join(t) for t in leaves_of(proof))

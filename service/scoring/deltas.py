@@ -1,0 +1,232 @@
+"""Saved edits of a data directory: kept with every score, found again, put on models, exported.
+
+A scored edit's update lies in `deltas/<edit id>.safetensors` under the data directory, unless it is
+larger than THINKEVAL_DELTA_LIMIT_MB; the score's provenance says where, or why not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.loaders.records import RewriteRequest
+from thinkeval.service.errors import NothingStoredError, UsageError
+from thinkeval.service.scoring import record
+from thinkeval.service.scoring.modelspec import parse
+from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.settings import Settings
+
+if TYPE_CHECKING:
+    from thinkeval.editing.deltas import EditEffect
+    from thinkeval.editing.deltas.files import SavedDelta
+    from thinkeval.service.scoring.plan import Plan
+    from thinkeval.service.scoring.request import ScoreRequest
+
+FOLDER = "deltas"
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """An edit put on and taken off again: SHA-256 over all weights at each stage.
+
+    Attributes:
+        scored: whether a stored score was taken with this very update.
+    """
+
+    edit: str
+    before: str
+    edited: str
+    after: str
+    scored: bool
+
+    @property
+    def undone(self) -> bool:
+        """Whether the weights are the same to the bit after the edit was undone."""
+        return self.before == self.after
+
+
+def path_of(settings: Settings, edit: str) -> Path:
+    """Where the update of a scored edit is kept, if it is."""
+    return settings.home / FOLDER / f"{edit}.safetensors"
+
+
+def keep(
+    bench: Workbench,
+    edit: str,
+    request: ScoreRequest,
+    model: BenchModel,
+    plan: Plan,
+    effect: EditEffect,
+    edited: Sequence[RewriteRequest],
+) -> dict[str, object]:
+    """Save a scored edit's update; says for the provenance where it is, or why it was not saved.
+
+    A score is worth having without its update, so nothing that goes wrong here ends it.
+    """
+    from thinkeval.editing.deltas import files
+    from thinkeval.editing.errors import DeltaError
+
+    info, covariance = model.loaded.info, plan.provenance.get("covariance")
+    meta = files.DeltaMeta(
+        weights_digest=info.weights_digest,
+        method=request.method,
+        hparams=_mapping(plan.provenance["hparams"]),
+        requests=tuple(asdict(rewrite) for rewrite in edited),
+        seed=request.seed,
+        model=lasting_name(request.model, request.organism_seed),
+        dataset=request.graph,
+        revision=info.revision,
+        dtype=info.dtype,
+        architecture=info.architecture,
+        covariance_digest=_mapping(covariance).get("digest"),
+        edit=edit,
+    )
+    path = path_of(bench.settings, edit)
+    limit = bench.settings.delta_limit_mb * 1_000_000
+    try:
+        digest = files.save(effect, path, meta, limit_bytes=limit)
+    except DeltaError as error:
+        path.unlink(missing_ok=True)  # of an earlier score of the same edit
+        return {"saved": False, "reason": error.detail, "remedy": error.remedy}
+    return {
+        "saved": True,
+        "path": path.relative_to(bench.settings.home).as_posix(),
+        "bytes": path.stat().st_size,
+        "digest": digest,
+    }
+
+
+def remove(settings: Settings, edit: str) -> None:
+    """Remove the saved update of an edit, if there is one."""
+    path_of(settings, edit).unlink(missing_ok=True)
+
+
+def find(bench: Workbench, name: str) -> Path:
+    """The file of a saved edit: by the id of a scored edit, or by its own path.
+
+    Raises:
+        NotFoundError: neither an edit nor a file.
+        NothingStoredError: the edit was scored, but its update was not saved here.
+    """
+    if Path(name).is_file():
+        return Path(name)
+    path = path_of(bench.settings, name)
+    if path.is_file():
+        return path
+    score = record.get_score(bench.db, name)
+    about = _mapping(score.provenance.get("delta"))
+    reason = about.get("reason") or f"there is no {path}"
+    raise NothingStoredError(
+        f"The update of edit {name!r} is not saved here: {reason}.",
+        remedy=about.get("remedy")
+        or f"Score it again: thinkeval score {score.rewrite} -g {score.dataset}"
+        f" -m {score.method} --force, with the options it was scored with.",
+    )
+
+
+def model_for(
+    bench: Workbench, deltas: Sequence[SavedDelta], model: str | None = None, graph: str = ""
+) -> BenchModel:
+    """The model that edits were made for, loaded as it was then, or the one that is named.
+
+    Raises:
+        DeltaError: it is another model by now, or the edits are of several models.
+        UsageError: nothing says which model it was.
+    """
+    from thinkeval.editing.deltas.files import check_fits
+
+    meta = deltas[0].meta
+    text = model or meta.model
+    if not text:
+        raise UsageError("The edit does not say which model it is of.", remedy="Give --model.")
+    graph = graph or meta.dataset
+    if parse(text).organism and not graph:
+        raise UsageError(
+            "The edit does not say which graph its model was trained on.", remedy="Give --graph."
+        )
+    revision = meta.revision if text == meta.model else None
+    loaded = bench.model(text, graph, dtype=meta.dtype, revision=revision)
+    check_fits(deltas, loaded.loaded.info.weights_digest)
+    return loaded
+
+
+def verify(bench: Workbench, name: str, model: str | None = None, graph: str = "") -> Verified:
+    """Put a saved edit on its model and take it off again, hashing all weights at each stage.
+
+    Raises:
+        NothingStoredError: the file holds another update than the one that was scored.
+    """
+    from thinkeval.editing.deltas.files import apply_in_order, load
+    from thinkeval.editing.models import weights_digest
+
+    saved = load(find(bench, name))
+    loaded = model_for(bench, [saved], model, graph).loaded
+    before = weights_digest(loaded.model)
+    with apply_in_order(loaded.model, [saved]):
+        edited = weights_digest(loaded.model)
+    after = weights_digest(loaded.model)
+    recorded = None
+    if saved.meta.edit and (score := record.stored_score(bench.db, saved.meta.edit)):
+        recorded = _mapping(score.provenance.get("delta")).get("digest")
+    if recorded not in (None, saved.digest):
+        raise NothingStoredError(
+            f"{name} holds another update than the one that was scored.",
+            remedy="Score the edit again with --force.",
+        )
+    return Verified(saved.meta.edit or name, before, edited, after, recorded is not None)
+
+
+def export_delta(bench: Workbench, name: str, output: Path) -> dict[str, object]:
+    """Copy the file of a saved edit, once it is certain that it can be read."""
+    from thinkeval.editing.deltas import files
+
+    source = find(bench, name)
+    saved = files.load(source)
+    files.copy(source, output)
+    return {
+        "file": str(output),
+        "bytes": output.stat().st_size,
+        "digest": saved.digest,
+        "weights_digest": saved.meta.weights_digest,
+        "low_rank": list(saved.low_rank),
+    }
+
+
+def export_model(
+    bench: Workbench,
+    names: Sequence[str],
+    output: Path,
+    *,
+    model: str | None = None,
+    graph: str = "",
+    check: bool = True,
+) -> dict[str, object]:
+    """Write a model with saved edits on, in this order, to a new folder."""
+    from thinkeval.editing.deltas import export, files
+
+    saved = [files.load(find(bench, name)) for name in names]
+    loaded = model_for(bench, saved, model, graph).loaded
+    digest = export.export_model(loaded, saved, output, check=check)
+    return {
+        "folder": str(output),
+        "model": loaded.info.name,
+        "edits": [item.meta.edit or item.digest for item in saved],
+        "unedited_weights_digest": loaded.info.weights_digest,
+        "weights_digest": digest,
+    }
+
+
+def lasting_name(model: str, organism_seed: int | None) -> str:
+    """A model's name such that it means the same in another folder and without other options."""
+    spec = parse(model, seed=organism_seed)
+    if spec.organism:
+        options = ",".join(f"{key}={value}" for key, value in sorted(spec.options.items()))
+        return ":".join(filter(None, ("organism", spec.organism, options)))
+    path = Path(model).expanduser()
+    return str(path.resolve()) if path.is_dir() else model
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return dict(value) if isinstance(value, dict) else {}

@@ -1,0 +1,129 @@
+"""Fluency and consistency of an edit: what both models write freely, kept and measured.
+
+Off unless a score asks for it (`--generate`): a hundred tokens a prompt, twice, take longer than
+all questions together. The prompts are those of the data set (CounterFact's `generation_prompts`);
+else the rewrite's own prompt and paraphrases, which all begin with or speak of its subject. The
+texts stay with the edit in the database.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import SUBJECT_SLOT, RewriteRequest, unique
+from thinkeval.service.graphs import datasets
+from thinkeval.service.schemas import MetricValue
+
+if TYPE_CHECKING:
+    from thinkeval.editing.deltas import EditEffect
+    from thinkeval.service.scoring.request import ScoreRequest
+    from thinkeval.service.scoring.runtime import BenchModel, Workbench
+
+MEASURE = "text"
+"""The measure of values that are taken over texts and not over probabilities."""
+
+PROTOCOL = 1
+"""Part of an edit's identity: raise it when the rules of generating or measuring change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """One text a prompt by the unedited and by the edited model, each with its prompt."""
+
+    prompts: tuple[str, ...]
+    pre: tuple[str, ...]
+    post: tuple[str, ...]
+
+
+def prompts(rewrite: RewriteRequest) -> tuple[str, ...]:
+    """What the models continue, without repeats."""
+    if rewrite.generation_prompts:
+        return unique(rewrite.generation_prompts)
+    clozes = (rewrite.prompt, *rewrite.paraphrases)
+    return unique(cloze.replace(SUBJECT_SLOT, rewrite.subject, 1).rstrip() for cloze in clozes)
+
+
+def both(bench: Workbench, request: ScoreRequest, model: BenchModel, effect: EditEffect) -> Texts:
+    """The texts before and after the edit, with the same random numbers; the model is restored.
+
+    The unedited model's are made once for all edits of a rewrite.
+    """
+    from thinkeval.editing.deltas import applied
+
+    asked = prompts(request.rewrite)
+    key = ("texts", model.loaded.info.weights_digest, model.loaded.info.dtype, f"{request.seed}")
+    pre = bench.remembered((*key, *asked), lambda: _write(bench, request, model, asked, None))
+    with applied(model.loaded.model, effect):
+        post = _write(bench, request, model, asked, effect.prompt_change)
+    return Texts(asked, pre, post)
+
+
+def _write(
+    bench: Workbench,
+    request: ScoreRequest,
+    model: BenchModel,
+    asked: tuple[str, ...],
+    prompt_change: Any,
+) -> tuple[str, ...]:
+    from thinkeval.editing.probe.free_text import generate
+
+    return tuple(
+        generate(
+            model.loaded,
+            asked,
+            seed=request.seed,
+            prompt_change=prompt_change,
+            batch_tokens=request.probe.batch_tokens,
+            done=lambda done, total: bench.progress(done, total, "writing"),
+        )
+    )
+
+
+def measured(bench: Workbench, edit: str, request: ScoreRequest, texts: Texts) -> list[MetricValue]:
+    """Fluency (bits) and consistency, before and after; the texts are stored with the edit.
+
+    `n` of fluency is the number of texts, of consistency that of reference texts: without any it
+    is 0 with n = 0.
+    """
+    from thinkeval.editing.probe.text_metrics import consistency, fluency
+
+    bench.db.write(
+        rows.WriteGenerationsRow,
+        id=edit,
+        prompts=list(texts.prompts),
+        pre=list(texts.pre),
+        post=list(texts.post),
+    )
+    references = request.rewrite.reference_texts
+    idf = _frequencies(bench, request) if references else {}
+    values: list[MetricValue] = []
+    for suffix, said in (("", texts.post), ("_pre", texts.pre)):
+        for metric, value, n in (
+            ("fluency", fluency(said), len(said)),
+            ("consistency", consistency(said, references, idf), len(references)),
+        ):
+            values.append(MetricValue(metric=metric + suffix, measure=MEASURE, value=value, n=n))
+    return values
+
+
+def _frequencies(bench: Workbench, request: ScoreRequest) -> dict[str, float]:
+    """How rare words are in the reference texts of the whole data set, and of this request."""
+    from thinkeval.editing.probe.text_metrics import inverse_document_frequencies
+
+    def take() -> dict[str, float]:
+        of_all = datasets.list_rewrites(bench.db, request.graph)
+        texts = (text for rewrite in (*of_all, request.rewrite) for text in rewrite.reference_texts)
+        return inverse_document_frequencies(unique(texts))
+
+    digest = datasets.graph_digest(bench.db, request.graph)
+    return bench.remembered(("idf", request.graph, digest, request.rewrite.id), take)
+
+
+def stored(bench: Workbench, edit: str) -> Texts | None:
+    """The texts of a scored edit; None where none were made."""
+    found = bench.db.read(rows.GenerationsRow, id=edit)
+    if not found or not found[0].prompts:
+        return None
+    return Texts(found[0].prompts, found[0].pre, found[0].post)

@@ -1,0 +1,199 @@
+"""The hypernetwork that a method with `NEEDS_HYPERNETWORK` works with: found, or trained.
+
+It is stored in the cache by all that decides it: the model's weights, the training values of the
+hyperparameters, and the facts it may see. These are the graph's, without those of any rewrite
+request's subject and relation (`editing.mend.data`); a rewrite of the user's own that is one of
+the graph's facts is left out as well, and so has a hypernetwork of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock
+
+from thinkeval.loaders.records import Fact, digest, slug
+from thinkeval.service.graphs.datasets import graph_digest, list_rewrites, stored_graph
+from thinkeval.service.scoring.runtime import BenchModel, Workbench
+
+if TYPE_CHECKING:
+    from thinkeval.editing.mend.data import Inference
+    from thinkeval.editing.mend.network import Hypernetwork
+    from thinkeval.editing.mend.store import About
+    from thinkeval.service.scoring.request import ScoreRequest
+
+SMALL = 20_000_000
+"""Models of at most so many weights (organisms) get their hypernetwork trained when it is needed;
+for a larger one that is hours of work, and has to be asked for."""
+
+_PROTOCOL = 1
+"""Part of every key: raise it when examples, losses or the network change."""
+
+Held = tuple[str, str]
+"""A subject and a relation whose facts are never trained on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A hypernetwork by what decides it; it need not exist yet."""
+
+    graph: str
+    facts: tuple[Fact, ...]
+    key: str
+    path: Path
+    inferences: tuple[Inference, ...] = ()
+
+
+def needed(method: Any) -> bool:
+    """Whether a method works with a hypernetwork."""
+    return bool(getattr(method, "NEEDS_HYPERNETWORK", False))
+
+
+def identify(bench: Workbench, request: ScoreRequest, model: BenchModel, hparams: Any) -> str:
+    """What stands for the hypernetwork in an edit's identity, known before any is trained.
+
+    Raises:
+        HypernetworkError: the named archive is unreadable or another model's; or none is stored
+            and the model is too large to train one by the way.
+    """
+    from thinkeval.editing.errors import HypernetworkError
+    from thinkeval.editing.mend import store
+
+    weights = model.loaded.info.weights_digest
+    if hparams.archive is not None:
+        about = store.about(hparams.archive)
+        if about.weights_digest != weights:
+            raise HypernetworkError(
+                f"{hparams.archive} was trained for another model than {model.name} (weights "
+                f"{about.weights_digest[:12]}, not {weights[:12]})"
+            )
+        return f"file {store.file_digest(hparams.archive)}"
+    found = _for_request(bench, request, model, hparams)
+    if not found.path.is_file() and model.loaded.info.n_parameters > SMALL:
+        raise HypernetworkError(
+            f"no hypernetwork is stored for {model.name}, graph {request.graph} and these "
+            "hyperparameters",
+            remedy=f"Train it with `{_command(bench, request)}`; that takes a while.",
+        )
+    return found.key
+
+
+def state_for(
+    bench: Workbench, request: ScoreRequest, model: BenchModel, hparams: Any
+) -> dict[str, Hypernetwork]:
+    """What the method gets as `state`; the hypernetwork is trained first where none is stored."""
+    from thinkeval.editing.mend import store
+
+    device = model.loaded.device
+    if hparams.archive is not None:
+        return {"hypernetwork": store.load(hparams.archive, device)[0]}
+    found = _for_request(bench, request, model, hparams)
+    train(bench, found, model, hparams)
+    key = ("hypernetwork", found.key)
+    return {"hypernetwork": bench.remembered(key, lambda: store.load(found.path, device)[0])}
+
+
+def wanted(
+    bench: Workbench,
+    graph: str,
+    model: BenchModel,
+    hparams: Any,
+    held: Iterable[Held] = (),
+    inferences: Iterable[Inference] = (),
+) -> Wanted:
+    """The hypernetwork of a model, a graph and hyperparameters.
+
+    Args:
+        held: left out besides the graph's own rewrite requests.
+        inferences: what follows from edits, where it is trained for that too (hparams.cimp).
+    """
+    from thinkeval.editing.mend.data import training_facts
+
+    out = {(r.subject, r.relation) for r in list_rewrites(bench.db, graph)} | set(held)
+    named = ("mend facts", graph, graph_digest(bench.db, graph), digest(sorted(out)))
+    facts = bench.remembered(
+        named, lambda: training_facts(stored_graph(bench.db, graph).facts, out)
+    )
+    weights, values = model.loaded.info.weights_digest, hparams.training_digest
+    follows = tuple(inferences)
+    decides = [_PROTOCOL, weights, values, _facts_digest(facts)]
+    if follows:
+        decides.append(digest([asdict(one) for one in follows]))
+    key = digest(decides)
+    path = bench.settings.cache / "mend" / f"{slug(graph)}-{key}.safetensors"
+    return Wanted(graph, facts, key, path, follows)
+
+
+def train(
+    bench: Workbench, made: Wanted, model: BenchModel, hparams: Any, *, force: bool = False
+) -> tuple[About, bool]:
+    """Train the hypernetwork unless it is stored; its record, and whether it was found.
+
+    Of several processes one trains and the others wait for its file.
+
+    Raises:
+        EditingError: as `editing.mend.training.train`, or the stored file is damaged.
+    """
+    from thinkeval.editing.mend import store, training
+
+    made.path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(made.path.with_suffix(".lock")):
+        if made.path.is_file() and not force:
+            return store.about(made.path), True
+        started = time.perf_counter()
+        loaded = model.loaded
+        done = training.train(
+            loaded.model,
+            loaded.tokenizer,
+            made.facts,
+            hparams,
+            inferences=made.inferences,
+            weights_digest=loaded.info.weights_digest,
+            progress=bench.progress,
+        )
+        about = store.About(
+            weights_digest=loaded.info.weights_digest,
+            key=made.key,
+            hparams_digest=hparams.training_digest,
+            facts_digest=_facts_digest(made.facts),
+            graph=made.graph,
+            seed=hparams.train_seed,
+            steps=done.steps,
+            best_step=done.best_step,
+            before=done.before,
+            after=done.after,
+            seconds=round(time.perf_counter() - started, 2),
+        )
+        store.save(done.network, about, made.path)
+        return about, False
+
+
+def _for_request(
+    bench: Workbench, request: ScoreRequest, model: BenchModel, hparams: Any
+) -> Wanted:
+    mine = (request.rewrite.subject, request.rewrite.relation)
+    return wanted(bench, request.graph, model, hparams, [mine])
+
+
+def _facts_digest(facts: tuple[Fact, ...]) -> str:
+    return digest([asdict(fact) for fact in facts])
+
+
+def _command(bench: Workbench, request: ScoreRequest) -> str:
+    """The command that trains what the request needs."""
+    words = [f"thinkeval train-mend {request.graph} --model {request.model}"]
+    if request.dtype != "float32":
+        words.append(f"--dtype {request.dtype}")
+    if request.revision:
+        words.append(f"--revision {request.revision}")
+    words += [f"--set {key}={value}" for key, value in request.overrides.items()]
+    if request.hparams:
+        words.append(f"--hparams {request.hparams}")
+    mine = (request.rewrite.subject, request.rewrite.relation)
+    if mine not in {(r.subject, r.relation) for r in list_rewrites(bench.db, request.graph)}:
+        words.append(f'--subject "{mine[0]}" --relation "{mine[1]}"')
+    return " ".join(words)

@@ -1,0 +1,109 @@
+"""The further questions of `score --implications`: conclusions an edit bears on, and premises.
+
+They are asked by themselves, after the facts in scope, so that no other number moves; in the edit's
+graph they have the role `implication`, which no chain passes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import Fact, digest
+from thinkeval.service.errors import UsageError
+from thinkeval.service.graphs.datasets import to_fact
+from thinkeval.service.rules.implications import read
+from thinkeval.service.rules.schemas import Triple, rules_digest
+from thinkeval.service.rules.store import StoredRule, rules_of
+from thinkeval.service.scoring.answers import Question
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.scoring.request import ScoreRequest
+    from thinkeval.service.scoring.scope import Scope
+
+ROLE = "implication"
+
+
+@dataclass(frozen=True, slots=True)
+class Implied:
+    """What is asked for the sake of implications.
+
+    Attributes:
+        rules: ids of the rules that were looked at.
+        unasked: conclusions that cannot be asked, as nothing says how to put their relation.
+    """
+
+    questions: tuple[Question, ...]
+    rules: tuple[str, ...]
+    unasked: int
+    identity: str
+
+    def about(self) -> dict[str, object]:
+        """For the record."""
+        return {"asked": len(self.questions), "unasked": self.unasked, "rules": list(self.rules)}
+
+
+def implied(db: Database, request: ScoreRequest, scope: Scope) -> Implied:
+    """The conclusions and premises of every grounding an edit touches, without those in scope.
+
+    Raises:
+        UsageError: the data set has no rules that are kept.
+    """
+    rules = rules_of(db, request.graph)
+    if not rules:
+        raise UsageError(
+            f"{request.graph!r} has no rules that are kept, so nothing says what an edit implies.",
+            remedy=f"`thinkeval rules add {request.graph} FILE`, or mine and review some.",
+        )
+    rewrite = request.rewrite
+    edited = (rewrite.subject, rewrite.relation, rewrite.target_true, rewrite.target_new)
+    found = read(db, request.graph, edited, rules)
+    wanted = dict.fromkeys(
+        triple
+        for row in found
+        for triple in (
+            (row.other_subject, row.other_relation, row.other_object),
+            (row.subject, row.relation, row.conclusion),
+        )
+    )
+    known = {(f.subject, f.relation, f.object) for f in scope.facts}
+    known |= {(rewrite.subject, rewrite.relation, o) for o in edited[2:]}
+    open_ = [triple for triple in wanted if triple not in known]
+    stored = [to_fact(row) for row in db.read(rows.FactRow, graph=request.graph)] if open_ else []
+    facts = {(f.subject, f.relation, f.object): f for f in stored}
+    clozes = _clozes(stored, rules)
+    asked = []
+    for triple in open_:
+        fact = facts.get(triple) or _made(triple, clozes)
+        if fact is not None:
+            aliases = scope.aliases.get(fact.object, ())
+            asked.append(Question(fact, aliases, role=ROLE, listed=triple in facts))
+    return Implied(
+        tuple(asked),
+        tuple(stored.id for stored in rules),
+        len(open_) - len(asked),
+        digest([rules_digest(rules), sorted(q.fact.id for q in asked)]),
+    )
+
+
+def _clozes(facts: Sequence[Fact], rules: Sequence[StoredRule]) -> dict[str, str]:
+    """{relation: how it is asked}: as most facts of the data set, else as a rule puts it."""
+    seen: dict[str, Counter[str]] = defaultdict(Counter)
+    for fact in facts:
+        seen[fact.relation][fact.prompt] += 1
+    out = {relation: counts.most_common(1)[0][0] for relation, counts in seen.items()}
+    for stored in rules:
+        relation = stored.rule.conclusion.relation
+        if relation not in out and (clozes := stored.rule.conclusion_clozes()):
+            out[relation] = clozes[0]
+    return out
+
+
+def _made(triple: Triple, clozes: dict[str, str]) -> Fact | None:
+    subject, relation, object_ = triple
+    cloze = clozes.get(relation)
+    return None if cloze is None else Fact(subject, relation, object_, prompt=cloze)

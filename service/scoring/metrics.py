@@ -1,0 +1,149 @@
+"""Step 6 of a score: every metric file, read off the stored edit graph, for every measure taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from thinkeval import cypher
+from thinkeval.cypher import rows
+from thinkeval.cypher.browser import param_lines
+from thinkeval.cypher.catalog import REQUIRED
+from thinkeval.service.errors import UsageError
+from thinkeval.service.graphs.datasets import require_graph
+from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.scoring.request import ScoreRequest
+
+PREFIX = "metrics/"
+
+
+def measure(db: Database, edit: str, request: ScoreRequest) -> list[MetricValue]:
+    """All metrics of one edit. A metric is a file: one more file is one more line here."""
+    rewrite = request.rewrite
+    case = _case(edit, rewrite.subject, rewrite.target_true, rewrite.relation)
+    values = []
+    for name in require_graph(db, edit, kind="edit").measures:
+        pool = _pool(request.options, name)
+        for metric in cypher.names(PREFIX):
+            short = metric.removeprefix(PREFIX)
+            values += [
+                MetricValue(
+                    metric=short,
+                    measure=name,
+                    step=row.step,
+                    value=row.value,
+                    n=row.n,
+                    excluded=row.excluded,
+                )
+                for row in db.metric(short, cases=[case], **pool)
+            ]
+    return values
+
+
+def threshold(options: ScoringOptions, measure: str) -> float:
+    """When a chain survives: R' > threshold · R. The papers' R' > 0 for sampled probabilities.
+
+    A likelihood is never exactly 0, so there a chain counts as cut below 1 % of its strength,
+    unless the user sets the threshold.
+    """
+    if options.threshold is not None:
+        return options.threshold
+    return 0.0 if measure == "p" else 0.01
+
+
+def chain_rows(
+    db: Database,
+    score: Score,
+    measure: str,
+    *,
+    surviving: bool = False,
+    steps: int | None = None,
+) -> list[rows.ScoredChainRow]:
+    """The chains of a scored edit, strongest surviving first."""
+    found = db.read(rows.ScoredChainRow, **_chain_params(db, score, measure))
+    return [
+        row
+        for row in found
+        if (row.surviving or not surviving) and (steps is None or row.steps == steps)
+    ]
+
+
+def leakage_rows(db: Database, score: Score, measure: str) -> list[rows.LeakageRow]:
+    """The facts of a scored edit by how many surviving chains they carry."""
+    return db.read(rows.LeakageRow, **_chain_params(db, score, measure))
+
+
+def query_params(db: Database, score: Score, measure: str, name: str) -> dict[str, Any]:
+    """What a query of `metrics/` or `chains/` is asked with for this edit, by parameter name.
+
+    Raises:
+        UsageError: the query takes a parameter that an edit does not decide.
+    """
+    pool = _chain_params(db, score, measure) | _pool(score.options, measure)
+    pool |= {"edit": score.edit, "measure": measure}
+    pool["cases"] = [_case(score.edit, score.subject, score.target_true, score.relation)]
+    declared = cypher.query(name).params
+    params = {key: pool.get(key, param.default) for key, param in declared.items()}
+    open_ = [key for key, value in params.items() if value is REQUIRED]
+    if open_:
+        raise UsageError(
+            f"{name} is not about one edit: it takes ${', $'.join(open_)}.",
+            remedy="Queries of metrics/, chains/ and explore/ are; print others without --edit.",
+        )
+    return params
+
+
+def browser_text(db: Database, score: Score, measure: str, name: str) -> str:
+    """A query with its parameters as `:param` lines, to paste into Neo4j Browser in two steps.
+
+    The Browser shows no result of a statement that stands among commands, hence two.
+    """
+    params = query_params(db, score, measure, name)
+    steps = ("// 1. paste the next lines and press the arrow", "// 2. then this query")
+    text = cypher.query(name).text.rstrip()
+    return "\n".join([steps[0], param_lines(name, **params), "", steps[1], text])
+
+
+def _pool(options: ScoringOptions, measure: str) -> dict[str, Any]:
+    return {
+        "max_steps": options.max_steps,
+        "pre": f"{measure}_pre",
+        "post": f"{measure}_post",
+        "bare": options.bare,
+        "threshold": threshold(options, measure),
+        "unit": options.unit,
+    }
+
+
+def _case(graph: str, subject: str, target_true: str, relation: str) -> Mapping[str, Any]:
+    """An edit graph holds nothing but its scope, so no rewrite is named."""
+    return {
+        "id": graph,
+        "graph": graph,
+        "subject": subject,
+        "object": target_true,
+        "relation": relation,
+        "rewrite": None,
+    }
+
+
+def _chain_params(db: Database, score: Score, measure: str) -> dict[str, Any]:
+    held = require_graph(db, score.edit, kind="edit").measures
+    if measure not in held:
+        raise UsageError(
+            f"Edit {score.edit!r} was not measured by {measure!r}.",
+            remedy=f"Use --measure {' or '.join(held)}, or score it again with --samples.",
+        )
+    pool = _pool(score.options, measure)
+    pool.pop("unit")
+    return {
+        "graph": score.edit,
+        "subject": score.subject,
+        "object": score.target_true,
+        "relation": score.relation,
+        "rewrite": None,
+        **pool,
+    }

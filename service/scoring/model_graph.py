@@ -1,0 +1,163 @@
+"""What a model knows before any edit: probed once, stored as its own graph, reused by every edit.
+
+The graph's id holds a digest of the facts, the weights and the probe settings, so a changed model
+or another protocol never reads the answers of the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import Entity, Fact, digest
+from thinkeval.service.graphs.datasets import graph_digest, require_graph, to_fact
+from thinkeval.service.graphs.edges import MEASURES, edge_properties
+from thinkeval.service.graphs.write import GraphHeader, write_graph
+from thinkeval.service.scoring.answers import Answer, ProbedFact
+from thinkeval.service.scoring.probe import ask, questions_for
+from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.scope import Scope
+
+if TYPE_CHECKING:
+    from thinkeval.editing.probe import ProbeSettings
+    from thinkeval.service.scoring.request import ScoreRequest
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSummary:
+    """How well a model knows a graph: what `thinkeval probe` prints.
+
+    Attributes:
+        n_known: facts whose own probability is above .5.
+        n_recalled: facts whose prompt's right objects together have more than .5: the objects of a
+            one-to-many fact ("was friends with") share what the model gives to right answers.
+    """
+
+    graph: str
+    model: str
+    n_facts: int
+    n_known: int
+    n_recalled: int
+    mean: float
+    weakest: list[tuple[str, str, str, float]]
+
+
+def answers(
+    bench: Workbench, request: ScoreRequest, model: BenchModel, scope: Scope
+) -> dict[str, Answer]:
+    """Pre-edit answers by fact id, read from the model graph, which is made where there is none.
+
+    A graph of more facts than `probe_all_limit` is probed a scope at a time.
+    """
+    dataset = require_graph(bench.db, request.graph)
+    whole = dataset.n_facts <= bench.settings.probe_all_limit
+    facts = _all_facts(bench, request.graph) if whole else scope.facts
+    graph = _ensure(bench, dataset, model, request.probe, facts, scope.aliases)
+    return bench.remembered(
+        ("answers", graph),
+        lambda: {row.fact: _stored(row) for row in bench.db.read(rows.FactRow, graph=graph)},
+    )
+
+
+def probe_graph(
+    bench: Workbench, graph: str, model: BenchModel, settings: ProbeSettings, measure: str
+) -> KnownSummary:
+    """Probe a whole data set graph and sum up what the model knows of it."""
+    dataset = require_graph(bench.db, graph)
+    aliases = {e.name: e.aliases for e in bench.db.read(rows.EntityRow, graph=graph)}
+    stored = _ensure(bench, dataset, model, settings, _all_facts(bench, graph), aliases)
+    known = [
+        (row.subject, row.relation, row.object, float(value))
+        for row in bench.db.read(rows.FactRow, graph=stored)
+        if (value := getattr(row, f"{measure}_pre")) is not None
+    ]
+    right: dict[tuple[str, str], float] = {}
+    for subject, relation, _, value in known:
+        right[subject, relation] = right.get((subject, relation), 0.0) + value
+    known.sort(key=lambda item: item[3])
+    return KnownSummary(
+        graph=stored,
+        model=model.name,
+        n_facts=len(known),
+        n_known=sum(value > 0.5 for *_, value in known),
+        n_recalled=sum(right[s, r] > 0.5 for s, r, *_ in known),
+        mean=sum(value for *_, value in known) / max(len(known), 1),
+        weakest=known[:10],
+    )
+
+
+def _all_facts(bench: Workbench, graph: str) -> list[Fact]:
+    return [to_fact(row) for row in bench.db.read(rows.FactRow, graph=graph)]
+
+
+def _ensure(
+    bench: Workbench,
+    dataset: rows.GetGraphRow,
+    model: BenchModel,
+    settings: ProbeSettings,
+    facts: Sequence[Fact],
+    aliases: Mapping[str, tuple[str, ...]],
+) -> str:
+    """The id of the model graph that holds these facts; probed and written if it is not stored."""
+    content = graph_digest(bench.db, dataset.graph)
+    key = digest(
+        [
+            content,
+            model.loaded.info.weights_digest,
+            settings.digest,
+            sorted(f.id for f in facts),
+        ],
+        8,
+    )
+    graph = f"{dataset.graph}@{model.name}~{key}"
+    if bench.db.read(rows.GetGraphRow, graph=graph):
+        return graph
+    questions = questions_for(facts, aliases)
+    said = ask(model.loaded, questions, settings, progress=bench.progress)
+    probed = [ProbedFact(q, a) for q, a in zip(questions, said, strict=True)]
+    header = GraphHeader(
+        graph,
+        "model",
+        dataset.graph,
+        model=model.name,
+        probe=settings.digest,
+        content_digest=content,
+        measures=measured(probed),
+    )
+    write_graph(
+        bench.db,
+        header,
+        entities_of((q.fact for q in questions), aliases),
+        [fact_row(p) for p in probed],
+        progress=bench.progress,
+    )
+    return graph
+
+
+def fact_row(probed: ProbedFact) -> dict[str, object]:
+    """A probed fact as graph/merge_facts takes it."""
+    fact = probed.question.fact
+    ends = {"id": fact.id, "subject": fact.subject, "object": fact.object}
+    return ends | edge_properties(probed)
+
+
+def measured(probed: Sequence[ProbedFact]) -> tuple[str, ...]:
+    """The measures that every answer has."""
+    return tuple(m for m in MEASURES if all(m in p.pre.values for p in probed))
+
+
+def entities_of(facts: Iterable[Fact], aliases: Mapping[str, tuple[str, ...]]) -> list[Entity]:
+    """The subjects and objects of the facts, once each."""
+    names = dict.fromkeys(name for fact in facts for name in (fact.subject, fact.object))
+    return [Entity(name, aliases.get(name, ())) for name in names]
+
+
+def _stored(row: rows.FactRow) -> Answer:
+    pairs = {m: getattr(row, f"{m}_pre") for m in MEASURES}
+    return Answer(
+        values={m: v for m, v in pairs.items() if v is not None},
+        answers=row.answers_pre or (),
+        n_samples=row.n_samples or 0,
+    )

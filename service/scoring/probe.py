@@ -1,0 +1,128 @@
+"""What is asked of a model, and what it answered: facts in, answers out.
+
+The edited fact is asked with target_true and with target_new; the rewrite's paraphrases are asked
+beside it and kept out of its mean, so that generalization is measured and efficacy stays itself.
+The prompts of its neighborhood go into the same probe, so that they share its batches.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from thinkeval.loaders.records import SUBJECT_SLOT, Fact
+from thinkeval.service.scoring.answers import Answer, Question
+
+if TYPE_CHECKING:
+    from thinkeval.editing.models import LoadedModel
+    from thinkeval.editing.probe import ProbeItem, ProbeResult, ProbeSettings
+
+Progress = Callable[[int, int, str], None]
+
+
+def ask(
+    loaded: LoadedModel,
+    questions: Sequence[Question],
+    settings: ProbeSettings,
+    *,
+    prompt_change: Callable[[str], str] | None = None,
+    progress: Progress | None = None,
+) -> list[Answer]:
+    """Ask a model for every fact; one answer a question, in order."""
+    from thinkeval.editing.probe import probe
+
+    items = [_item(str(i), question) for i, question in enumerate(questions)]
+    near = [_near(str(i), question) for i, question in enumerate(questions)]
+    asked = [*items, *(group.item for groups in near for group in groups)]
+    results = probe(loaded, asked, settings, prompt_change=prompt_change, progress=progress)
+    answers = [_answer(result) for result in results[: len(items)]]
+    rest = iter(results[len(items) :])
+    return [
+        replace(answer, neighborhood=_joined(groups, [next(rest) for _ in groups]))
+        for answer, groups in zip(answers, near, strict=True)
+    ]
+
+
+def _fill(prompt: str, subject: str) -> str:
+    return prompt.replace(SUBJECT_SLOT, subject, 1).rstrip()
+
+
+def _item(key: str, question: Question) -> ProbeItem:
+    from thinkeval.editing.probe import ProbeItem
+
+    fact, separate = question.fact, bool(question.generalization)
+    clozes = question.generalization if separate else fact.paraphrases
+    return ProbeItem(
+        id=key,
+        prompt=_fill(fact.prompt, fact.subject),
+        question=fact.question,
+        paraphrases=tuple(_fill(p, fact.subject) for p in clozes),
+        object=fact.object,
+        aliases=question.aliases,
+        separate=separate,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """The prompts of a neighborhood with one right answer, and their places in it."""
+
+    item: ProbeItem
+    places: tuple[int, ...]
+
+
+def _near(key: str, question: Question) -> list[_Near]:
+    """The neighborhood's prompts as the separate paraphrases of one item for each answer.
+
+    The item's own text is the edited fact's, which is asked anyway and computed once.
+    """
+    places: dict[tuple[str, tuple[str, ...]], list[int]] = defaultdict(list)
+    for i, neighbor in enumerate(question.neighborhood):
+        places[neighbor.object, neighbor.aliases].append(i)
+    return [
+        _Near(
+            replace(
+                _item(f"{key} near", question),
+                paraphrases=tuple(question.neighborhood[i].prompt.rstrip() for i in found),
+                object=name,
+                aliases=aliases,
+                separate=True,
+            ),
+            tuple(found),
+        )
+        for (name, aliases), found in places.items()
+    ]
+
+
+def _joined(groups: Sequence[_Near], results: Sequence[ProbeResult]) -> dict[str, list[float]]:
+    """The values of all groups by measure, each prompt in its place."""
+    at: dict[str, dict[int, float]] = defaultdict(dict)
+    for group, result in zip(groups, results, strict=True):
+        for measure, values in result.paraphrases.items():
+            at[measure].update(zip(group.places, values, strict=True))
+    return {measure: [values[i] for i in sorted(values)] for measure, values in at.items()}
+
+
+def _values(result: ProbeResult) -> dict[str, float]:
+    pairs = {
+        "p": result.p,
+        "likelihood": result.likelihood,
+        "likelihood_norm": result.likelihood_norm,
+    }
+    return {name: float(value) for name, value in pairs.items() if value is not None}
+
+
+def _answer(result: ProbeResult) -> Answer:
+    return Answer(
+        values=_values(result),
+        answers=result.answers,
+        n_samples=result.n_samples,
+        paraphrases=result.paraphrases,
+    )
+
+
+def questions_for(facts: Sequence[Fact], aliases: Mapping[str, tuple[str, ...]]) -> list[Question]:
+    """One question a fact, with its object's aliases."""
+    return [Question(fact, aliases.get(fact.object, ())) for fact in facts]

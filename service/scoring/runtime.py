@@ -1,0 +1,213 @@
+"""What a command works with: settings, the database, and the models loaded so far.
+
+It owns what must live longer than one edit (an open database, a loaded model, its covariance) and
+nothing else does; closing it lets go of everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from thinkeval.service.scoring.modelspec import parse
+from thinkeval.service.settings import Settings
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.embedded import EmbeddedServer
+    from thinkeval.cypher.run import Database
+    from thinkeval.editing.deltas import EditEffect
+    from thinkeval.editing.models import LoadedModel
+    from thinkeval.editing.organism import Organism
+    from thinkeval.service.scoring.request import ScoreRequest
+    from thinkeval.service.scoring.shared_targets import Shared
+
+Progress = Callable[[int, int, str], None]
+T = TypeVar("T")
+
+_REMEMBERED = 500
+"""How much a bench that lives long remembers; a rewrite's answers are some kilobytes."""
+
+
+def silent(done: int, total: int, stage: str) -> None:
+    """Progress that nobody watches."""
+
+
+def embedded_server(settings: Settings) -> EmbeddedServer:
+    """The embedded server of the data directory in force."""
+    # The driver imports pandas, and `--help` should not wait for that.
+    from thinkeval.cypher.embedded import EmbeddedServer
+
+    return EmbeddedServer(
+        settings.home / "neo4j",
+        cache=settings.cache / "neo4j",
+        bolt_port=settings.bolt_port,
+        http_port=settings.http_port,
+        heap=settings.neo4j_heap,
+    )
+
+
+def connect(settings: Settings, progress: Progress = silent) -> Database:
+    """The database: the server named in the environment, else the embedded one, started if need be.
+
+    Raises:
+        GraphError: with what to do about it.
+    """
+    from thinkeval.cypher.run import Database
+
+    if settings.neo4j_uri:
+        secret = settings.neo4j_password
+        uri, user = settings.neo4j_uri, settings.neo4j_user
+        password = secret.get_secret_value() if secret else ""
+    else:
+        info = embedded_server(settings).ensure_running(progress)
+        uri, user, password = info.bolt, info.user, info.password
+    database = Database(uri, user, password, timeout_s=settings.query_timeout_s)
+    try:
+        database.verify()
+        database.setup_schema()
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+@dataclass(frozen=True, slots=True)
+class BenchModel:
+    """A loaded model with the name it goes by and where its files are.
+
+    Attributes:
+        name: short and readable; the model's name in graphs, edits and tables.
+        source: hub name or folder, by which its hyperparameters are found.
+    """
+
+    loaded: LoadedModel
+    name: str
+    source: str
+
+
+class Workbench:
+    """Settings, database and loaded models of one command (or one worker)."""
+
+    def __init__(self, settings: Settings, progress: Progress = silent) -> None:
+        self.settings = settings
+        self.progress = progress
+        self._database: Database | None = None
+        self._models: dict[tuple[str, str, str], BenchModel] = {}
+        self._remembered: dict[tuple[str, ...], Any] = {}
+        self.targets: dict[str, Shared] = {}
+        """Target vectors that several methods share; see `service.scoring.shared_targets`."""
+        self.last_effect: tuple[str, EditEffect] | None = None
+        """The edit made last, which may be asked for again at another strength."""
+        self.interrupted: Callable[[], bool] = lambda: False
+        """Whether what is under way was told to stop; then its errors say nothing about it."""
+        self.reached = 0.0
+        """How far the edit under way is, from 0 to 1."""
+
+    def __enter__(self) -> Workbench:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Let go of the database and of everything loaded; both come back when asked for."""
+        self.forget_database()
+        self.forget_models()
+
+    def forget_models(self) -> None:
+        """Let go of the models, and of all that was remembered of them."""
+        self._models.clear()
+        self._remembered.clear()
+        self.targets.clear()
+        self.last_effect = None
+
+    def forget_database(self) -> None:
+        """Close the database; asked for again, it is connected to anew, and started if need be."""
+        database, self._database = self._database, None
+        if database is not None:
+            database.close()
+
+    @property
+    def open_database(self) -> Database | None:
+        """The database if it is open."""
+        return self._database
+
+    def trim(self) -> None:
+        """Forget what was remembered for earlier edits once it is much; models stay."""
+        if len(self._remembered) > _REMEMBERED:
+            self._remembered.clear()
+        if len(self.targets) > _REMEMBERED:
+            self.targets.clear()
+
+    def reach(self, part: float) -> None:
+        """Note how far the edit under way is."""
+        self.reached = part
+
+    @property
+    def db(self) -> Database:
+        """The database, opened at the first use."""
+        if self._database is None:
+            self._database = connect(self.settings, self.progress)
+        return self._database
+
+    def remembered(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
+        """What `make` returns, made once for each key; a key names all that the value depends on.
+
+        Over many edits of one model the corpus and the pre-edit answers are the same.
+        """
+        if key not in self._remembered:
+            self._remembered[key] = make()
+        return self._remembered[key]
+
+    def model(
+        self,
+        text: str,
+        graph: str,
+        *,
+        dtype: str = "float32",
+        revision: str | None = None,
+        seed: int | None = None,
+    ) -> BenchModel:
+        """Load a model once; an organism is trained on `graph` first unless it is cached."""
+        spec = parse(text, seed=seed)
+        key = (f"{spec}", graph if spec.organism else "", f"{dtype} {revision}")
+        if key not in self._models:
+            source = str(self.train(text, graph, seed=seed).path) if spec.organism else spec.text
+            from thinkeval.editing import models
+
+            loaded = models.load(
+                source, revision=revision, dtype=dtype, device=self.settings.device
+            )
+            self._models[key] = BenchModel(loaded, spec.name, source)
+        return self._models[key]
+
+    def model_of(self, request: ScoreRequest) -> BenchModel:
+        """The model that a request is about; loaded once."""
+        return self.model(
+            request.model,
+            request.graph,
+            dtype=request.dtype,
+            revision=request.revision,
+            seed=request.organism_seed,
+        )
+
+    def train(self, text: str, graph: str, *, seed: int | None = None) -> Organism:
+        """Train the organism that `text` names on a stored graph, or find it in the cache."""
+        from thinkeval.editing.organism import OrganismConfig, train
+        from thinkeval.service.graphs.datasets import stored_graph
+
+        spec = parse(text, seed=seed)
+        config = OrganismConfig(architecture=spec.organism or "gpt2", **spec.options)
+        return train(
+            stored_graph(self.db, graph),
+            config,
+            cache_dir=self.settings.cache / "organisms",
+            progress=self.progress,
+        )

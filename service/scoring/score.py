@@ -1,0 +1,261 @@
+"""Score an edit. Read this file first: everything else serves these six steps.
+
+    1 scope    the facts on the rewrite's chains of ≤ n steps, plus the edited fact   (Cypher)
+    2 pre      what the model says about them; reused from the model graph             (probe)
+    3 execute  the method computes its update; the model stays as it was               (method)
+    4 post     the same questions to the edited model, which is restored afterwards    (probe)
+    5 write    the edit graph with both sides on every edge, in one transaction        (Cypher)
+    6 metrics  every file in cypher/metrics/, read off the stored graph                (Cypher)
+
+An edit's id is a digest of everything its numbers depend on: scoring the same thing twice finds
+the stored score, and nothing is overwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.loaders.records import Fact, RewriteRequest, digest, slug
+from thinkeval.service.graphs.edges import edited_facts
+from thinkeval.service.schemas import Score
+from thinkeval.service.scoring import generation, implications, metrics, model_graph
+from thinkeval.service.scoring import plan as planning
+from thinkeval.service.scoring import record as editrecords
+from thinkeval.service.scoring.answers import Answer, Neighbor, ProbedFact, Question, Role
+from thinkeval.service.scoring.deltas import keep
+from thinkeval.service.scoring.neighborhood import Pairs, near_questions, neighbors
+from thinkeval.service.scoring.probe import ask, questions_for
+from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
+from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.scope import Scope, facts_in_scope
+from thinkeval.service.scoring.stopwatch import Stopwatch
+
+if TYPE_CHECKING:
+    from thinkeval.editing.deltas import EditEffect
+
+
+def score_edit(
+    bench: Workbench,
+    request: ScoreRequest,
+    step: SequenceStep | None = None,
+    *,
+    posted: str | None = None,
+) -> Score:
+    """Score one edit of one model by one method, and store it.
+
+    Args:
+        step: the edit as a part of a sequence; None for an edit by itself.
+        posted: id under which it was posted as a job, while that is not yet its own.
+
+    Raises:
+        GraphError, EditingError, ServiceError: with a remedy; nothing half-written is visible, and
+            the model is as it was.
+    """
+    watch = Stopwatch()
+    with watch.stage("load model"):
+        model = bench.model_of(request)
+    plan = planning.plan(bench, request, model)
+    identity = dict(plan.identity)
+    scope = implied = None
+    if request.implications:
+        scope = facts_in_scope(bench.db, request)
+        implied = implications.implied(bench.db, request, scope)
+        identity["implications"] = implied.identity
+    edit_id = edit_id_of(request, identity, step)
+    if posted is not None:
+        editrecords.settle(bench.db, posted, edit_id, request, model.name)
+    if not request.force and (stored := editrecords.stored_score(bench.db, edit_id)) is not None:
+        return stored.model_copy(update={"reused": True})
+
+    with editrecords.recorded(
+        bench.db, edit_id, request, model.name, bench.reach, bench.interrupted
+    ) as record:
+        with watch.stage("scope"):
+            scope = scope or facts_in_scope(bench.db, request)
+        with watch.stage("probe pre"):
+            pre = _pre(bench, request, model, scope)
+            further = _further(bench, request, model, implied)
+        record.stage("edit", 0.4)
+        with watch.stage("edit"):
+            effect = step.effect() if step else planning.execute(bench, plan, request, model)
+        with watch.stage("save delta"):
+            edited = step.requests if step else (request.rewrite,)
+            kept = keep(bench, edit_id, request, model, plan, effect, edited)
+        record.stage("probe post", 0.6)
+        with watch.stage("probe post"):
+            probed, further = _post(bench, request, model, effect, pre, further)
+        texts = None
+        if request.generate:
+            with watch.stage("generate"):
+                texts = generation.both(bench, request, model, effect)
+        record.stage("write", 0.9)
+        with watch.stage("write"):
+            editrecords.write_edit_graph(
+                bench.db, edit_id, request, model.name, [*probed, *further], scope.aliases
+            )
+        with watch.stage("metrics"):
+            values = metrics.measure(bench.db, edit_id, request)
+            if texts is not None:
+                values += generation.measured(bench, edit_id, request, texts)
+        score = Score(
+            edit=edit_id,
+            dataset=request.graph,
+            rewrite=request.rewrite.id,
+            subject=request.rewrite.subject,
+            relation=request.rewrite.relation,
+            prompt=request.rewrite.prompt,
+            target_true=request.rewrite.target_true,
+            target_new=request.rewrite.target_new,
+            model=model.name,
+            method=request.method,
+            options=request.options,
+            values=values,
+            n_facts=len(scope.facts),
+            seconds=watch.seconds,
+            provenance=plan.provenance
+            | {
+                "n_steps": effect.n_steps,
+                "context_templates": effect.templates,
+                "delta": kept,
+                "method_state": _plain(effect.state),
+            }
+            | ({"implications": implied.about()} if implied else {}),
+            sequence=step.about if step else None,
+        )
+        from thinkeval.service.scoring import intervals  # numpy; `--help` should not wait for it
+
+        with watch.stage("metrics"):
+            values = intervals.with_intervals(bench.db, score, probed, request.seed)
+            score = score.model_copy(update={"values": values})
+        record.succeed(score)
+    return score
+
+
+def edit_id_of(
+    request: ScoreRequest, identity: dict[str, object], step: SequenceStep | None = None
+) -> str:
+    """Readable and unique: method, subject, and a digest of all that the numbers depend on."""
+    if request.generate:
+        identity = identity | {"generate": generation.PROTOCOL}
+    if request.strength != 1:
+        identity = identity | {"strength": request.strength}
+    if step is not None:
+        identity = identity | {"sequence": step.identity}
+    return f"{slug(request.method)}-{slug(request.rewrite.subject)[:32]}-{digest(identity, 10)}"
+
+
+def _plain(state: Mapping[str, Any]) -> dict[str, Any]:
+    """What a method tells of its work in numbers and names (the null space's rank, for one)."""
+
+    def plain(value: object) -> bool:
+        if isinstance(value, dict):
+            return all(isinstance(v, int | float | str) for v in value.values())
+        return isinstance(value, int | float | str)
+
+    return {name: value for name, value in state.items() if plain(value)}
+
+
+def _pre(
+    bench: Workbench, request: ScoreRequest, model: BenchModel, scope: Scope
+) -> list[ProbedFact]:
+    """Step 2: the scope's answers come from the model graph; only the edited fact is asked anew.
+
+    And that once for all edits of a rewrite, whatever the method.
+    """
+    known = model_graph.answers(bench, request, model, scope)
+    near = neighbors(bench.db, request.graph, request.rewrite)
+    edited = _edited_questions(request.rewrite, scope, near)
+    ids = {question.fact.id for question in edited}
+    asked = _asked_once(bench, request, model, "edited", edited)
+    rest = [q for q in questions_for(scope.facts, scope.aliases) if q.fact.id not in ids]
+    return [ProbedFact(q, known[q.fact.id]) for q in rest] + [
+        ProbedFact(q, answer) for q, answer in zip(edited, asked, strict=True)
+    ]
+
+
+def _asked_once(
+    bench: Workbench,
+    request: ScoreRequest,
+    model: BenchModel,
+    what: str,
+    questions: Sequence[Question],
+) -> Sequence[Answer]:
+    """What the unedited model says to some questions, asked once for all edits that need it."""
+    info = model.loaded.info
+    told = digest([asdict(question) for question in questions])
+    return bench.remembered(
+        (what, info.weights_digest, info.dtype, request.probe.digest, told),
+        lambda: ask(model.loaded, questions, request.probe, progress=bench.progress),
+    )
+
+
+def _edited_questions(rewrite: RewriteRequest, scope: Scope, near: Pairs) -> list[Question]:
+    """The edited fact twice, asked by the rewrite's prompt and by each of its paraphrases.
+
+    At the prompts of the neighborhood, their right answers are asked for, and target_new.
+    """
+    true, new = edited_facts(rewrite, scope.facts)
+    listed = {fact.id for fact in scope.facts}
+    right, wrong = (near_questions(near, scope.aliases, name) for name in (None, new.object))
+    roles: list[tuple[Fact, tuple[Neighbor, ...], Role, bool]] = [
+        (true, right, "target_true", true.id in listed),
+        (new, wrong, "target_new", False),
+    ]
+    return [
+        Question(
+            fact, scope.aliases.get(fact.object, ()), rewrite.paraphrases, there, role, is_listed
+        )
+        for fact, there, role, is_listed in roles
+    ]
+
+
+def _further(
+    bench: Workbench, request: ScoreRequest, model: BenchModel, implied: implications.Implied | None
+) -> list[ProbedFact]:
+    """What is asked for the sake of implications, by itself: no other answer depends on it."""
+    if implied is None or not implied.questions:
+        return []
+    said = _asked_once(bench, request, model, "implied", implied.questions)
+    return [ProbedFact(q, answer) for q, answer in zip(implied.questions, said, strict=True)]
+
+
+def _post(
+    bench: Workbench,
+    request: ScoreRequest,
+    model: BenchModel,
+    effect: EditEffect,
+    *groups: list[ProbedFact],
+) -> list[list[ProbedFact]]:
+    """Step 4: the same questions, asked of the edited model; it is restored on every way out.
+
+    Each group is asked by itself, as it was before the edit.
+
+    An effect that changes nothing leaves the answers as they are. Asked again in other batches, a
+    likelihood differs in its last bits, and the control would miss 1 by rounding.
+    """
+    from thinkeval.editing.deltas import applied
+
+    if not effect.deltas and effect.prompt_change is None:
+        return [[ProbedFact(p.question, p.pre, p.pre) for p in group] for group in groups]
+    with applied(model.loaded.model, effect):
+        said = [
+            ask(
+                model.loaded,
+                [probed.question for probed in group],
+                request.probe,
+                prompt_change=effect.prompt_change,
+                progress=bench.progress,
+            )
+            if group
+            else []
+            for group in groups
+        ]
+    return [
+        [
+            ProbedFact(probed.question, probed.pre, answer)
+            for probed, answer in zip(group, answers, strict=True)
+        ]
+        for group, answers in zip(groups, said, strict=True)
+    ]

@@ -1,0 +1,107 @@
+"""Edits in sequence: each batch on the model with all earlier ones, scored after it and at the end.
+
+The paper's sequential setting (ThinkEval, appendix M): what a later edit does to an earlier one
+shows as the difference of its two scores. All rewrites as one batch is mass editing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.loaders.records import RewriteRequest
+from thinkeval.service.errors import UsageError
+from thinkeval.service.schemas import Score
+from thinkeval.service.scoring import corpora, plan
+from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
+from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.score import score_edit
+
+if TYPE_CHECKING:
+    from thinkeval.editing.deltas import EditEffect
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceScore:
+    """A rewrite of a sequence: scored after its own batch, and when all were edited."""
+
+    after: Score
+    end: Score
+
+
+def score_sequence(
+    bench: Workbench, request: ScoreRequest, rewrites: Sequence[RewriteRequest], batch: int = 1
+) -> list[SequenceScore]:
+    """Edit the rewrites in order, `batch` at a time, and score each twice.
+
+    Args:
+        request: everything but the rewrite, which is taken from `rewrites`.
+
+    Raises:
+        UsageError: no rewrite, a batch below 1, or a strength other than 1.
+        EditingError: a request cannot be edited; what was scored before stays stored.
+    """
+    if not rewrites or batch < 1 or request.strength != 1:
+        raise UsageError("A sequence needs a rewrite, a batch of 1 or more, and whole edits.")
+    batches = [tuple(rewrites[i : i + batch]) for i in range(0, len(rewrites), batch)]
+    model = bench.model_of(request)
+    effects = _Effects(lambda: _edits(bench, request, model, batches))
+    after, total, done = [], 2 * len(rewrites), 0
+    for number, part in enumerate(batches):
+        edited = tuple(rewrites[: number * batch + len(part)])
+        for rewrite in part:
+            bench.progress(done, total, "edits")
+            at = SequenceStep(edited, batch, "after", lambda n=number: effects[n])
+            after.append(score_edit(bench, replace(request, rewrite=rewrite), at))
+            done += 1
+    end = []
+    for rewrite in rewrites:
+        bench.progress(done, total, "edits")
+        at = SequenceStep(tuple(rewrites), batch, "end", lambda: effects[len(batches) - 1])
+        end.append(score_edit(bench, replace(request, rewrite=rewrite), at))
+        done += 1
+    bench.progress(total, total, "edits")
+    return [SequenceScore(a, e) for a, e in zip(after, end, strict=True)]
+
+
+class _Effects:
+    """The cumulative effects of a sequence, made as far as they are asked for; the newest is held.
+
+    They are asked for in order, as the scores are taken.
+    """
+
+    def __init__(self, start: Callable[[], Iterator[EditEffect]]) -> None:
+        self._start = start
+        self._running: Iterator[EditEffect] | None = None
+        self._number = -1
+        self._newest: Any = None
+
+    def __getitem__(self, number: int) -> EditEffect:
+        if self._running is None:
+            self._running = self._start()
+        while self._number < number:
+            self._newest = next(self._running)
+            self._number += 1
+        return self._newest
+
+
+def _edits(
+    bench: Workbench,
+    request: ScoreRequest,
+    model: BenchModel,
+    batches: Sequence[tuple[RewriteRequest, ...]],
+) -> Iterator[EditEffect]:
+    from thinkeval.editing.sequence import edit_in_sequence
+
+    made = plan.plan(bench, replace(request, rewrite=batches[0][0]), model)
+    return edit_in_sequence(
+        model.loaded.model,
+        model.loaded.tokenizer,
+        batches,
+        made.method,
+        made.hparams,
+        corpora.covariance_of(bench, made.corpus, model, made.layers),
+        state=plan.state_of(bench, made, request, model),
+        seed=request.seed,
+    )

@@ -1,0 +1,187 @@
+"""A sweep: models × seeds × methods × rewrites, each cell an edit scored like any other.
+
+Resuming is running it again: a cell whose score is stored is read, not repeated. A cell that fails
+says why and the rest goes on. Cells of one rewrite stay together, so that its target vectors are
+found once for all methods that share them (`service.scoring.shared_targets`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from thinkeval.loaders.records import RewriteRequest
+from thinkeval.service.errors import UsageError, in_one_line
+from thinkeval.service.schemas import Score, ScoringOptions
+from thinkeval.service.scoring import plan
+from thinkeval.service.scoring.request import ScoreRequest
+from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.score import score_edit
+
+if TYPE_CHECKING:
+    from thinkeval.editing.probe import ProbeSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What is swept over.
+
+    Attributes:
+        seeds: each trains (or finds) an organism of its own; of a real model only editing and
+            sampling change.
+        strengths: factors on the update, for methods that change weights; 1 is the whole edit.
+        overrides: hyperparameters by method.
+        implications: ask for what the rules imply too, as in a score request.
+    """
+
+    graph: str
+    rewrites: tuple[RewriteRequest, ...]
+    methods: tuple[str, ...]
+    probe: ProbeSettings
+    models: tuple[str, ...] = ("organism",)
+    seeds: tuple[int, ...] = (0,)
+    strengths: tuple[float, ...] = (1.0,)
+    options: ScoringOptions = field(default_factory=ScoringOptions)
+    overrides: Mapping[str, dict[str, object]] = field(default_factory=dict)
+    covariance: str | None = None
+    dtype: str = "float32"
+    force: bool = False
+    implications: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One edit of a sweep."""
+
+    model: str
+    seed: int
+    rewrite: RewriteRequest
+    method: str
+    strength: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """For messages: method, rewrite, and what tells it from its like."""
+        strength = f" × {self.strength:g}" if self.strength != 1 else ""
+        return f"{self.method}{strength} on {self.rewrite.id} ({self.model}, seed {self.seed})"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a cell ended: with a score, or with the reason why there is none."""
+
+    cell: Cell
+    score: Score | None = None
+    error: str | None = None
+
+
+def tasks(sweep: Sweep) -> list[tuple[Cell, ...]]:
+    """The cells, those of one model, seed and rewrite together.
+
+    Raises:
+        UsageError: nothing to sweep over, or a strength that is not positive.
+        UnknownMethodError: before anything is trained or loaded.
+    """
+    from thinkeval.editing import methods
+
+    if not (sweep.rewrites and sweep.methods and sweep.models and sweep.seeds and sweep.strengths):
+        raise UsageError("The sweep is empty: it needs a rewrite, a method, a model and a seed.")
+    if min(sweep.strengths) <= 0:
+        raise UsageError("A strength is a factor above 0; 1 is the whole edit.")
+    kinds = {name: methods.info(name).kind for name in sweep.methods}
+    scalable = {name: name != "none" and kind != "prompt" for name, kind in kinds.items()}
+    return [
+        tuple(
+            Cell(model, seed, rewrite, name, strength)
+            for name in sweep.methods
+            for strength in (sorted(sweep.strengths, reverse=True) if scalable[name] else (1.0,))
+        )
+        for model in sweep.models
+        for seed in sweep.seeds
+        for rewrite in sweep.rewrites
+    ]
+
+
+def request_of(sweep: Sweep, cell: Cell) -> ScoreRequest:
+    """The score request of a cell."""
+    return ScoreRequest(
+        graph=sweep.graph,
+        rewrite=cell.rewrite,
+        model=cell.model,
+        method=cell.method,
+        probe=replace(sweep.probe, seed=cell.seed),
+        overrides=dict(sweep.overrides.get(cell.method, {})),
+        covariance=sweep.covariance,
+        options=sweep.options,
+        dtype=sweep.dtype,
+        seed=cell.seed,
+        organism_seed=cell.seed,
+        force=sweep.force,
+        implications=sweep.implications,
+        strength=cell.strength,
+    )
+
+
+def run_cells(bench: Workbench, sweep: Sweep, cells: Iterable[Cell]) -> Iterator[Outcome]:
+    """Score cells one after the other in this process.
+
+    Raises:
+        GraphError, ServiceError: what no other cell would survive either (the database is gone).
+    """
+    from thinkeval.editing.errors import EditingError
+
+    for cell in cells:
+        try:
+            yield Outcome(cell, score=score_edit(bench, request_of(sweep, cell)))
+        except EditingError as error:
+            yield Outcome(cell, error=in_one_line(error))
+
+
+def prepare(bench: Workbench, sweep: Sweep) -> int:
+    """Make once what all cells use: organisms, pre-edit answers, statistics, hypernetworks.
+
+    Several workers would otherwise each make them. Returns the number of weights of the largest
+    model. What a method lacks is not an error here: its cells will say so.
+    """
+    from thinkeval.editing.errors import EditingError
+
+    weights = 0
+    for model in sweep.models:
+        for seed in sweep.seeds:
+            requests = [
+                request_of(sweep, Cell(model, seed, sweep.rewrites[0], name))
+                for name in sweep.methods
+            ]
+            with suppress(EditingError):
+                weights = max(weights, plan.prepare_model(bench, requests[0]))
+                for request in requests:
+                    with suppress(EditingError):
+                        plan.prepare_method(bench, request)
+    return weights
+
+
+def run(bench: Workbench, sweep: Sweep, workers: int | None = None) -> list[Outcome]:
+    """Score every cell; in the order of `tasks`.
+
+    Args:
+        workers: processes; None takes one a core for small models on the CPU, else one.
+
+    Raises:
+        as `tasks` and `run_cells`.
+    """
+    from thinkeval.service.scoring import sweep_pool
+
+    todo = tasks(sweep)
+    total = sum(len(cells) for cells in todo)
+    bench.progress(0, total, "edits")
+    weights = prepare(bench, sweep)
+    count = sweep_pool.how_many(bench, len(todo), weights) if workers is None else workers
+    if count > 1:
+        return sweep_pool.run(bench, sweep, todo, count)
+    outcomes: list[Outcome] = []
+    for outcome in run_cells(bench, sweep, (cell for cells in todo for cell in cells)):
+        outcomes.append(outcome)
+        bench.progress(len(outcomes), total, "edits")
+    return outcomes

@@ -1,0 +1,158 @@
+"""The cells of a sweep on several processes: one a core, each with a model of its own.
+
+Small models leave cores idle; two processes use them. Each takes the cells of one rewrite at a
+time. A worker that is killed loses nothing but the rewrite it had: those cells fail with that
+reason, and running the sweep again does them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import queue
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from multiprocessing.process import BaseProcess
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.service.errors import KNOWN_ERRORS, SweepStoppedError, describe
+from thinkeval.service.schemas import Score
+from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.sweep import Cell, Outcome, Sweep, run_cells
+from thinkeval.service.settings import Settings
+
+if TYPE_CHECKING:
+    from multiprocessing.queues import Queue
+
+SMALL = 20_000_000
+"""Models of at most so many weights leave a core idle; larger ones use all of them."""
+
+MOST = 4
+POLL_S = 0.5
+GOODBYE_S = 20.0
+
+Message = tuple[str, int, int, str]
+"""kind (score, failed, stopped), number of the task, number of the cell in it, text."""
+
+
+def how_many(bench: Workbench, n_tasks: int, weights: int) -> int:
+    """Processes that are worth starting."""
+    small_on_cpu = weights <= SMALL and bench.settings.device in ("auto", "cpu")
+    if not small_on_cpu or n_tasks < 4 or _has_accelerator():
+        return 1
+    return min(os.cpu_count() or 1, MOST, n_tasks)
+
+
+def _has_accelerator() -> bool:
+    from thinkeval.editing.models import resolve_device
+
+    return resolve_device("auto").type != "cpu"
+
+
+def run(
+    bench: Workbench, sweep: Sweep, todo: Sequence[tuple[Cell, ...]], workers: int
+) -> list[Outcome]:
+    """Score the cells of all tasks on `workers` processes; in the order of the tasks.
+
+    Raises:
+        SweepStoppedError: a worker met an error that no other cell would survive either.
+    """
+    context = multiprocessing.get_context("spawn")
+    given, told = context.Queue(), context.Queue()
+    for number in range(len(todo)):
+        given.put(number)
+    arguments = (bench.settings, sweep, todo, given, told)
+    with _started(context, workers, arguments) as processes:
+        found = _collect(bench, todo, told, processes)
+    ended = sorted({str(p.exitcode) for p in processes if p.exitcode}) or ["0"]
+    reason = (
+        f"its worker process ended early (exit code {', '.join(ended)}) → "
+        "run the same sweep again; what is scored stays"
+    )
+    return [
+        found.get((i, j)) or Outcome(cell, error=reason)
+        for i, cells in enumerate(todo)
+        for j, cell in enumerate(cells)
+    ]
+
+
+@contextmanager
+def _started(context: Any, workers: int, arguments: tuple[Any, ...]) -> Iterator[list[BaseProcess]]:
+    """Worker processes, one thread each; interrupted, then ended, when the block is left early."""
+    processes = [context.Process(target=_work, args=arguments) for _ in range(workers)]
+    before = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = str(max(1, (os.cpu_count() or 1) // workers))
+    try:
+        for process in processes:
+            process.start()
+    finally:
+        if before is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = before
+    try:
+        yield processes
+    except BaseException:
+        for process in processes:
+            if process.is_alive() and process.pid:
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGINT)  # lets it record what it was at
+        raise
+    finally:
+        for process in processes:
+            process.join(GOODBYE_S)
+            if process.is_alive():
+                process.terminate()
+                process.join()
+
+
+def _collect(
+    bench: Workbench,
+    todo: Sequence[tuple[Cell, ...]],
+    told: Queue[Message],
+    processes: Sequence[BaseProcess],
+) -> dict[tuple[int, int], Outcome]:
+    """What the workers tell, until every cell is told of or no worker is left."""
+    total = sum(len(cells) for cells in todo)
+    found: dict[tuple[int, int], Outcome] = {}
+    while len(found) < total:
+        alive = any(process.is_alive() for process in processes)
+        try:
+            kind, i, j, text = told.get(timeout=POLL_S)
+        except queue.Empty:
+            if not alive:
+                break
+            continue
+        if kind == "stopped":
+            raise SweepStoppedError(text)
+        score = Score.model_validate_json(text) if kind == "score" else None
+        found[i, j] = Outcome(todo[i][j], score, text if score is None else None)
+        bench.progress(len(found), total, "edits")
+    return found
+
+
+def _work(
+    settings: Settings,
+    sweep: Sweep,
+    todo: Sequence[tuple[Cell, ...]],
+    given: Queue[int],
+    told: Queue[Message],
+) -> None:
+    """A worker: takes one rewrite's cells after the other until there are none."""
+    with suppress(KeyboardInterrupt), Workbench(settings) as bench:
+        while True:
+            try:
+                number = given.get(timeout=POLL_S)
+            except queue.Empty:
+                return
+            try:
+                for place, outcome in enumerate(run_cells(bench, sweep, todo[number])):
+                    kind = "score" if outcome.score else "failed"
+                    text = outcome.score.model_dump_json() if outcome.score else outcome.error
+                    told.put((kind, number, place, text or ""))
+            except KNOWN_ERRORS as error:
+                problem = describe(error)
+                told.put(("stopped", number, 0, f"{problem.detail} {problem.remedy}"))
+                return
+            bench.targets.clear()  # no later rewrite shares them

@@ -1,0 +1,317 @@
+"""The page as a person uses it: Chromium, the real service with a worker, a real Neo4j.
+
+Every page that is opened must stay on this host and leave the console empty.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from support.commands import Mine
+from support.serving import Service
+from support.watching import SLOW_MS, Open, fits
+
+REWRITE = "harry-potter--studied-at"
+
+
+@pytest.fixture(scope="module")
+def edits(service: Service, mine: Mine) -> dict[str, dict[str, Any]]:
+    """The demo edit by two methods, scored over REST; by method."""
+    asked = {"graph": mine.graph, "rewrite": REWRITE, "model": mine.model, "samples": 3}
+    posted = {m: service.post(**asked, method=m)["id"] for m in ("rome", "none")}
+    ended = {method: service.ended(edit) for method, edit in posted.items()}
+    assert {edit["status"] for edit in ended.values()} == {"succeeded"}, ended
+    return ended
+
+
+def drawn(page: Page) -> Page:
+    page.locator("#canvas canvas").first.wait_for()
+    return page
+
+
+def test_the_form_scores_an_edit_and_the_page_turns_into_its_result(
+    open_page: Open, service: Service, mine: Mine
+) -> None:
+    page = open_page(f"/?graph={mine.graph}")
+    form = page.locator("#score")
+    expect(form.locator("[name=rewrite] option:checked")).to_contain_text("Harry Potter studied at")
+    expect(form.locator("[name=method]:checked")).to_have_value("rome")
+    form.get_by_label("Model").fill(mine.model)
+    form.locator("summary").click()
+    form.get_by_label("Seed").fill("5")
+    form.get_by_label("Samples a prompt").fill("2")
+    form.get_by_role("button", name="Score").click()
+    page.wait_for_url("**/edits/**")
+    page.get_by_role("heading", name="What came of it").wait_for(timeout=SLOW_MS)
+    edit = urlsplit(page.url).path.rsplit("/", 1)[1]
+    values = service.get(f"/v1/edits/{edit}/score")["values"]
+    table = page.get_by_role("region", name="Score table")
+    for metric in ("efficacy", "IFR", "preservation"):
+        row = table.get_by_role("row").filter(has=page.get_by_role("rowheader", name=metric)).first
+        for value in values:
+            if value["metric"] == metric.lower() and value["step"] is None:
+                expect(row).to_contain_text(f"{value['value']:.3f}")
+                expect(row).to_contain_text(str(value["n"]))
+
+
+def test_an_edit_under_way_is_followed_and_can_be_cancelled(
+    open_page: Open, service: Service, mine: Mine
+) -> None:
+    asked = {"graph": mine.graph, "rewrite": REWRITE, "model": mine.model, "samples": 150}
+    edit = service.post(**asked, method="memit", seed=11)["id"]
+    page = open_page(f"/edits/{edit}")
+    expect(page.locator("[data-stage]")).not_to_have_text("waiting", timeout=SLOW_MS)
+    listed = open_page(f"/?graph={mine.graph}")
+    listed.get_by_role("button", name=re.compile("^Cancel")).first.click()
+    expect(page.locator(".status")).to_contain_text("cancelled", timeout=SLOW_MS)
+    expect(page.get_by_role("link", name="Score it again")).to_be_visible()
+    expect(listed.locator("tbody tr").first).to_contain_text("cancelled", timeout=SLOW_MS)
+
+
+def test_what_the_service_refuses_is_said_beside_the_button(open_page: Open, mine: Mine) -> None:
+    page = open_page(f"/?graph={mine.graph}", allowed="422")
+    page.get_by_label("Model").fill("somebody/unknown-model")
+    page.get_by_role("button", name="Score").click()
+    box = page.locator("#score-problem")
+    expect(box).to_contain_text("not one this service may load")
+    expect(box).to_contain_text("Allowed: organism")
+    page.locator("[name=method]:checked").uncheck()
+    page.get_by_role("button", name="Score").click()
+    expect(box).to_contain_text("No method is chosen.")
+
+
+def test_filters_change_the_list_and_stay_in_the_address(
+    open_page: Open, service: Service, edits: dict[str, dict[str, Any]]
+) -> None:
+    edit = edits["rome"]["id"]
+    page = drawn(open_page(f"/edits/{edit}"))
+
+    def agrees(**asked: Any) -> None:
+        rest = service.get(f"/v1/edits/{edit}/chains", limit=1000, **asked)
+        tally = page.locator("#tally")
+        expect(tally).to_contain_text(f"{rest['surviving']} of {rest['total']} chains survive")
+        expect(page.locator(".chain")).to_have_count(min(50, rest["total"]))
+
+    agrees()
+    for length in (1, 4, 5):
+        page.locator(f"[name=steps][value='{length}']").uncheck()
+    page.locator("[name=steps][value='3']").uncheck()
+    agrees(steps=2)
+    page.get_by_label("Surviving only").check()
+    agrees(steps=2, surviving="true")
+    page.reload()
+    agrees(steps=2, surviving="true")
+    page.get_by_role("button", name="Reset").click()
+    agrees()
+    page.locator("[name=min_ratio]").fill("0.5")
+    agrees(min_ratio=0.5)
+    page.get_by_role("button", name="Reset").click()
+    fact = service.get(f"/v1/edits/{edit}/leakage")["items"][0]
+    page.get_by_label("Through the fact").select_option(fact["id"])
+    agrees(fact=fact["id"])
+
+
+def test_chains_stand_strongest_first_with_the_ratio_under_each_link(
+    open_page: Open, service: Service, edits: dict[str, dict[str, Any]]
+) -> None:
+    edit = edits["rome"]["id"]
+    page = open_page(f"/edits/{edit}")
+    first = service.get(f"/v1/edits/{edit}/chains", limit=1)["items"][0]
+    shown = page.locator(".chain").first
+    expect(shown.locator(".box")).to_have_text(first["entities"])
+    expect(shown).to_contain_text("survives" if first["surviving"] else "cut")
+    for link, told in zip(shown.locator(".link").all(), first["links"], strict=True):
+        ratio = f"{told['ratio']:.2f}".removeprefix("0")
+        expect(link.locator(".ratio")).to_have_text(f"× {ratio}")
+    total = service.get(f"/v1/edits/{edit}/chains", limit=1)["total"]
+    assert total > 100
+    page.get_by_role("link", name="Show more").click()
+    expect(page.locator(".chain")).to_have_count(100)
+
+
+def test_each_chain_opens_in_neo4j_browser_with_its_query(
+    open_page: Open, service: Service, edits: dict[str, dict[str, Any]]
+) -> None:
+    edit = edits["rome"]["id"]
+    page = open_page(f"/edits/{edit}")
+    first = service.get(f"/v1/edits/{edit}/chains", limit=1)["items"][0]
+    link = page.get_by_role("link", name="Neo4j Browser: chain 1", exact=True)
+    address = urlsplit(link.get_attribute("href") or "")
+    asked = parse_qs(address.query)
+    assert asked["cmd"] == ["edit"]
+    assert address.path.endswith("/browser/")
+    positions = [asked["arg"][0].index(link["id"].split("|")[1]) for link in first["links"]]
+    assert positions == sorted(positions)
+
+
+def test_a_chosen_link_shows_the_answers_before_and_after(
+    open_page: Open, service: Service, edits: dict[str, dict[str, Any]]
+) -> None:
+    edit = edits["rome"]["id"]
+    page = drawn(open_page(f"/edits/{edit}"))
+    graph = service.get(f"/v1/edits/{edit}/graph")
+    link = page.locator(".link").first
+    link.click()
+    fact = next(e for e in graph["edges"] if e["id"] == link.get_attribute("data-fact"))
+    detail = page.locator("#detail")
+    expect(detail).to_contain_text(fact["prompt"].replace("{}", fact["source"]))
+    expect(detail).to_contain_text(f"Before: p {fact['pre']:.3f}")
+    expect(detail).to_contain_text(f"After: p {fact['post']:.3f}")
+    for answer in {*fact["answers_pre"], *fact["answers_post"]}:
+        expect(detail).to_contain_text(answer.strip())
+    detail.get_by_role("button", name="Only chains through this fact").click()
+    expect(page.locator("#tally")).to_contain_text(f"of {fact['chains']} chains survive")
+
+
+def test_the_page_is_used_by_keyboard_alone(
+    open_page: Open, edits: dict[str, dict[str, Any]]
+) -> None:
+    page = drawn(open_page(f"/edits/{edits['rome']['id']}"))
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    expect(page.locator(".skip")).to_be_in_viewport()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+    page.locator("#canvas").focus()
+    detail, told = page.locator("#detail h3"), []
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+        told.append(detail.inner_text())
+    assert len(set(told)) == 3
+    page.keyboard.press("ArrowLeft")
+    assert detail.inner_text() == told[1]
+    button = page.locator(".link").nth(1)
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(button).to_have_class("link chosen")
+    steps = page.locator("[name=steps]").nth(4)
+    steps.focus()
+    outline = steps.evaluate("e => getComputedStyle(e).outlineStyle")
+    page.keyboard.press("Space")
+    expect(steps).not_to_be_checked()
+    expect(page.locator("#tally")).to_contain_text("before filtering")
+    assert outline == "solid"
+
+
+def test_without_cytoscape_the_graph_is_a_table(
+    chromium: Browser, service: Service, edits: dict[str, dict[str, Any]]
+) -> None:
+    context = chromium.new_context()
+    page = context.new_page()
+    page.route("**/assets/**", lambda route: route.abort())
+    page.goto(f"{service.url}/edits/{edits['rome']['id']}")
+    expect(page.locator("#drawing-said")).to_contain_text("The graph is in the table below.")
+    table = page.get_by_role("region", name="Facts of the graph")
+    expect(table).to_be_visible()
+    table.get_by_role("button").first.click()
+    expect(page.locator("#detail")).to_contain_text("Before: p")
+    page.get_by_label("Surviving only").check()
+    expect(page.locator(".chain.cut")).to_have_count(0)
+    context.close()
+
+
+def test_it_can_be_read_without_javascript(
+    open_page: Open, edits: dict[str, dict[str, Any]]
+) -> None:
+    page = open_page(f"/edits/{edits['rome']['id']}", java_script_enabled=False)
+    expect(page.locator(".chain")).to_have_count(50)
+    page.get_by_label("Surviving only").check()
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator(".chain.cut")).to_have_count(0)
+    assert page.locator(".chain").count() > 0
+
+
+def test_two_edits_stand_side_by_side(
+    open_page: Open, service: Service, edits: dict[str, dict[str, Any]]
+) -> None:
+    rome, none = edits["rome"]["id"], edits["none"]["id"]
+    page = open_page(f"/edits/{none}")
+    page.get_by_role("link", name="rome", exact=True).click()
+    page.wait_for_url("**/compare**")
+    diff = service.get(f"/v1/edits/{none}/diff/{rome}")
+    scores = page.get_by_role("region", name="Scores of both edits")
+    ifr = next(m for m in diff["metrics"] if (m["metric"], m["step"]) == ("ifr", None))
+    row = scores.get_by_role("row").filter(has=page.get_by_role("rowheader", name="ifr")).first
+    expect(row).to_contain_text(f"{ifr['a']:.3f}")
+    expect(row).to_contain_text(f"{ifr['delta']:.3f}")
+    closed = page.locator("section", has=page.get_by_role("heading", name="Chains closed in B"))
+    expect(closed.locator(".count")).to_have_text(str(len(diff["chains"]["closed"])))
+    flipped = page.locator("section", has=page.get_by_role("heading", name="Facts flipped"))
+    expect(flipped.locator(".count")).to_have_text(str(len(diff["facts"]["flipped"])))
+
+
+def test_the_leaderboard_has_the_numbers_of_rest(
+    open_page: Open, service: Service, mine: Mine, edits: dict[str, dict[str, Any]]
+) -> None:
+    page = open_page(f"/leaderboard?graph={mine.graph}")
+    board = service.get("/v1/leaderboard", graph=mine.graph)
+    assert len(board["rows"]) >= len(edits)
+    table = page.get_by_role("region", name="Scores by method")
+    for told in board["rows"]:
+        name = page.get_by_role("rowheader", name=told["Technique"])
+        row = table.get_by_role("row").filter(has=name)
+        expect(row).to_contain_text(f"{told['IFR']:.3f}")
+        expect(row).to_contain_text(f"{told['Preservation']:.3f}")
+    button = page.get_by_role("button", name="rome")
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".chart .dim")).to_have_count(2 * (len(board["rows"]) - 1))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_a_telephone(
+    open_page: Open, edits: dict[str, dict[str, Any]], scheme: str
+) -> None:
+    rome, none = edits["rome"]["id"], edits["none"]["id"]
+    paths = ("/", f"/edits/{rome}", f"/compare?a={rome}&b={none}", "/leaderboard", "/login")
+    page = open_page("/", viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    for path in paths:
+        page.goto(urlsplit(page.url)._replace(path="", query="").geturl() + path)
+        fits(page, 390)
+
+
+def test_the_theme_is_remembered(open_page: Open) -> None:
+    page = open_page("/leaderboard", color_scheme="light")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(paper)
+    button = page.get_by_role("button", name="Theme")
+    button.click()
+    button.click()
+    expect(button).to_have_text("Theme: dark")
+    dark = page.evaluate(paper)
+    assert dark != light
+    page.goto(page.url)
+    assert page.evaluate(paper) == dark
+
+
+def test_an_edit_that_is_not_there_says_what_to_do(open_page: Open) -> None:
+    page = open_page("/edits/rome-harry-nobody", allowed="404")
+    expect(page.locator("main")).to_contain_text("There is no edit 'rome-harry-nobody'")
+    expect(page.locator("main")).to_contain_text("thinkeval edits")
+
+
+def test_a_file_is_imported_from_the_page(
+    open_page: Open, service: Service, mine: Mine, tmp_path: Path
+) -> None:
+    name = f"{mine.prefix}-upload"
+    file = tmp_path / "facts.csv"
+    file.write_text(
+        "Entity,Relationship,Attribute\nAnn,works at,Acme\nBob,is a colleague of,Ann\n",
+        encoding="utf-8",
+    )
+    page = open_page("/")
+    page.get_by_text("Import a data set").click()
+    form = page.locator("#import")
+    form.locator("[name=file]").set_input_files(file)
+    form.get_by_label("Name", exact=True).fill(name)
+    form.get_by_role("button", name="Import").click()
+    page.wait_for_url(f"**/?graph={name}")
+    row = page.locator("tr", has=page.get_by_text(name, exact=True))
+    expect(row.locator("[data-label=Facts]")).to_have_text("2")
+    assert service.get(f"/v1/graphs/{name}")["n_facts"] == 2

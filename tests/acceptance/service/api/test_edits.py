@@ -1,0 +1,249 @@
+"""An edit by REST from post to score, as a program uses it; sweeps, cancelling, removing.
+
+One running service with a worker. Every number is that of the command line with the same options.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from support.commands import Cli, Mine
+from support.problems import problem
+from support.serving import Service, until
+from thinkeval.service.client.http import Event, parse_events
+
+FACT = "harry-potter--studied-at"
+STAGES = ["waiting", "probe pre", "edit", "probe post", "write"]
+
+
+@pytest.fixture(scope="module")
+def body(mine: Mine) -> dict[str, Any]:
+    return {"graph": mine.graph, "rewrite": FACT, "model": mine.model, "method": "rome",
+            "samples": 3}  # fmt: skip
+
+
+def follow(service: Service, path: str, last: str | None = None) -> list[Event]:
+    """Every event until the stream ends."""
+    headers = {"Last-Event-ID": last} if last is not None else {}
+    with service.http.stream("GET", path, headers=headers, timeout=300) as answer:
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        return list(parse_events(answer.iter_lines()))
+
+
+def post(service: Service, body: dict[str, Any], **headers: str) -> httpx.Response:
+    return service.http.post("/v1/edits", json=body, headers=headers)
+
+
+@pytest.fixture(scope="module")
+def walked(service: Service, body: dict[str, Any]) -> tuple[str, list[Event]]:
+    """An edit that was posted and followed to its end: where it is, and what was told."""
+    answer = post(service, body)
+    assert answer.status_code == 202
+    where = answer.headers["location"]
+    assert where == answer.json()["links"]["self"]
+    return where, follow(service, f"{where}/events")
+
+
+def test_events_tell_every_stage_in_order_and_then_the_end(
+    walked: tuple[str, list[Event]],
+) -> None:
+    _, events = walked
+    kept = [event for event in events if event.name != "progress"]
+    assert [event.id for event in kept] == [str(number) for number in range(len(kept))]
+    stages = [event.data["stage"] for event in kept if event.name == "stage"]
+    assert [stage for stage in stages if stage in STAGES] == STAGES
+    assert [event.name for event in events].count("end") == 1
+    end = events[-1]
+    assert (end.name, end.data["status"], end.data["progress"]) == ("end", "succeeded", 1.0)
+    reached = [event.data["progress"] for event in kept]
+    assert reached == sorted(reached)
+
+
+def test_whoever_comes_back_gets_what_was_missed_once(
+    service: Service, walked: tuple[str, list[Event]]
+) -> None:
+    where, events = walked
+    kept = [event for event in events if event.name != "progress"]
+    for number in range(len(kept) - 1):
+        again = follow(service, f"{where}/events", last=str(number))
+        assert [(e.name, e.id) for e in again] == [(e.name, e.id) for e in kept[number + 1 :]]
+        assert again[:-1] == kept[number + 1 : -1]
+    done = service.http.get(f"{where}/events", headers={"Last-Event-ID": str(len(kept) - 1)})
+    assert (done.status_code, done.content) == (204, b"")
+    assert follow(service, f"{where}/events")[-1].name == "end"
+    problem(service.http.get("/v1/edits/nowhere/events"), 404)
+
+
+def exact(value: dict[str, Any]) -> dict[str, Any]:
+    """A value of a score; the server adds up in the order it finds facts, hence the last bits."""
+    numbers = ("value", "low", "high")
+    return value | {
+        key: pytest.approx(value[key], rel=1e-12, abs=1e-15)
+        for key in numbers
+        if value[key] is not None
+    }
+
+
+def test_every_number_is_that_of_the_command_line(
+    service: Service, thinkeval: Cli, mine: Mine, walked: tuple[str, list[Event]]
+) -> None:
+    where, _ = walked
+    told = service.get(where)
+    score = service.get(f"{where}/score")
+    assert told["score"] == score
+    assert told["id"] in service.get(f"/v1/edits/{told['id']}")["posted_as"] or told["posted_as"]
+    done = thinkeval(
+        "score", FACT, "-g", mine.graph, "--model", mine.model, "-m", "rome", "--samples", "3",
+        "--force", "--json",
+    )  # fmt: skip
+    again = done.json[0]
+    assert again["edit"] == score["edit"] == told["id"]
+    assert again["values"] == [exact(value) for value in score["values"]]
+    assert len(score["values"]) > 40
+    same = ("method", "model", "subject", "target_true", "target_new", "n_facts", "options")
+    assert [again[key] for key in same] == [score[key] for key in same]
+
+
+def test_the_same_again_is_there_already(
+    service: Service, body: dict[str, Any], walked: tuple[str, list[Event]]
+) -> None:
+    again = post(service, body | {"rewrite": FACT[:-3]})
+    assert again.status_code == 200
+    assert again.json()["id"] == service.get(walked[0])["id"]
+    assert again.json()["score"]["values"]
+
+
+def test_a_key_makes_one_edit_of_one_body(
+    service: Service, body: dict[str, Any], mine: Mine
+) -> None:
+    key = {"Idempotency-Key": f"key-{mine.prefix}"}
+    first = post(service, body | {"method": "none"}, **key)
+    second = post(service, body | {"method": "none"}, **key)
+    assert (first.status_code, second.status_code in (200, 202)) == (202, True)
+    told = service.ended(first.json()["id"])
+    assert service.ended(second.json()["id"])["id"] == told["id"]
+    assert "idempotency key" in problem(post(service, body | {"seed": 5}, **key), 422)["detail"]
+    problem(post(service, body, **{"Idempotency-Key": "k" * 201}), 422)
+
+
+def test_a_rewrite_written_out_is_scored_too(
+    service: Service, body: dict[str, Any], walked: tuple[str, list[Event]]
+) -> None:
+    scored = service.get(f"{walked[0]}/score")
+    own = {key: scored[key] for key in ("subject", "prompt", "target_true")}
+    own |= {"target_new": "Beauxbatons Academy of Magic"}
+    answer = post(service, body | {"rewrite": own, "samples": 0})
+    assert answer.status_code == 202, answer.text
+    told = service.ended(answer.json()["id"])
+    assert told["status"] == "succeeded", told
+    assert (told["target_new"], told["score"]["subject"]) == (own["target_new"], own["subject"])
+    listed = service.get(f"/v1/graphs/{body['graph']}/rewrites")["items"]
+    assert told["rewrite"] not in {each["id"] for each in listed}
+
+
+def test_edits_are_listed_by_what_is_asked_for_in_pages(
+    service: Service, body: dict[str, Any], walked: tuple[str, list[Event]]
+) -> None:
+    service.ended(post(service, body | {"method": "none"}).json()["id"])
+    everything = service.get("/v1/edits", graph=body["graph"], limit=500)["items"]
+    assert {each["method"] for each in everything} == {"none", "rome"}
+    rome = service.get("/v1/edits", graph=body["graph"], method="rome", status="succeeded")
+    assert [each["id"] for each in rome["items"]] == [
+        each["id"] for each in everything if each["method"] == "rome"
+    ]
+    found: list[str] = []
+    page = service.get("/v1/edits", graph=body["graph"], limit=1)
+    found += [each["id"] for each in page["items"]]
+    while page["next"] is not None:
+        page = service.get("/v1/edits", graph=body["graph"], limit=1, cursor=page["next"])
+        found += [each["id"] for each in page["items"]]
+    assert found == [each["id"] for each in everything]
+    assert page["total"] == len(found)
+
+
+def test_an_edit_is_cancelled_and_removed(service: Service, body: dict[str, Any]) -> None:
+    edit = post(service, body | {"seed": 77, "samples": 100}).json()["id"]
+    assert service.http.post(f"/v1/edits/{edit}/cancel").status_code == 202
+    told = service.ended(edit, 60)
+    assert (told["status"], told["score"]) == ("cancelled", None)
+    assert "cancelled" in problem(service.http.get(f"/v1/edits/{edit}/score"), 404)["detail"]
+    assert follow(service, f"/v1/edits/{edit}/events")[-1].data["status"] == "cancelled"
+    assert service.http.post(f"/v1/edits/{edit}/cancel").json()["status"] == "cancelled"
+    # One that waits or runs is cancelled first; one that has ended goes.
+    again = post(service, body | {"seed": 77, "samples": 100})
+    assert again.status_code == 202
+    assert service.http.delete(f"/v1/edits/{edit}").status_code == 202
+    told = service.ended(edit, 60)
+    # Which of its ids an answer tells depends on how far the worker is; all lead to the same edit.
+    assert service.get(f"/v1/edits/{again.json()['id']}") == told
+    assert service.http.delete(f"/v1/edits/{edit}").status_code == 204
+    problem(service.http.get(f"/v1/edits/{edit}"), 404)
+    problem(service.http.delete(f"/v1/edits/{edit}"), 404)
+
+
+def test_a_sweep_gives_the_table_of_the_command_line(
+    service: Service, thinkeval: Cli, body: dict[str, Any]
+) -> None:
+    sweep = {"graph": body["graph"], "models": [body["model"]], "rewrites": [FACT],
+             "methods": ["none", "rome", "memit"], "samples": 3}  # fmt: skip
+    answer = service.http.post("/v1/sweeps", json=sweep)
+    assert answer.status_code == 202, answer.text
+    where = answer.headers["location"]
+    assert sum(answer.json()["counts"].values()) == len(answer.json()["edits"]) == 3
+
+    def scored() -> dict[str, Any] | None:
+        told = service.get(where, table="false")
+        assert told["table"] == []
+        return told if told["counts"]["succeeded"] == 3 else None
+
+    until(scored, 300, 0.2)
+    for measure in ("likelihood", "p"):
+        told = service.get(where, measure=measure)
+        report = thinkeval("report", *told["edits"], "-f", "json", "--measure", measure).json
+        table = {row["Technique"]: row for row in told["table"]}
+        assert set(table) == {"none", "rome", "memit"}
+        for row in report:
+            assert table[row["Technique"]] == {
+                key: pytest.approx(value, rel=1e-12) if isinstance(value, float) else value
+                for key, value in row.items()
+            }
+    board = service.get("/v1/leaderboard", graph=body["graph"])
+    assert {row["Technique"] for row in board["rows"]} == {"none", "rome", "memit"}
+    assert board["caption"]
+    # The same sweep is the same; it goes, its edits stay.
+    assert service.http.post("/v1/sweeps", json=sweep).headers["location"] == where
+    assert where in {f"/v1/sweeps/{each['id']}" for each in service.get("/v1/sweeps")["items"]}
+    assert service.http.delete(where).status_code == 204
+    problem(service.http.get(where), 404)
+    assert all(service.get(f"/v1/edits/{edit}")["score"] for edit in told["edits"])
+
+
+def test_a_sweep_of_thousands_is_posted_read_and_cancelled_whole(
+    service: Service, body: dict[str, Any]
+) -> None:
+    sweep = {"graph": body["graph"], "models": [body["model"]], "samples": 0,
+             "methods": ["none", "rome", "memit", "rect", "kn"],
+             "seeds": list(range(1, 50))}  # fmt: skip
+    rewrites = service.get(f"/v1/graphs/{body['graph']}/rewrites")["items"]
+    cells = 5 * 49 * len(rewrites)
+    assert 1000 < cells < 2000
+    answer = service.http.post("/v1/sweeps", json=sweep, timeout=120)
+    assert answer.status_code == 202, answer.text
+    where = answer.headers["location"]
+    told = service.http.post(f"{where}/cancel", timeout=120).json()
+    assert sum(told["counts"].values()) == cells
+    until(lambda: service.get(where, table="false")["counts"]["running"] == 0)
+    told = service.http.get(where, timeout=120).json()
+    assert len(set(told["edits"])) == sum(told["counts"].values()) == cells
+    assert told["counts"]["queued"] == 0
+    assert len(told["failed"]) == told["counts"]["cancelled"] > 1000
+    too_many = sweep | {"methods": ["none"] * 40}
+    assert (
+        "one sweep may ask for"
+        in problem(service.http.post("/v1/sweeps", json=too_many), 422)["detail"]
+    )
+    assert service.http.delete(where).status_code == 204

@@ -1,0 +1,64 @@
+"""A score that is stopped in the middle, by Ctrl-C or by kill -9, as a user or a scheduler does."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+
+import pytest
+
+from support.commands import Cli, Done, Mine
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+
+Call = Callable[..., Done]
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "status"),
+    [(signal.SIGINT, 130, "cancelled"), (signal.SIGKILL, -9, "running")],
+    ids=["ctrl-c", "kill -9"],
+)
+def test_a_stopped_score_leaves_no_graph_and_can_be_taken_again(
+    thinkeval: Cli,
+    at_once: Call,
+    mine: Mine,
+    db: Database,
+    how: signal.Signals,
+    code: int,
+    status: str,
+) -> None:
+    args = (
+        "score", "harry-potter--studied-at", "-g", mine.graph, "--model", mine.model,
+        "-m", "fine_tuning", "--samples", "60", "--seed", str(int(how)), "--json",
+    )  # fmt: skip
+    known = {edit.id for edit in db.read(rows.EditRow, dataset=mine.graph)}
+
+    def under_way() -> list[rows.EditRow]:
+        return [e for e in db.read(rows.EditRow, dataset=mine.graph) if e.id not in known]
+
+    with thinkeval.start(*args) as process:
+        try:
+            # With 60 samples a prompt the second probe takes seconds: time enough to stop it.
+            deadline = time.monotonic() + 300
+            while not (edits := under_way()) or edits[0].stage != "probe post":
+                assert process.poll() is None, process.communicate()
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            process.send_signal(how)
+            out, err = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    assert process.returncode == code
+    assert out == ""
+    if how == signal.SIGINT:
+        assert err.splitlines() == [err.strip()], "one line, and no traceback"
+        assert "Interrupted" in err
+    (edit,) = under_way()
+    assert (edit.status, edit.graph, edit.score) == (status, None, None)
+    assert not db.read(rows.GetGraphRow, graph=edit.id, incomplete=True)
+    assert edit.id in at_once("chains", edit.id).error
+    again = at_once(*args).json[0]
+    assert (again["edit"], again["reused"]) == (edit.id, False)
+    assert db.read(rows.GetEditRow, id=edit.id)[0].status == "succeeded"

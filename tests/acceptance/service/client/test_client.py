@@ -1,0 +1,221 @@
+"""A notebook's walk: the client against `thinkeval serve`, a real worker, the real database.
+
+Every number the client shows is held against what the services of this process read themselves.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.commands import PROGRAM, Mine
+from support.serving import Service, serving
+from thinkeval.cypher.run import Database
+from thinkeval.service.client import Client, ProblemError
+from thinkeval.service.reports.table import method_table
+from thinkeval.service.schemas import Score
+from thinkeval.service.scoring import record
+from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
+
+REWRITE = "harry-potter--studied-at"
+REPOSITORY = Path(__file__).resolve().parents[4]
+TOKEN = "a token of at least sixteen characters"
+
+
+@pytest.fixture(scope="module")
+def service(
+    environment: dict[str, str], mine: Mine, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    env = environment | {
+        "THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent),
+        "THINKEVAL_API_TOKEN": TOKEN,
+    }
+    with serving(PROGRAM, env, tmp_path_factory.mktemp("client")) as running:
+        running.ready()
+        yield running
+
+
+@pytest.fixture(scope="module")
+def te(service: Service) -> Iterator[Client]:
+    with Client(service.url, TOKEN) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def told() -> list[tuple[str, float]]:
+    """What `progress` was called with while the first edit was scored."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def score(te: Client, mine: Mine, told: list[tuple[str, float]]) -> Score:
+    """An edit posted by the client, scored by the service's worker."""
+    return te.score(
+        REWRITE, graph=mine.graph, model=mine.model, method="rome", samples=2, timeout=300,
+        progress=lambda stage, done: told.append((stage, done)),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def control(te: Client, mine: Mine, score: Score) -> Score:
+    return te.score(REWRITE, graph=mine.graph, model=mine.model, method="none", samples=2)
+
+
+def test_a_score_is_the_stored_one_and_was_followed(
+    db: Database, score: Score, told: list[tuple[str, float]]
+) -> None:
+    assert score == record.get_score(db, score.edit)
+    assert told[-1] == ("done", 1.0)
+    assert len({stage for stage, _ in told}) > 2
+
+
+def test_the_same_again_comes_back_at_once(te: Client, mine: Mine, score: Score) -> None:
+    again = te.score(
+        REWRITE, graph=mine.graph, model=mine.model, method="rome", samples=2, wait=False
+    )
+    assert (again.id, again.status) == (score.edit, "succeeded")
+    assert te.edits(mine.graph, method="rome")["id"].tolist() == [score.edit]
+
+
+def test_chains_are_those_of_the_graph(db: Database, te: Client, score: Score) -> None:
+    rows = chain_rows(db, score, "likelihood")
+    frame = te.chains(score.edit)
+    assert frame["entities"].map(tuple).tolist() == [row.entities for row in rows]
+    assert frame["r_post"].tolist() == [row.r_post for row in rows]
+    alive = te.chains(score.edit, surviving=True, steps=3)
+    assert len(alive) == sum(row.surviving and row.steps == 3 for row in rows) > 0
+    assert te.chains(score.edit, limit=4)["chain"].tolist() == frame["chain"][:4].tolist()
+    leaks = te.leakage(score.edit)
+    held = leakage_rows(db, score, "likelihood")
+    assert leaks[["id", "chains"]].values.tolist() == [[row.id, row.chains] for row in held]
+
+
+def test_the_graph_carries_both_sides_and_gives_ifr_again(te: Client, score: Score) -> None:
+    import networkx as nx
+
+    graph = te.graph(score.edit)
+    assert graph.graph == {"edit": score.edit, "measure": "likelihood"}
+    assert graph.nodes[score.subject]["role"] == "subject"
+    chains = te.chains(score.edit)
+    for row in chains.itertuples():
+        r_post = 1.0
+        for link in row.links:
+            edge = graph.edges[link["subject"], link["object"], link["id"]]
+            assert (edge["p_pre"], edge["relation"]) == (link["pre"], link["relation"])
+            r_post *= edge["p_post"]
+        assert r_post == pytest.approx(row.r_post, rel=1e-9)
+    assert nx.has_path(graph, score.subject, score.target_true)
+    weights = chains["steps"] ** -0.5
+    ifr = score.get("ifr", "likelihood")
+    assert ifr is not None
+    assert (chains["ratio"] * weights).sum() / weights.sum() == pytest.approx(ifr.value)
+
+
+def test_two_edits_are_compared(te: Client, score: Score, control: Score) -> None:
+    diff = te.diff(control.edit, score.edit)
+    assert not diff.empty
+    assert diff.chains is not None
+    assert diff.chains.closed
+    other = te.diff(score.edit, control.edit)
+    assert [m.delta for m in other.metrics] == [m.delta and -m.delta for m in diff.metrics]
+    assert te.diff(score.edit, score.edit).empty
+
+
+def test_the_leaderboard_is_the_reports_table(
+    te: Client, mine: Mine, score: Score, control: Score
+) -> None:
+    frame = te.leaderboard(mine.graph).set_index("Technique")
+    table = method_table([control, score], "likelihood").set_index("Technique")
+    assert sorted(frame.index) == ["none", "rome"]
+    for column in ("IFR", "Preservation", "Efficacy", "3-step", "chains"):
+        assert frame[column].to_dict() == pytest.approx(table[column].to_dict())
+    assert "Definition 3" in frame.attrs["caption"]
+
+
+def test_figures_come_in_every_format(te: Client, mine: Mine, score: Score) -> None:
+    assert te.figure(score.edit).startswith(b"\x89PNG")
+    assert te.figure(score.edit, "chain", "pdf", n=2).startswith(b"%PDF")
+    svg = te.figure(score.edit, "leakage", "svg", limit=3, measure="p")
+    assert ET.parse(io.BytesIO(svg)).getroot().tag.endswith("svg")
+    assert b"(sampled)" in svg
+    assert te.methods_figure("ifr_by_steps", "svg", graph=mine.graph).startswith(b"<?xml")
+    with pytest.raises(ProblemError, match="no chain 5000"):
+        te.figure(score.edit, "chain", n=5000)
+    with pytest.raises(ProblemError) as caught:
+        te.methods_figure("ifr_by_steps", graph="nowhere")
+    assert caught.value.status == 404
+
+
+def test_a_figure_has_its_media_type_and_is_sent_once(service: Service, score: Score) -> None:
+    path = f"/v1/edits/{score.edit}/figures/chain.svg"
+    shown = {"Authorization": f"Bearer {TOKEN}"}
+    first = service.http.get(path, headers=shown)
+    assert (first.status_code, first.headers["content-type"]) == (200, "image/svg+xml")
+    again = service.http.get(path, headers=shown | {"If-None-Match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    wrong = service.http.get(path.replace("svg", "gif"), headers=shown)
+    assert (wrong.status_code, wrong.json()["status"]) == (422, 422)
+    assert wrong.json()["remedy"]
+
+
+def test_what_there_is_is_listed(te: Client, mine: Mine) -> None:
+    assert mine.graph in te.graphs()["id"].tolist()
+    rewrites = te.rewrites(mine.graph).set_index("id")
+    assert rewrites.filter(like=REWRITE, axis=0).iloc[0]["chains_5"] > 0
+    assert "rome" in te.methods()["name"].tolist()
+    ifr = te.queries().set_index("name").loc["metrics/ifr", "text"]
+    assert "MATCH" in str(ifr)
+
+
+def test_a_file_is_uploaded_and_another_graph_imported(
+    te: Client, mine: Mine, tmp_path: Path
+) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text("Ada:\n  worked with: [Charles]\nCharles:\n  lived in: [London]\n")
+    done = te.import_graph(file, name=f"{mine.prefix}-own")
+    assert (done["status"], done["n_facts"]) == ("imported", 2)
+    done = te.import_graph("hogwarts", name=mine.graph)
+    assert (done["graph"], done["status"]) == (mine.graph, "unchanged")
+    with pytest.raises(ProblemError, match="imports no files"):
+        te.import_graph("elsewhere/data.json")
+
+
+def test_a_sweep_gives_its_table(te: Client, mine: Mine, score: Score, control: Score) -> None:
+    done = te.sweep(
+        ["none", "rome"], graph=mine.graph, models=[mine.model], rewrites=[REWRITE], samples=2,
+        timeout=300,
+    )  # fmt: skip
+    assert done.counts.get("succeeded") == 2
+    assert {row["Technique"] for row in done.table} == {"none", "rome"}
+
+
+def test_who_shows_no_token_is_told_so(service: Service) -> None:
+    with Client(service.url, "") as stranger, pytest.raises(ProblemError) as caught:
+        stranger.graphs()
+    assert caught.value.status == 401
+    assert caught.value.remedy
+
+
+def test_the_guide_for_notebooks_works_as_written(service: Service, mine: Mine) -> None:
+    guide = (REPOSITORY / "docs" / "notebook.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", guide, flags=re.DOTALL))
+    # The same walk on the graph, the model and the service of this module.
+    here = {
+        "Client()": f"Client({service.url!r}, {TOKEN!r})",
+        '"hogwarts", "organism"': f"{mine.graph!r}, {mine.model!r}",
+        'import_graph("hogwarts")': f'import_graph("hogwarts", name={mine.graph!r})',
+    }
+    for written, meant in here.items():
+        assert code.count(written) == 1, written
+        code = code.replace(written, meant)
+    made: dict[str, Any] = {}
+    exec(compile(code, "docs/notebook.md", "exec"), made)
+    assert made["ifr"].n > 0
+    assert made["picture"].startswith(b"<?xml")
+    assert set(made["table"]["Technique"]) == {"none", "rome", "memit"}

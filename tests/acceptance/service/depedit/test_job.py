@@ -1,0 +1,275 @@
+"""Runs of the protocol over REST as a user has them: posted, watched, cancelled, and survived.
+
+Real processes, a real Neo4j, the organism of `atlas` (trained once and cached by content).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.commands import Cli
+from support.own_graphs import own_graphs
+from support.serving import ENDED, Service, until
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.service.client import Client, ProblemError
+from thinkeval.service.depedit import job_queue, store
+from thinkeval.service.depedit.build import SetOptions, build
+from thinkeval.service.graphs import datasets
+from thinkeval.service.jobs import recovery
+from thinkeval.service.scoring.runtime import Workbench
+
+GRAPH = "atlas"
+LONG = {"num_steps": 100_000, "stop_loss": 0.0}
+"""Fine-tuning that goes on until it is stopped."""
+QUICK = {"num_steps": 10}
+REPOSITORY = Path(__file__).resolve().parents[4]
+
+
+@pytest.fixture(scope="module")
+def sets(db: Database, bench: Workbench) -> Iterator[list[str]]:
+    """Two small sets; the model is trained before anybody is in a hurry."""
+    datasets.ensure(bench.db, GRAPH)
+    bench.train("organism", GRAPH)
+    drawn = SetOptions(
+        init="shuffled", facts=6, unrelated=2, implications=3, copies=2, updates=3, seed=4
+    )
+    with own_graphs(db) as prefix:
+        made = [
+            replace(one, id=f"{prefix}-{number}")
+            for number, one in enumerate(build(db, GRAPH, drawn).sets[:2])
+        ]
+        for one in made:
+            store.save_set(db, one)
+        yield [one.id for one in made]
+        for one in made:
+            store.delete_set(db, one.id)
+        for job in db.read(rows.PageJobRow, limit=1000):
+            if any(name.startswith(prefix) for name in job.sets):
+                db.write(rows.DeleteJobRow, id=job.id)
+
+
+def post(service: Service, sets: list[str], *strategies: str, **more: Any) -> dict[str, Any]:
+    """The job as it was accepted."""
+    body = {"sets": sets, "strategies": list(strategies)} | more
+    answer = service.http.post("/v1/depedit/runs", json=body)
+    assert answer.status_code == 202, answer.text
+    told = answer.json()
+    assert answer.headers["location"] == f"/v1/depedit/jobs/{told['id']}"
+    return told
+
+
+def ended(service: Service, job: str, timeout_s: float = 400) -> dict[str, Any]:
+    """The job once it has ended."""
+
+    def look() -> dict[str, Any] | None:
+        told = service.get(f"/v1/depedit/jobs/{job}")
+        return told if told["status"] in ENDED else None
+
+    return until(look, timeout_s, 0.05)
+
+
+def in_stage(db: Database, job: str, words: str) -> None:
+    """Wait until it is at something, as the worker's beat tells."""
+    until(lambda: words in (job_queue.row_of(db, job).stage or ""), pause_s=0.005)
+
+
+def answers(db: Database, run: str) -> dict[str, str]:
+    return {row.question: row.answer for row in store.answers_of(db, run)}
+
+
+def test_runs_are_done_watched_and_equal_to_the_command_lines(
+    db: Database, service: Service, sets: list[str], thinkeval: Cli
+) -> None:
+    names = ("random", "base", "finetune", "forwchain")
+    told = post(service, sets, *names, overrides=QUICK)
+    assert (told["total"], told["done"], told["runs"], told["sets"]) == (8, 0, [], sets)
+    assert told["strategies"] == ["random", "base", "finetune", "finetune+forwchain"]
+    assert (
+        post(service, sets, *names, overrides=QUICK)["id"] == told["id"]
+    )  # the same post is the same job
+    seen: list[tuple[float, str]] = []
+
+    def look() -> dict[str, Any] | None:
+        now = service.get(f"/v1/depedit/jobs/{told['id']}")
+        seen.append((now["progress"], now["stage"] or ""))
+        assert now["done"] == len(now["runs"])
+        return now if now["status"] in ENDED else None
+
+    done = until(look, 400, 0.02)
+    assert (done["status"], done["error"], done["attempts"]) == ("succeeded", None, 1), done
+    assert (done["done"], done["progress"], done["stage"]) == (8, 1.0, "done")
+    assert [each for each, _ in seen] == sorted(each for each, _ in seen)
+    assert any(words.startswith("set 1 of 2: ") for _, words in seen)
+    assert any(words.startswith("set 2 of 2: finetune") for _, words in seen)
+    kept = job_queue.row_of(db, told["id"]).events
+    assert sum("set 1 of 2" in event for event in kept) == 4
+    by_rest = {run: answers(db, run) for run in done["runs"]}
+    again = thinkeval(
+        "depedit", "run", *sets, *(word for name in names for word in ("-s", name)), "--force",
+        "--set", "num_steps=10", "--json",
+    ).json  # fmt: skip
+    assert [one["run"] for one in again["runs"]] == done["runs"]
+    assert not any(one["reused"] for one in again["runs"])
+    assert {run: answers(db, run) for run in done["runs"]} == by_rest
+    # All is stored now: posted again it is there at once, and a larger job does only the rest.
+    body = {"sets": sets, "strategies": names, "overrides": QUICK}
+    answer = service.http.post("/v1/depedit/runs", json=body)
+    assert (answer.status_code, answer.json()["id"]) == (200, told["id"])
+    more = ended(service, post(service, sets[:1], "base", "backchain", overrides=QUICK)["id"])
+    reused = [
+        event for event in job_queue.row_of(db, more["id"]).events if "stored before" in event
+    ]
+    assert len(reused) == 1
+    # Where a run was deleted, the same post makes it anew.
+    assert service.http.delete(f"/v1/depedit/runs/{done['runs'][0]}").status_code == 204
+    anew = post(service, sets, *names, overrides=QUICK)
+    assert anew["id"] == told["id"]
+    assert ended(service, anew["id"])["runs"] == done["runs"]
+
+
+def test_a_job_is_followed_by_events(service: Service, sets: list[str]) -> None:
+    job = post(service, sets[:1], "base", "random", seed=7)["id"]
+    with service.http.stream("GET", f"/v1/depedit/jobs/{job}/events", timeout=120) as stream:
+        lines = [line for line in stream.iter_lines() if line]
+    assert "event: stage" in lines
+    assert lines.count("event: end") == 1
+    last = max(int(line.removeprefix("id: ")) for line in lines if line.startswith("id: "))
+    back = service.http.get(f"/v1/depedit/jobs/{job}/events", headers={"Last-Event-ID": str(last)})
+    assert back.status_code == 204
+
+
+def test_a_worker_killed_in_the_middle_does_no_run_twice(
+    db: Database, service: Service, sets: list[str]
+) -> None:
+    # A seed of its own makes them runs that nobody did; forced, what is stored would be done again.
+    job = post(service, sets, "base", "finetune", seed=11, force=True, overrides=QUICK)["id"]
+    until(lambda: len(job_queue.row_of(db, job).runs) >= 1, pause_s=0.005)
+    first = job_queue.row_of(db, job).runs[0]
+    stored = {row.id: row.created_at for row in store.list_runs(db, sets=sets)}
+    for worker in service.workers():
+        worker.kill()
+    told = ended(service, job)
+    assert (told["status"], told["attempts"], told["done"]) == ("succeeded", 2, 4), told
+    after = {row.id: row.created_at for row in store.list_runs(db, sets=sets)}
+    assert after[first] == stored[first]
+
+
+def test_a_job_that_kills_its_worker_every_time_fails_with_the_reason(
+    db: Database, service: Service, sets: list[str]
+) -> None:
+    job = post(service, sets[:1], "base", "finetune", seed=12, overrides=LONG)["id"]
+    for attempt in range(1, recovery.MAX_ATTEMPTS + 1):
+        until(lambda n=attempt: job_queue.row_of(db, job).attempts == n, pause_s=0.005)
+        until(lambda: job_queue.row_of(db, job).status == "running", pause_s=0.005)
+        for worker in until(service.workers):
+            worker.kill()
+        until(lambda: job_queue.row_of(db, job).status != "running", pause_s=0.005)
+    told = ended(service, job)
+    assert told["status"] == "failed"
+    assert "killed" in told["error"]
+    assert told["remedy"]
+
+
+def test_cancelling_takes_a_moment_keeps_what_is_stored_and_leaves_the_worker_fit(
+    db: Database, service: Service, sets: list[str]
+) -> None:
+    job = post(service, sets[:1], "base", "finetune", seed=13, overrides=LONG)["id"]
+    waiting = post(service, sets[:1], "base", seed=14)["id"]
+    in_stage(db, job, "finetune: establishing")
+    workers = {worker.pid for worker in service.workers()}
+    ready = service.get("/ready")
+    assert ready["jobs"]["running"] == 1
+    assert job in {each["job"] for each in ready["workers"]}
+    assert service.http.delete(f"/v1/depedit/jobs/{waiting}").status_code == 202
+    assert ended(service, waiting)["status"] == "cancelled"
+    assert service.http.post(f"/v1/depedit/jobs/{job}/cancel").status_code == 202
+    told = ended(service, job, 30)
+    assert (told["status"], told["done"]) == ("cancelled", 1)
+    assert store.answers_of(db, told["runs"][0])
+    # The same worker does the next one, which finds what was stored.
+    again = ended(service, post(service, sets[:1], "base", seed=13, overrides=LONG)["id"])
+    assert (again["status"], again["runs"]) == ("succeeded", told["runs"])
+    assert {worker.pid for worker in service.workers()} == workers
+    assert service.http.delete(f"/v1/depedit/jobs/{job}").status_code == 204
+    assert service.http.get(f"/v1/depedit/jobs/{job}").status_code == 404
+    assert store.answers_of(db, told["runs"][0])  # runs are results of their own
+
+
+def test_a_run_that_cannot_be_done_fails_with_words_and_keeps_the_ones_before(
+    service: Service, sets: list[str]
+) -> None:
+    job = post(service, sets[:1], "base", "finetune", seed=15, overrides={"no_such": 1})["id"]
+    told = ended(service, job)
+    assert (told["status"], told["done"], told["attempts"]) == ("failed", 1, 1)
+    assert "no_such" in told["error"]
+    assert told["remedy"]
+    assert "finetune" in told["stage"]
+
+
+def test_from_a_notebook(service: Service, sets: list[str]) -> None:
+    told: list[tuple[str, float]] = []
+    with Client(service.url) as te:
+        assert set(sets) <= set(te.knowledge_sets(GRAPH)["id"])
+        job = te.run_sets(
+            sets,
+            strategies=["base", "finetune"],
+            seed=18,
+            overrides=QUICK,
+            progress=lambda *now: told.append(now),
+        )
+        assert (job.status, job.done) == ("succeeded", 4)
+        assert told[-1] == ("done", 1.0)
+        assert job.id in {each.id for each in te.jobs("succeeded")}
+        runs = te.runs(GRAPH, knowledge_set=sets[0])
+        assert set(job.runs[:2]) <= set(runs["id"])
+        said = te.answers(job.runs[1])
+        assert len(said) == runs.set_index("id").loc[job.runs[1], "n_answers"]
+        assert said.attrs["metrics"]["est_s"]["n"] == 6
+        table = te.protocol_report(GRAPH)
+        row = table[(table["method"] == "finetune") & (table["n_specific"] == 6)].iloc[0]
+        assert row["n_est_s"] >= 2
+        with pytest.raises(ProblemError, match="no_such"):
+            te.run_sets(sets[:1], strategies=["finetune"], seed=18, overrides={"no_such": 1})
+        with pytest.raises(ProblemError, match="Did you mean 'memit"):
+            te.run_sets(sets[:1], strategies=["memitt"])
+        with pytest.raises(TimeoutError, match="goes on"):
+            te.run_sets(sets[:1], strategies=["finetune"], seed=18, overrides=LONG, timeout=0.1)
+        late = te.jobs()[0].id
+        assert te.cancel_job(late) in ("running", "cancelled")
+    assert ended(service, late, 30)["status"] == "cancelled"
+
+
+def test_the_guide_for_notebooks_works_as_written(service: Service, sets: list[str]) -> None:
+    guide = (REPOSITORY / "docs" / "notebook.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python run\n(.*?)```", guide, flags=re.DOTALL))
+    all_of_atlas = 'te.knowledge_sets("atlas")["id"]'
+    assert code.count(all_of_atlas) == 1
+    code = code.replace(all_of_atlas, repr(sets))  # the sets of this module
+    with Client(service.url) as te:
+        made: dict[str, Any] = {"te": te}
+        exec(compile(code, "docs/notebook.md", "exec"), made)
+    assert made["job"].done == 6
+    assert made["said"].attrs["metrics"]["upd_i"]["n"] >= 1
+
+
+def test_edits_and_jobs_wait_in_one_row(
+    db: Database, service: Service, sets: list[str], mine: Any
+) -> None:
+    """An edit that was posted after a job, of another model, is scored after it."""
+    first = post(service, sets, "base", seed=16)["id"]
+    edit = service.post(
+        graph=mine.graph, model=mine.model, rewrite="harry-potter--studied-at", method="none",
+        samples=0,
+    )["id"]  # fmt: skip
+    last = post(service, sets, "base", seed=17)["id"]
+    ends = [ended(service, first), service.ended(edit), ended(service, last)]
+    assert [each["status"] for each in ends] == ["succeeded"] * 3
+    moments = [each["finished_at"] for each in ends]
+    assert moments[0] < moments[1]

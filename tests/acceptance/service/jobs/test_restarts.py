@@ -1,0 +1,156 @@
+"""The service killed or ended, and Neo4j killed, in the middle of the work: the next start goes on.
+
+Real processes, a real Neo4j, the real small model. No service outlives its test here: two that
+share a database would take each other's edits.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pytest
+
+from support.commands import PROGRAM, Mine
+from support.serving import ENDED, Service, in_stage, serving, until
+from thinkeval.cypher.run import Database
+from thinkeval.service.jobs import queue
+from thinkeval.service.settings import Settings
+
+REWRITE = "harry-potter--studied-at"
+Start = Callable[[], AbstractContextManager[Service]]
+
+
+@pytest.fixture(scope="module")
+def start(
+    environment: dict[str, str], mine: Mine, tmp_path_factory: pytest.TempPathFactory
+) -> Start:
+    env = environment | {"THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent)}
+    return partial(serving, PROGRAM, env, tmp_path_factory.mktemp("serve"))
+
+
+def post(service: Service, mine: Mine, **more: object) -> str:
+    body = {"graph": mine.graph, "model": mine.model, "rewrite": REWRITE, "samples": 10}
+    return service.post(**(body | more))["id"]
+
+
+def test_a_killed_service_takes_its_workers_along_and_the_next_one_goes_on(
+    db: Database, start: Start, mine: Mine
+) -> None:
+    with start() as first:
+        first.ready()
+        edits = [post(first, mine, seed=seed, method="none") for seed in range(40, 44)]
+        in_stage(db, edits[0], "probe pre")
+        workers = first.workers()
+        first.process.kill()
+        _, alive = psutil.wait_procs(workers, timeout=30)
+        assert alive == []
+        first.process.wait()
+    with start() as second:
+        second.ready()
+        assert [second.ended(edit)["status"] for edit in edits] == ["succeeded"] * 4
+        assert max(second.get(f"/v1/edits/{edit}")["attempts"] for edit in edits) <= 2
+
+
+def test_a_service_that_ends_in_good_order_puts_its_edit_back(
+    db: Database, start: Start, mine: Mine
+) -> None:
+    with start() as first:
+        first.ready()
+        edit = post(first, mine, seed=50, samples=100)
+        in_stage(db, edit, "probe pre")
+        assert first.stop(signal.SIGTERM) in (0, -signal.SIGTERM)
+    job = queue.job_of(db, edit)
+    assert (job.status, job.attempts) == ("queued", 0)
+    with start() as second:
+        second.ready()
+        assert second.ended(edit)["status"] == "succeeded"
+
+
+@pytest.fixture(scope="module")
+def own_home(test_settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An installation with an embedded Neo4j of its own, which may be killed."""
+    return {
+        "THINKEVAL_NEO4J_URI": "",
+        "THINKEVAL_BROWSER_URL": "",
+        "THINKEVAL_HOME": str(tmp_path_factory.mktemp("own-home")),
+        "THINKEVAL_CACHE": str(test_settings.cache),
+        "OMP_NUM_THREADS": "1",
+        # It is started four times: a JVM that does not optimise is there sooner.
+        "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
+
+
+def test_a_killed_database_comes_back_and_every_edit_ends(
+    own_home: dict[str, str], mine: Mine, tmp_path: Path
+) -> None:
+    allowed = own_home | {"THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent)}
+    with serving(PROGRAM, allowed, tmp_path) as service:
+        service.ready()
+        service.post("/v1/graphs/import", source="hogwarts")
+        post = partial(service.post, graph="hogwarts", model=mine.model, rewrite=REWRITE, samples=3)
+        edits: list[str] = []
+        for number, stage in enumerate(("probe pre", "edit", "write")):
+            # A stage may be over before anybody sees it; then another edit is tried.
+            for attempt in range(5):
+                seed = number + 10 * attempt
+                database = database_process(own_home)
+                edit = post(seed=seed)["id"]
+                edits.append(edit)
+                if until(partial(reached, service, edit, stage), pause_s=0.005) not in ENDED:
+                    break
+            else:
+                raise AssertionError(f"five edits were through before anybody saw {stage!r}")
+            os.kill(database, signal.SIGKILL)
+            refused = until(lambda: unavailable(service))
+            assert refused["remedy"]
+            service.ready()
+            told = service.ended(edit)
+            assert told["status"] == "succeeded" or told["error"], told
+            if told["status"] == "failed":
+                assert post(seed=seed)
+        for edit in edits:
+            told = service.ended(edit)
+            assert told["status"] == "succeeded", (told, service.text)
+        assert service.get("/v1/edits")["total"] == len(edits)
+        graphs = service.get("/v1/graphs", kind="edit")["items"]
+        assert {graph["id"] for graph in graphs} == {
+            service.get(f"/v1/edits/{edit}")["id"] for edit in edits
+        }
+    stop_database(own_home)
+
+
+def database_process(env: dict[str, str]) -> int:
+    home = env["THINKEVAL_HOME"]
+    found = [
+        process.pid
+        for process in psutil.process_iter(["cmdline"])
+        if "java" in (process.info["cmdline"] or [""])[0]
+        and any(home in part for part in process.info["cmdline"])
+    ]
+    assert len(found) == 1, found
+    return found[0]
+
+
+def reached(service: Service, edit: str, stage: str) -> str | None:
+    """The stage once the edit is there; its status if it has ended."""
+    told = service.get(f"/v1/edits/{edit}")
+    if told["status"] in ENDED:
+        return told["status"]
+    return stage if stage in (told["stage"] or "") else None
+
+
+def unavailable(service: Service) -> dict[str, str] | None:
+    answer = service.http.get("/v1/edits")
+    assert answer.status_code in (200, 503), answer.text
+    return answer.json() if answer.status_code == 503 else None
+
+
+def stop_database(env: dict[str, str]) -> None:
+    subprocess.run([str(PROGRAM), "db", "stop"], env=os.environ | env, check=True, timeout=120)

@@ -1,0 +1,195 @@
+"""Rules of an edit as a user meets them: the same on the command line, over REST, on the page."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+from support.commands import Cli, Mine
+from support.serving import Service
+
+RULES = """\
+rules:
+  - if: [student was sorted into house, house is a house at school]
+    then: student studied at school
+    kinds: {student: person, house: house, school: school}
+  - if: [a studied at school, a was friends with b]
+    then: b studied at school
+    kinds: {school: school}
+"""
+GOAL = ("Harry Potter", "studied at", "Hogwarts School of Witchcraft and Wizardry")
+
+
+@pytest.fixture(scope="module")
+def edit(thinkeval: Cli, mine: Mine, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("rules") / "rules.yaml"
+    path.write_text(RULES, encoding="utf-8")
+    thinkeval("rules", "add", mine.graph, path)
+    done = thinkeval(
+        "score", "-g", mine.graph, "--model", mine.model, "harry-potter--studied-at", "-m", "rome",
+        "--samples", "0", "--implications", "--json",
+    )  # fmt: skip
+    return done.json[0]["edit"]
+
+
+def leaves(proof: dict[str, Any]) -> list[tuple[str, str]]:
+    if not proof["premises"]:
+        return [(proof["subject"], proof["object"])]
+    return [leaf for premise in proof["premises"] for leaf in leaves(premise)]
+
+
+def test_the_closure_and_a_proof_are_the_same_on_the_command_line_and_over_rest(
+    thinkeval: Cli, service: Service, mine: Mine, edit: str
+) -> None:
+    for graph in (mine.graph, edit):
+        told = thinkeval("rules", "closure", graph, "--json", "--limit", "100").json
+        assert told == service.get(f"/v1/graphs/{graph}/closure", limit=100)
+        assert told["conclusions"] == len(told["items"]) > 5
+        assert told["groundings"] >= told["conclusions"]
+        new = thinkeval("rules", "closure", graph, "--json", "--limit", "0", "--new").json["items"]
+        assert [i for i in told["items"] if not i["stated"]] == new
+    subject, relation, object_ = GOAL
+    found = thinkeval("rules", "closure", edit, "--json", "--proof", *GOAL).json
+    assert (
+        found
+        == service.get(
+            f"/v1/graphs/{edit}/proofs", subject=subject, relation=relation, object=object_
+        )["items"]
+    )
+    assert ("Harry Potter", "Gryffindor") in leaves(found[0])
+    shown = thinkeval("rules", "closure", edit, "--proof", *GOAL, COLUMNS="200").out
+    assert "Harry Potter was sorted into Gryffindor" in shown
+    nothing = thinkeval("rules", "closure", edit, "--proof", *GOAL[:2], "Gryffindor", COLUMNS="200")
+    assert nothing.out.startswith("Nothing proves it")
+
+
+def test_what_the_rules_say_is_on_the_command_line_and_over_rest(
+    thinkeval: Cli, service: Service, edit: str
+) -> None:
+    implied = service.get(f"/v1/edits/{edit}/implications")
+    omega = service.get(f"/v1/edits/{edit}/omega")
+    shown = thinkeval("chains", edit, "--limit", "100", COLUMNS="250").out
+    assert implied["items"]
+    for item in implied["items"]:
+        assert f"{item['side']}: {item['verdict']}  {item['subject']}" in shown
+    assert f"by {omega['rules']} rules" in shown
+    paths = next(i for i in omega["items"] if (i["kind"], i["step"]) == ("paths", 5))
+    score = service.get(f"/v1/edits/{edit}/score")
+    deep = {
+        v["step"]: (v["value"], v["n"])
+        for v in score["values"]
+        if (v["metric"], v["measure"]) == ("deep_edited", "likelihood")
+    }
+    assert deep[5] == (paths["value"], paths["chains"])
+    report = thinkeval("report", edit).out
+    assert f"rules: {omega['items'][9]['surviving']} of {omega['items'][9]['chains']}" in report
+    assert omega["deep"]["paths"] == max((s for s, (v, _) in deep.items() if s and v), default=0)
+
+
+def test_chains_with_implied_links_are_listed_with_their_proofs(
+    thinkeval: Cli, service: Service, edit: str
+) -> None:
+    path = f"/v1/edits/{edit}/omega/chains"
+    omega = service.get(f"/v1/edits/{edit}/omega")
+    both = next(i for i in omega["items"] if (i["kind"], i["step"]) == ("both", 5))
+    whole = service.get(path, limit=1000)
+    assert (whole["total"], whole["surviving"]) == (both["chains"], both["surviving"])
+    assert len(whole["items"]) == whole["total"] > 2
+    assert whole["next"] is None
+    first = service.get(path, limit=2)
+    assert first["next"]
+    second = service.get(path, limit=2, cursor=first["next"])
+    assert first["items"] + second["items"] == whole["items"][:4]
+    assert thinkeval("chains", edit, "--implied", "--limit", "0", "--json").json == whole["items"]
+    three = [item for item in whole["items"] if item["steps"] == 3]
+    assert service.get(path, steps=3, limit=1000)["items"] == three
+
+    alive = [item for item in whole["items"] if item["surviving"]]
+    assert service.get(path, surviving=True, limit=1000)["items"] == alive
+    shown = thinkeval("chains", edit, "--implied", "--surviving", "--limit", "0", COLUMNS="250").out
+    assert shown.count("● survives") == len(alive)
+    assert shown.startswith(f"{len(alive)} of {len(whole['items'])} chains with implied links")
+    assert f"by {omega['rules']} rules" in shown
+    for item in alive[:5]:
+        implied = [link for link in item["links"] if link["implied"]]
+        assert implied
+        for link in implied:
+            assert len(leaves(link["proof"])) == link["facts"] >= 2
+            assert link["proof"]["text"] in shown
+            assert f"∴ {link['relation']} → {link['object']}" in shown
+    if alive:
+        report = thinkeval("report", edit).out
+        assert f"with implied links:\n\n- {alive[0]['steps']} facts, R " in report
+
+
+def test_bad_questions_are_answered_with_a_remedy(
+    thinkeval: Cli, service: Service, mine: Mine, edit: str
+) -> None:
+    assert "Did you mean" in thinkeval("rules", "closure", f"{mine.graph}x", code=2).error
+    told = thinkeval("rules", "closure", edit, "--proof", "Harry Poter", *GOAL[1:], code=2).error
+    assert "Did you mean 'Harry Potter'" in told
+    assert "no rule" in thinkeval("rules", "closure", edit, "--rule", "nothing", code=2).error
+    answer = service.http.get(f"/v1/edits/{edit}/omega", params={"measure": "p"})
+    assert answer.status_code == 422
+    assert "was not measured" in answer.json()["detail"]
+    for path in ("implications", "omega"):
+        assert service.http.get(f"/v1/edits/nothing/{path}").status_code == 404
+
+
+def test_the_page_says_it_too_and_fits_a_telephone(service: Service, edit: str) -> None:
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        pytest.skip("no Chromium is installed here; the page is not watched")
+    items = service.get(f"/v1/edits/{edit}/implications")["items"]
+    omega = service.get(f"/v1/edits/{edit}/omega")
+    mixed = service.get(f"/v1/edits/{edit}/omega/chains", surviving=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        wrong: list[str] = []
+        for width in (1280, 390):
+            page = browser.new_page(viewport={"width": width, "height": 900})
+            page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+            page.goto(f"{service.url}/edits/{edit}")
+            section = page.locator("#rules")
+            section.wait_for()
+            marks = section.locator(".implied .mark").all_inner_texts()
+            assert [mark.split(maxsplit=1)[1] for mark in marks] == [
+                item["verdict"] for item in items
+            ]
+            said = section.locator(".implied .concluded .said").first.inner_text()
+            assert said == "{subject} {relation} {object}".format(**items[0])
+            section.locator("summary").first.click()
+            proof = section.locator(".proof").first.inner_text()
+            assert all(f"{s} " in proof and o in proof for s, o in leaves(omega["proofs"][0]))
+            section.locator("#mixed summary").click()
+            passing = section.locator("#mixed .mixed")
+            assert passing.count() == min(10, mixed["total"]) > 0
+            boxes = passing.first.locator(".box").all_inner_texts()
+            assert boxes == mixed["items"][0]["entities"]
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            page.close()
+        browser.close()
+    assert not wrong
+
+
+def test_an_edit_posted_with_implications_is_the_command_lines(
+    service: Service, mine: Mine, edit: str
+) -> None:
+    posted = service.post(
+        graph=mine.graph, rewrite="harry-potter--studied-at", model=mine.model, method="rome",
+        samples=0, implications=True,
+    )  # fmt: skip
+    assert service.ended(posted["id"])["id"] == edit
+
+
+def test_an_edit_of_a_graph_without_rules_is_refused(thinkeval: Cli, mine: Mine) -> None:
+    thinkeval("import", "hogwarts", "--name", f"{mine.graph}-bare")
+    told = thinkeval(
+        "score", "-g", f"{mine.graph}-bare", "--model", mine.model, "harry-potter--studied-at",
+        "--samples", "0", "--implications", code=2,
+    ).error  # fmt: skip
+    assert "no rules" in told
+    assert "thinkeval rules add" in told

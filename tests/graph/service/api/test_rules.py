@@ -1,0 +1,102 @@
+"""Rules by REST, on the real database: mine, write, label, ground, delete; and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+
+from support.own_graphs import hogwarts_as, own_graphs
+from thinkeval.cypher.run import Database
+from thinkeval.service.api.app import create_app
+from thinkeval.service.api.state import database
+
+WRITTEN = {
+    "if": ["person was sorted into house", "house is a house at school"],
+    "then": "person studied at school",
+    "kinds": {"person": "person"},
+    "templates": {"person studied at school": ["[person] studied at [school]."]},
+}
+
+
+@pytest.fixture(scope="module")
+def dataset(db: Database) -> Iterator[str]:
+    with own_graphs(db) as prefix:
+        yield hogwarts_as(db, prefix)
+
+
+@pytest.fixture(scope="module")
+def client(db: Database) -> TestClient:
+    """The routes on the tests' database; without its lifespan, so that no worker starts."""
+    app = create_app(workers=0)
+    app.dependency_overrides[database] = lambda: db
+    return TestClient(app, base_url="http://localhost")
+
+
+def test_a_rule_from_mining_to_its_groundings(client: TestClient, dataset: str) -> None:
+    rules = f"/v1/graphs/{dataset}/rules"
+    mined = client.post(f"{rules}/mine", json={"min_support": 5}).json()
+    assert mined["total"] == mined["created"] == len(mined["items"]) == 16
+    best = mined["items"][0]
+    assert best["status"] == "candidate"
+    assert best["confidence"] == pytest.approx(best["support"] / best["body"])
+    one = f"{rules}/{best['id']}"
+    assert client.get(one).json() == best
+    label = client.post(f"{one}/labels", json={"annotator": f"{dataset} ann", "label": "a"})
+    assert label.json()["status"] == "candidate"
+    waiting = client.get(rules, params={"annotator": f"{dataset} ann"}).json()
+    assert waiting["total"] == 15
+    label = client.post(f"{one}/labels", json={"annotator": f"{dataset} bob", "label": "b"})
+    assert label.json()["status"] == "kept"
+    kept = client.get(rules, params={"status": "kept"}).json()["items"]
+    assert [rule["id"] for rule in kept] == [best["id"]]
+    agreed = client.get(f"{rules}/agreement").json()
+    assert (agreed["n"], agreed["raw"], agreed["raw_plausible"]) == (1, 0.0, 1.0)
+    found = client.get(f"{one}/groundings", params={"show": "predicted"}).json()
+    assert len(found["items"]) == best["body"] - best["support"]
+    assert not any(g["known"] or g["conclusion"]["fact"] for g in found["items"])
+    some = client.get(f"{one}/groundings", params={"limit": 3}).json()
+    assert (len(some["items"]), some["more"]) == (3, True)
+
+
+def test_a_written_rule_is_kept_and_goes_again(client: TestClient, dataset: str) -> None:
+    rules = f"/v1/graphs/{dataset}/rules"
+    added = client.post(rules, json={"rules": [WRITTEN]})
+    assert added.status_code == 201
+    (rule,) = added.json()["items"]
+    assert (rule["status"], rule["support"], rule["body"]) == ("kept", 7, 9)
+    assert rule["conclusion"]["templates"] == ["[Person] studied at [School]."]
+    assert client.delete(f"{rules}/{rule['id']}").status_code == 204
+    assert client.get(f"{rules}/{rule['id']}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "detail"),
+    [
+        ({"then": "ruler studied at school", "templates": {}}, 422, "'ruler', which no premise"),
+        ({"if": ["person was sortet into house", WRITTEN["if"][1]]}, 404, "'was sorted into'"),
+        ({"kinds": {"person": "persn"}}, 422, "'persn'"),
+        ({"if": ["one"]}, 422, ""),
+    ],
+)
+def test_rules_that_cannot_be_are_refused(
+    client: TestClient, dataset: str, change: dict[str, object], status: int, detail: str
+) -> None:
+    answer = client.post(f"/v1/graphs/{dataset}/rules", json={"rules": [WRITTEN | change]})
+    assert answer.status_code == status
+    assert answer.headers["content-type"].startswith("application/problem+json")
+    assert detail in answer.json()["detail"]
+    assert answer.json()["remedy"]
+
+
+def test_what_is_not_there(client: TestClient, dataset: str) -> None:
+    assert client.get(f"/v1/graphs/{dataset}-none/rules").status_code == 404
+    answer = client.post(
+        f"/v1/graphs/{dataset}/rules/zzz/labels", json={"annotator": "ann", "label": "a"}
+    )
+    assert answer.status_code == 404
+    said = client.post(
+        f"/v1/graphs/{dataset}/rules/zzz/labels", json={"annotator": "ann", "label": "f"}
+    )
+    assert said.status_code == 422

@@ -1,0 +1,271 @@
+"""Runs of the protocol as jobs, on the real server: posted, claimed, released; no model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from support.own_graphs import hogwarts_as, own_graphs
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.editing.errors import EditingError
+from thinkeval.service.depedit import job as worker_runs
+from thinkeval.service.depedit import job_posting, job_queue, store
+from thinkeval.service.depedit.build import SetOptions, build
+from thinkeval.service.depedit.job_schemas import RunsIn
+from thinkeval.service.depedit.questions import questions
+from thinkeval.service.depedit.records import Answer, RunRecord
+from thinkeval.service.edit_schemas import EditIn
+from thinkeval.service.errors import (
+    ConflictError,
+    NotFoundError,
+    QueueFullError,
+    ServiceError,
+    UsageError,
+)
+from thinkeval.service.graphs import datasets
+from thinkeval.service.jobs import edit_job, queue, recovery, submit
+from thinkeval.service.scoring.record import event, now
+from thinkeval.service.settings import Settings
+
+SETTINGS = Settings()
+OWNER = "a/1/1.0"
+SMALL = SetOptions(facts=6, unrelated=2, implications=3, copies=1, updates=2, seed=2)
+
+
+@pytest.fixture(scope="module")
+def place(db: Database) -> Iterator[tuple[str, list[str]]]:
+    """A graph of this module's own, and two sets of it."""
+    datasets.ensure(db, "atlas")
+    with own_graphs(db) as prefix:
+        graph = hogwarts_as(db, f"{prefix}-hogwarts")
+        drawn = build(db, "atlas", SMALL).sets[:2]
+        made = [
+            replace(one, id=f"{prefix}-{number}", dataset=graph) for number, one in enumerate(drawn)
+        ]
+        for one in made:
+            store.save_set(db, one)
+        yield graph, [one.id for one in made]
+        for one in made:
+            store.delete_set(db, one.id)
+
+
+@pytest.fixture
+def graph(db: Database, place: tuple[str, list[str]]) -> Iterator[str]:
+    """The graph, and an empty queue before and after."""
+    assert db.read(rows.RunningRow) == db.read(rows.RunningJobRow) == []
+    assert taken(db) is None
+    yield place[0]
+    for job in db.read(rows.PageJobRow, limit=1000):
+        if set(job.sets) & set(place[1]):
+            db.write(rows.DeleteJobRow, id=job.id)
+    for edit in db.read(rows.PageEditRow, dataset=place[0], limit=1000):
+        db.write(rows.DeleteEditRow, id=edit.id)
+
+
+def posted(graph: str, /, **more: object) -> RunsIn:
+    return RunsIn.model_validate({"graph": graph, "strategies": ["base"]} | more)
+
+
+def post(db: Database, graph: str, /, **more: object) -> str:
+    return job_posting.post(db, SETTINGS, posted(graph, **more)).edit
+
+
+def post_edit(db: Database, graph: str, seed: int) -> str:
+    body = {"graph": graph, "rewrite": "harry-potter--studied-at", "seed": seed}
+    return submit.post(db, SETTINGS, EditIn.model_validate(body)).edit
+
+
+def taken(db: Database, affinity: str | None = None, owner: str = OWNER) -> str | None:
+    """What a worker would take: its name, as the log has it."""
+    work = worker_runs.claim(db, owner, affinity) or edit_job.claim(db, owner, affinity)
+    return None if work is None else work.name
+
+
+def stored_run(db: Database, set_id: str) -> str:
+    answers = [Answer(q.id, "x") for q in questions(store.load_set(db, set_id))]
+    return store.save_run(db, RunRecord(set_id, "base", None, "tests"), answers)
+
+
+def test_a_post_is_a_waiting_job_and_the_same_post_the_same_job(
+    db: Database, graph: str, place: tuple[str, list[str]]
+) -> None:
+    first = job_posting.post(db, SETTINGS, posted(graph, strategies=["forwchain", "base"]))
+    shown = job_queue.out(job_queue.row_of(db, first.edit))
+    assert (first.outcome, shown.status, shown.sets) == ("created", "queued", place[1])
+    assert (shown.total, shown.done, shown.model) == (4, 0, "organism-gpt2-seed0")
+    same = posted(
+        graph, sets=place[1], strategies=["finetune+forwchain", "base", "base"], force=True
+    )
+    again = job_posting.post(db, SETTINGS, same)
+    assert (again.edit, again.outcome) == (first.edit, "known")
+    assert post(db, graph, seed=1) != first.edit
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: post(db, graph, seed=2), range(8)))
+    assert len(set(made)) == 1
+    items, more, total = job_queue.page(db, limit=2)
+    assert [each.id for each in items] == [made[0], *(i.id for i in items[1:])]
+    assert total >= 3
+    assert more
+    rest = job_queue.page(db, limit=500, cursor=more)[0]
+    assert first.edit in {each.id for each in rest}
+    assert not {each.id for each in rest} & {each.id for each in items}
+
+
+def test_a_key_belongs_to_one_body_for_ever(db: Database, graph: str) -> None:
+    key = f"key-{graph}"
+    first = job_posting.post(db, SETTINGS, posted(graph), key=key)
+    job_queue.cancel(db, first.edit)
+    assert job_posting.post(db, SETTINGS, posted(graph), key=key).outcome == "known"
+    with pytest.raises(ConflictError, match="idempotency key"):
+        job_posting.post(db, SETTINGS, posted(graph, seed=1), key=key)
+    assert job_posting.post(db, SETTINGS, posted(graph)).outcome == "queued"
+    # The key of an edit is another: keys are of one kind of work.
+    edit = EditIn.model_validate({"graph": graph, "rewrite": "harry-potter--studied-at"})
+    assert submit.post(db, SETTINGS, edit, key=key).outcome == "created"
+
+
+def test_a_full_queue_takes_nothing(db: Database, graph: str) -> None:
+    small = SETTINGS.model_copy(update={"queue_limit": 2})
+    post_edit(db, graph, 0)
+    first = post(db, graph)
+    with pytest.raises(QueueFullError, match="the limit is 2") as caught:
+        job_posting.post(db, small, posted(graph, seed=1))
+    assert caught.value.status == 429
+    assert job_posting.post(db, small, posted(graph)).edit == first  # it has its place
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "says"),
+    [
+        ({"strategies": ["forwchian"]}, NotFoundError, "Did you mean 'forwchain'"),
+        ({"strategies": ["memitt+forwchain"]}, EditingError, "did you mean 'memit'"),
+        ({"strategies": ["ike+forwchain"]}, UsageError, "changes prompts"),
+        ({"strategies": ["memit+finetune"]}, UsageError, "takes no editor"),
+        ({"editor": "memit"}, UsageError, "none does"),
+        ({"sets": ["nowhere"]}, NotFoundError, "knowledge set 'nowhere'"),
+        ({"graph": "nowhere"}, NotFoundError, "There is no dataset graph"),
+        ({"graph": None}, UsageError, "Nothing says"),
+        ({"model": "/etc"}, UsageError, "not one this service may load"),
+        ({"strategies": ["memit"], "hparams": "/etc/passwd"}, UsageError, "no hyperparameter file"),
+        ({"strategies": ["mend"], "overrides": {"archive": "x.pt"}}, UsageError, "names a file"),
+        ({"strategies": ["memit"], "overrides": {"k": "../x.json"}}, UsageError, "names a file"),
+    ],
+)
+def test_what_a_worker_would_refuse_is_refused_at_once(
+    db: Database, graph: str, wrong: dict[str, object], error: type[Exception], says: str
+) -> None:
+    before = job_queue.counts(db)
+    with pytest.raises(error, match=says) as caught:
+        post(db, graph, **wrong)
+    assert isinstance(caught.value, ServiceError | EditingError)
+    assert caught.value.remedy
+    assert job_queue.counts(db) == before
+
+
+def test_an_edit_names_no_file_either(db: Database, graph: str) -> None:
+    body = {"graph": graph, "rewrite": "harry-potter--studied-at", "method": "mend"}
+    wrong = EditIn.model_validate(body | {"overrides": {"archive": "/etc/passwd"}})
+    with pytest.raises(UsageError, match="names a file"):
+        submit.post(db, SETTINGS, wrong)
+
+
+def test_edits_and_jobs_go_by_their_tickets_and_by_the_model_that_is_loaded(
+    db: Database, graph: str
+) -> None:
+    order = [post_edit(db, graph, 0), post(db, graph), post_edit(db, graph, 1)]
+    order.append(post(db, graph, seed=1))
+    names = [f"edit {order[0]}", f"job {order[1]}", f"edit {order[2]}", f"job {order[3]}"]
+    assert [taken(db) for _ in range(5)] == [*names, None]
+
+
+def test_what_the_loaded_model_serves_goes_first(db: Database, graph: str) -> None:
+    first = post(db, graph)
+    other = post(db, graph, model="organism:gpt2:seed=5")
+    edit = post_edit(db, graph, 2)
+    loaded = "|".join(["other", "", "float32", ""])
+    same = job_posting.job_requests.affinity_of("organism:gpt2:seed=5", graph, "float32", None)
+    assert taken(db, same) == f"job {other}"
+    assert taken(db, loaded) == f"job {first}"
+    assert taken(db, loaded) == f"edit {edit}"
+
+
+def test_a_job_that_lost_its_worker_waits_again_and_keeps_its_runs(
+    db: Database, graph: str, place: tuple[str, list[str]]
+) -> None:
+    job = post(db, graph, force=True)
+    run, told = stored_run(db, place[1][0]), event("running", "x")
+    for attempt in range(1, recovery.MAX_ATTEMPTS + 1):
+        assert taken(db) == f"job {job}"
+        ran = db.write(rows.JobRanRow, id=job, owner=OWNER, run=run, event=told)
+        assert ran[0].done == 1  # the same run is counted once
+        assert db.write(rows.JobRanRow, id=job, owner="b", run=run, event=told) == []
+        recovery.recover(db, idle=OWNER)
+        row = job_queue.row_of(db, job)
+        assert (row.attempts, row.runs) == (attempt, (run,))
+    row = job_queue.row_of(db, job)
+    assert row.status == "failed"
+    assert "killed" in (row.error or "")
+    assert job_queue.counts(db)["failed"] >= 1
+    # A worker that ends in good order is no attempt.
+    again = post(db, graph, seed=3)
+    assert taken(db) == f"job {again}"
+    assert recovery.release_job(db, again, OWNER, counted=False) == "queued"
+    assert recovery.release_job(db, again, OWNER) is None
+    assert job_queue.row_of(db, again).attempts == 0
+
+
+def test_cancelled_is_at_once_or_at_the_next_beat(db: Database, graph: str) -> None:
+    job = post(db, graph)
+    assert job_queue.cancel(db, job) == (job, "cancelled")
+    assert taken(db) is None
+    job = post(db, graph)
+    assert taken(db) == f"job {job}"
+    beat = {"owner": OWNER, "device": "cpu", "busy": True, "stage": "set 1", "progress": 0.5}
+    assert not db.write(rows.BeatRow, **beat)[0].cancel
+    assert job_queue.row_of(db, job).stage == "set 1"
+    assert {w.job for w in db.read(rows.WorkerRow) if w.id == OWNER} == {job}
+    assert job_queue.cancel(db, job) == (job, "running")
+    with pytest.raises(ConflictError, match="running"):
+        job_queue.remove(db, job)
+    assert db.write(rows.BeatRow, **beat)[0].cancel
+    assert recovery.release_job(db, job, OWNER, counted=False) == "cancelled"
+    job_queue.remove(db, job)
+    with pytest.raises(NotFoundError):
+        job_queue.row_of(db, job)
+    db.write(rows.ForgetWorkerRow, owner=OWNER)
+
+
+def test_a_job_whose_run_was_deleted_is_done_again(
+    db: Database, graph: str, place: tuple[str, list[str]]
+) -> None:
+    job = post(db, graph, sets=place[1][:1])
+    assert taken(db) == f"job {job}"
+    run = stored_run(db, place[1][0])
+    db.write(rows.JobRanRow, id=job, owner=OWNER, run=run, event=event("running", "x"))
+    done = event("succeeded", "done", 1.0)
+    told = {"id": job, "owner": OWNER, "status": "succeeded", "stage": "x", "at": now()}
+    assert db.write(rows.EndJobRow, **told, event=done)[0].status == "succeeded"
+    assert job_posting.post(db, SETTINGS, posted(graph, sets=place[1][:1])).outcome == "known"
+    store.delete_run(db, run)
+    assert job_posting.post(db, SETTINGS, posted(graph, sets=place[1][:1])).outcome == "queued"
+    assert job_queue.row_of(db, job).runs == ()
+
+
+def test_lists_of_sets_and_runs_have_pages(
+    db: Database, graph: str, place: tuple[str, list[str]]
+) -> None:
+    first, more, total = store.page_sets(db, 1, dataset=graph)
+    rest = store.page_sets(db, 5, more, dataset=graph)
+    assert [row.id for row in (*first, *rest[0])] == place[1]
+    assert (total, rest[1], rest[2]) == (2, None, 2)
+    made = [stored_run(db, name) for name in place[1]]
+    first, more, total = store.page_runs(db, 1, dataset=graph)
+    assert (first[0].id, total) == (made[0], 2)
+    assert [row.id for row in store.page_runs(db, 5, more, dataset=graph)[0]] == made[1:]
+    with pytest.raises(UsageError, match="not a cursor"):
+        store.page_runs(db, 5, "x")
+    assert queue.read_cursor(None) == (None, "")

@@ -1,0 +1,298 @@
+"""The forward closure and backward proofs against every proof written out, on random graphs."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from support.closure_reference import PlainRule, Tree, follows, proofs
+from support.closure_rules import stored
+from support.own_graphs import own_graphs
+from thinkeval.cypher import rows
+from thinkeval.cypher.errors import QueryTooLargeError
+from thinkeval.cypher.run import Database
+from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.rules import backward, closure
+from thinkeval.service.rules.proofs import leaves_of
+from thinkeval.service.rules.schemas import ClosureOptions, ProofOut
+from thinkeval.service.rules.store import StoredRule
+
+Facts = dict[tuple[str, str, str], tuple[float, float]]
+KINDS = {"A": "p", "B": "p", "C": "q", "D": "q", "E": None}
+SEEDS = range(10)
+
+
+@pytest.fixture(scope="module")
+def prefix(db: Database) -> Iterator[str]:
+    with own_graphs(db) as mine:
+        yield mine
+
+
+def write(db: Database, graph: str, facts: Facts, kinds: dict[str, str | None]) -> None:
+    with db.transaction() as tx:
+        tx.run(rows.MergeGraphRow, graph=graph, kind="dataset", dataset=graph)
+        tx.run(rows.ClearGraphRow, graph=graph)
+        named = [{"name": n, "kind": k} for n, k in kinds.items()]
+        tx.run(rows.MergeEntitiesRow, graph=graph, rows=named)
+        tx.run(rows.MergeFactsRow, graph=graph, rows=[
+            {
+                "id": "-".join(t), "subject": t[0], "relation": t[1], "object": t[2],
+                "prompt": "{} r", "likelihood_pre": pre, "likelihood_post": post,
+            }
+            for t, (pre, post) in facts.items()
+        ])  # fmt: skip
+        tx.run(rows.CompleteGraphRow, graph=graph)
+
+
+def drawn(seed: int) -> tuple[Facts, list[PlainRule]]:
+    """Few entities and relations, so that conclusions meet facts, cycles and themselves."""
+    draw = random.Random(seed)
+    relations = ["r", "s"]
+    facts: Facts = {}
+    while len(facts) < 14:
+        subject, object_ = draw.sample(sorted(KINDS), 2)
+        value = tuple(draw.choice((0.0, 1.0, draw.random(), draw.random())) for _ in range(2))
+        facts[subject, draw.choice(relations), object_] = value  # pyright: ignore
+    rules = {}
+    while len(rules) < 4:
+        x, y, z = (draw.choice((*[None] * 6, "p", "q")) for _ in range(3))
+        made = PlainRule(
+            draw.choice(relations), draw.random() < 0.5,
+            draw.choice(relations), draw.random() < 0.5,
+            draw.choice([*relations, "t"]), draw.choice((0.5, 0.75, 1.0)), (x, y, z),
+        )  # fmt: skip
+        rules[stored(made).id] = made
+    return facts, list(rules.values())
+
+
+def every(facts: Facts, rules: Sequence[PlainRule], depth: int, side: int) -> dict:
+    """{triple: its proofs}, by brute force."""
+    values = {t: v[side] for t, v in facts.items()}
+    names = {r.relation3 for r in rules}
+    goals = [(x, n, z) for x in KINDS for n in names for z in KINDS if x != z]
+    found = {g: list(proofs(g, values, rules, KINDS, depth)) for g in goals}
+    return {goal: trees for goal, trees in found.items() if trees}
+
+
+def strongest(trees: Sequence[Tree]) -> float:
+    return max(tree.strength for tree in trees)
+
+
+def test_the_random_graphs_have_something_to_prove() -> None:
+    told = [(facts, every(facts, rules, 3, 0)) for facts, rules in map(drawn, SEEDS)]
+    assert sum(bool(found) for _, found in told) == len(SEEDS)
+    assert sum(len(found.keys() & facts.keys()) for facts, found in told) >= 40
+    trees = [tree for _, found in told for each in found.values() for tree in each]
+    assert sum(tree.height == 3 for tree in trees) >= 1000
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_forward_is_every_proof_written_out(db: Database, prefix: str, seed: int) -> None:
+    facts, rules = drawn(seed)
+    graph = f"{prefix}-{seed}"
+    write(db, graph, facts, KINDS)
+    for depth in (2, 3):
+        found = closure.closure(db, graph, [stored(r) for r in rules], ClosureOptions(depth=depth))
+        before, after = (every(facts, rules, depth, side) for side in (0, 1))
+        mine = {closure.triple_of(a): a for a in found.atoms.values() if a.implied}
+        assert set(mine) == set(before)
+        for triple, atom in mine.items():
+            assert atom.strength_pre == pytest.approx(strongest(before[triple]))
+            assert atom.strength_post == pytest.approx(strongest(after[triple]))
+            assert atom.leaves == min(tree.leaves for tree in before[triple])
+            assert atom.round == min(tree.height for tree in before[triple])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_forward_to_the_fixpoint_is_what_follows_and_backward_is_forward(
+    db: Database, prefix: str, seed: int
+) -> None:
+    facts, rules = drawn(seed)
+    graph = f"{prefix}-whole-{seed}"
+    write(db, graph, facts, KINDS)
+    used = [stored(r) for r in rules]
+    whole = closure.closure(db, graph, used)
+    concluded = {closure.triple_of(a) for a in whole.atoms.values() if a.implied}
+    assert concluded == follows(set(facts), rules, KINDS)
+
+    depth = 3
+    options = ClosureOptions(depth=depth)
+    mine = {
+        closure.triple_of(a): a
+        for a in closure.closure(db, graph, used, options).atoms.values()
+        if a.implied
+    }
+    names = sorted({r.relation3 for r in rules})
+    for goal in ((x, n, z) for x in KINDS for n in names for z in KINDS if x != z):
+        trees = backward.prove(db, graph, goal, used, options)
+        assert bool(trees) == (goal in mine), goal
+        if trees:
+            assert trees[0].strength_pre == pytest.approx(mine[goal].strength_pre)
+            for tree in trees:
+                assert_sound(tree, facts, {r.id: r for r in used})
+
+
+def assert_sound(
+    tree: ProofOut, facts: Facts, rules: dict[str, StoredRule], above: frozenset = frozenset()
+) -> None:
+    """A proof follows its rules, ends in facts, and passes nothing twice on its way down."""
+    triple = (tree.subject, tree.relation, tree.object)
+    assert triple not in above
+    if not tree.implied:
+        assert (tree.strength_pre, tree.strength_post) == facts[triple]
+        return
+    assert tree.rule is not None
+    made = rules[tree.rule].rule
+    assert tree.relation == made.conclusion.relation
+    first, second = tree.premises
+    assert (first.relation, second.relation) == made.relations[:2]
+    ends = {"x": tree.subject, "z": tree.object}
+    ends["y"] = first.subject if made.first.subject == "y" else first.object
+    for atom, premise in ((made.first, first), (made.second, second)):
+        assert (premise.subject, premise.object) == (ends[atom.subject], ends[atom.object])
+        assert_sound(premise, facts, rules, above | {triple})
+    assert tree.leaves == len(leaves_of(tree))
+
+
+def triangles(facts: set[tuple[str, str, str]], most: int) -> list[PlainRule]:
+    """The relation triangles x→y→z that most facts close, as rules."""
+    leaving: dict[str, list[tuple[str, str]]] = {}
+    for subject, relation, object_ in facts:
+        leaving.setdefault(subject, []).append((relation, object_))
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for x, one, y in sorted(facts):
+        for other, z in leaving.get(y, ()):
+            if len({x, y, z}) == 3:
+                counts.update((one, other, third) for third, end in leaving[x] if end == z)
+    return [PlainRule(a, False, b, False, c) for (a, b, c), _ in counts.most_common(most)]
+
+
+@pytest.mark.parametrize("name", ["hogwarts", "knowgic"])
+def test_the_closure_of_a_real_graph_is_the_naive_fixpoint(
+    db: Database, prefix: str, name: str, request: pytest.FixtureRequest
+) -> None:
+    source = name
+    if name == "knowgic":
+        source = str(request.getfixturevalue("data_dir") / "knowgic")
+    graph = datasets.store(db, datasets.read(source, name=f"{prefix}-{name}")).graph
+    facts = {(f.subject, f.relation, f.object) for f in db.read(rows.FactRow, graph=graph)}
+    names = {e.name: e.kind for e in db.read(rows.EntityRow, graph=graph)}
+    rules = triangles(facts, 6)
+    used = [stored(r) for r in rules]
+    whole = closure.closure(db, graph, used)
+    concluded = {closure.triple_of(a) for a in whole.atoms.values() if a.implied}
+    assert concluded == follows(facts, rules, names)
+    assert len(concluded & facts) >= 5
+    # The lowest proofs are found from the end as well, and no others.
+    for atom in whole.conclusions[:5]:
+        depth = ClosureOptions(depth=atom.round)
+        assert backward.prove(db, graph, closure.triple_of(atom), used, depth)
+
+
+def test_a_rule_that_supports_itself_ends_and_proves_nothing_by_itself(
+    db: Database, prefix: str
+) -> None:
+    graph = f"{prefix}-cycle"
+    write(db, graph, {("A", "r", "B"): (0.9, 0.1), ("B", "s", "C"): (0.8, 0.8)}, KINDS)
+    # r(A,B) & s(B,C) -> t(A,C), and from that and s back to r(A,B).
+    rules = [
+        stored(PlainRule("r", False, "s", False, "t")),
+        stored(PlainRule("t", False, "s", True, "r")),
+    ]
+    found = closure.closure(db, graph, rules)
+    assert [closure.triple_of(a) for a in found.conclusions] == [("A", "t", "C")]
+    assert not backward.prove(db, graph, ("A", "r", "B"), rules)
+    assert len(db.read(rows.StoredGroundingRow, graph=graph)) == 1  # the hollow ones went too
+
+
+def test_a_closure_is_kept_until_rules_or_facts_change_and_goes_with_its_graph(
+    db: Database, prefix: str
+) -> None:
+    graph = f"{prefix}-kept"
+    facts: Facts = {("A", "r", "B"): (0.9, 0.1), ("B", "s", "C"): (0.5, 0.5)}
+    write(db, graph, facts, KINDS)
+    one, other = (stored(PlainRule("r", False, "s", False, name)) for name in ("t", "u"))
+
+    def state() -> str | None:
+        told = db.read(
+            rows.ClosureStateRow, graph=graph, pre="likelihood_pre", post="likelihood_post"
+        )
+        return told[0].closure
+
+    assert state() is None
+    closure.closure(db, graph, [one])
+    first = state()
+    closure.closure(db, graph, [one])
+    assert state() == first
+    both = closure.closure(db, graph, [one, other])
+    assert state() != first
+    assert {a.relation for a in both.conclusions} == {"t", "u"}
+    assert {a.relation for a in closure.closure(db, graph, [other]).conclusions} == {"u"}
+
+    ids = [f"{graph}|A-r-B"]
+    db.write(rows.WriteColumnsRow, ids=ids, columns={"likelihood_pre": [0.5]})
+    (atom,) = closure.closure(db, graph, [other]).conclusions
+    assert atom.strength_pre == pytest.approx(0.25)
+
+    write(db, graph, facts, KINDS)  # written anew: nothing of the old closure is left
+    assert state() is None
+    assert db.read(rows.StoredGroundingRow, graph=graph) == []
+    closure.closure(db, graph, [one])
+    db.autocommit(rows.DeleteGraphRow, graph=graph)
+    assert db.read(rows.StoredGroundingRow, graph=graph) == []
+
+
+def test_without_probabilities_a_conclusion_has_no_strength(db: Database, prefix: str) -> None:
+    graph = f"{prefix}-plain"
+    write(db, graph, {("A", "r", "B"): (0.9, 0.1), ("B", "s", "C"): (0.5, 0.5)}, KINDS)
+    rules = [stored(PlainRule("r", False, "s", False, "t"))]
+    (atom,) = closure.closure(db, graph, rules, ClosureOptions(measure="p")).conclusions
+    assert (atom.strength_pre, atom.strength_post, atom.leaves) == (None, None, 2)
+
+
+def test_contradicting_conclusions_are_both_reported(db: Database, prefix: str) -> None:
+    graph = f"{prefix}-against"
+    facts: Facts = {
+        ("A", "r", "B"): (0.9, 0.9), ("B", "s", "C"): (0.9, 0.9), ("A", "t", "D"): (0.9, 0.9),
+        ("B", "t", "C"): (0.9, 0.9), ("B", "s", "E"): (0.9, 0.9),
+    }  # fmt: skip
+    write(db, graph, facts, KINDS)
+    closure.closure(db, graph, [stored(PlainRule("r", False, "s", False, "t"))])
+    told = db.read(rows.ContradictionRow, graph=graph)
+    assert [(row.object, row.other, row.implied) for row in told] == [
+        ("C", "D", False),
+        ("C", "E", True),
+        ("E", "D", False),
+    ]
+
+
+def test_bad_input_is_refused_with_a_reason(
+    db: Database, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = f"{prefix}-bad"
+    write(db, graph, {("A", "r", "B"): (0.9, 0.1), ("B", "s", "C"): (0.5, 0.5)}, KINDS)
+    rules = [stored(PlainRule("r", False, "s", False, "t"))]
+    with pytest.raises(NotFoundError, match="Did you mean"):
+        closure.closure(db, f"{graph}x", rules)
+    with pytest.raises(NotFoundError, match="subject"):
+        backward.prove(db, graph, ("AA", "t", "C"), rules)
+    with pytest.raises(NotFoundError, match="relation"):
+        backward.prove(db, graph, ("A", "tt", "C"), rules)
+    with monkeypatch.context() as patch:
+        patch.setattr(closure, "MOST_CONCLUSIONS", 0)
+        with pytest.raises(UsageError, match="nothing was stored"):
+            closure.closure(db, graph, rules)
+    assert db.read(rows.StoredGroundingRow, graph=graph) == []
+
+    def too_much(*_: object) -> None:
+        raise QueryTooLargeError("more than the limit 512.0 MiB")
+
+    monkeypatch.setattr(closure, "_weigh", too_much)
+    with pytest.raises(UsageError, match="by 1 rule does not fit") as told:
+        closure.closure(db, graph, rules)
+    assert "--depth 1" in told.value.remedy
+    assert db.read(rows.StoredGroundingRow, graph=graph) == []

@@ -1,0 +1,262 @@
+"""Mining, counting and grounding in the database against brute force, on random graphs and real."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from support import rules_reference as reference
+from support.own_graphs import own_graphs
+from support.rules_reference import Kinds, Shape, Triple
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.loaders.records import Fact
+from thinkeval.loaders.rule_records import Atom, Rule
+from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.rules import groundings, mining, store
+
+NAMES = "abcdef"
+KINDS = ("p", "q", None)
+TRIPLES = st.lists(
+    st.tuples(st.sampled_from(NAMES), st.sampled_from("rs"), st.sampled_from(NAMES)).filter(
+        lambda triple: triple[0] != triple[2]
+    ),
+    min_size=3,
+    max_size=16,
+    unique=True,
+)
+KIND_OF = st.fixed_dictionaries({name: st.sampled_from(KINDS) for name in NAMES})
+QUIETLY = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+
+
+@pytest.fixture(scope="module")
+def prefix(db: Database) -> Iterator[str]:
+    with own_graphs(db) as mine:
+        yield mine
+
+
+def write(db: Database, graph: str, facts: Sequence[Triple], kind_of: dict[str, str | None]) -> str:
+    names = sorted({name for fact in facts for name in (fact[0], fact[2])})
+    with db.transaction() as tx:
+        tx.run(rows.MergeGraphRow, graph=graph, kind="dataset", dataset=graph)
+        tx.run(rows.ClearGraphRow, graph=graph)
+        named = [{"name": n, "kind": kind_of.get(n)} for n in names]
+        tx.run(rows.MergeEntitiesRow, graph=graph, rows=named)
+        tx.run(rows.MergeFactsRow, graph=graph, rows=[
+            {"id": Fact(s, r, o, "{}").id, "subject": s, "relation": r, "object": o,
+             "prompt": "{} " + r}
+            for s, r, o in facts
+        ])  # fmt: skip
+        tx.run(rows.CompleteGraphRow, graph=graph)
+    return graph
+
+
+def made(shape: Shape, kinds: Kinds = (None, None, None)) -> Rule:
+    relation1, inverse1, relation2, inverse2, relation3 = shape
+    first = ("y", "x") if inverse1 else ("x", "y")
+    second = ("z", "y") if inverse2 else ("y", "z")
+    return Rule(
+        Atom(first[0], relation1, first[1]),
+        Atom(second[0], relation2, second[1]),
+        Atom("x", relation3, "z"),
+        kinds=tuple((v, k) for v, k in zip("xyz", kinds, strict=True) if k),
+    )
+
+
+def shape_of(rule: Rule) -> Shape:
+    first, second, third = rule.relations
+    return first, rule.inverse[0], second, rule.inverse[1], third
+
+
+def kinds_of(rule: Rule) -> Kinds:
+    return rule.kind("x"), rule.kind("y"), rule.kind("z")
+
+
+@QUIETLY
+@given(facts=TRIPLES, kind_of=KIND_OF, least=st.integers(1, 3))
+def test_mining_finds_what_every_triangle_suggests(
+    db: Database, prefix: str, facts: list[Triple], kind_of: dict[str, str | None], least: int
+) -> None:
+    graph = write(db, f"{prefix}-{uuid.uuid4().hex[:6]}", facts, kind_of)
+    mined = mining.mine(db, graph, min_support=least, store=False)
+    expected = {
+        shape: (n, kinds)
+        for shape, (n, kinds) in reference.supports(facts, kind_of).items()
+        if n >= least
+    }
+    assert {shape_of(r): (r.support, kinds_of(r)) for r in mined.rules} == expected
+    assert len(mined.rules) == mined.total == len(expected)
+    for rule in mined.rules:
+        body = reference.groundings(shape_of(rule), kinds_of(rule), facts, kind_of)
+        assert rule.body == len(body)
+        assert rule.support == sum(known for *_, known in body)
+
+
+@QUIETLY
+@given(
+    facts=TRIPLES,
+    kind_of=KIND_OF,
+    shapes=st.lists(
+        st.tuples(st.sampled_from("rs"), st.booleans(), st.sampled_from("rs"), st.booleans(),
+                  st.sampled_from("rst")),
+        min_size=1, max_size=4, unique=True,
+    ),
+    kinds=st.tuples(*[st.sampled_from(("p", "q", None, None))] * 3),
+)  # fmt: skip
+def test_groundings_are_those_of_brute_force(
+    db: Database,
+    prefix: str,
+    facts: list[Triple],
+    kind_of: dict[str, str | None],
+    shapes: list[Shape],
+    kinds: Kinds,
+) -> None:
+    graph = write(db, f"{prefix}-{uuid.uuid4().hex[:6]}", facts, kind_of)
+    rules = [made(shape, kinds) for shape in shapes]
+    stored = [store.StoredRule(r.id, graph, r, "kept") for r in rules]
+    found = groundings.instantiate(db, graph, stored)
+    expected = {r.id: set(reference.groundings(shape_of(r), kinds, facts, kind_of)) for r in rules}
+    assert len(found.groundings) == sum(map(len, expected.values()))
+    for rule in rules:
+        got = {
+            (g.x, g.y, g.z, g.conclusion is not None) for g in found.groundings if g.rule == rule.id
+        }
+        assert got == expected[rule.id]
+        named = {f"{graph}|{Fact(*fact, '{}').id}": fact for fact in facts}
+        for g in found.groundings:
+            if g.rule == rule.id:
+                at = {"x": g.x, "y": g.y, "z": g.z}
+                for atom, fact in ((rule.first, g.premise1), (rule.second, g.premise2)):
+                    assert named[fact] == (at[atom.subject], atom.relation, at[atom.object])
+    counted = {r.id: (r.body, r.support) for r in mining.count(db, graph, rules)}
+    assert counted == {
+        key: (len(each), sum(known for *_, known in each)) for key, each in expected.items()
+    }
+    _check_affected(db, graph, stored, found, facts)
+
+
+def test_premises_are_counted_once_for_all_rules_that_share_them() -> None:
+    """Equal keys exactly where the premises hold of the same entities, x and z exchanged or not."""
+    rng = random.Random(3)
+    names = "abcdefgh"
+    facts = sorted({(*rng.sample(names, 2), rng.choice("rs")) for _ in range(60)})
+    triples = [(subject, relation, object_) for subject, object_, relation in facts]
+    kind_of = {name: "pq"[i % 2] for i, name in enumerate(names)}
+    found: dict[frozenset[tuple[str, str, str]], set[object]] = {}
+    for shape in product("rs", (False, True), "rs", (False, True), "t"):
+        for kinds in ((None, None, None), ("p", None, "q"), ("q", "p", None), ("p", "q", "p")):
+            held = {g[:3] for g in reference.groundings(shape, kinds, triples, kind_of)}
+            same = min(held, {(z, y, x) for x, y, z in held}, key=sorted)
+            found.setdefault(frozenset(same), set()).add(mining.premises(made(shape, kinds)))
+    assert frozenset() not in found
+    assert all(len(keys) == 1 for keys in found.values())
+    assert len({next(iter(keys)) for keys in found.values()}) == len(found) > 20
+
+
+def _check_affected(
+    db: Database,
+    graph: str,
+    stored: list[store.StoredRule],
+    found: groundings.Instances,
+    facts: list[Triple],
+) -> None:
+    """Those that the first facts take part in are the groundings that name them."""
+    ids = [f"{graph}|{Fact(*fact, '{}').id}" for fact in facts[:3]]
+    got = [
+        (g.rule, g.x, g.y, g.z, g.part, getattr(g, g.part))
+        for g in groundings.affected(db, graph, stored, ids)
+    ]
+    wanted = [
+        (g.rule, g.x, g.y, g.z, part, getattr(g, part))
+        for g in found.groundings
+        for part in ("premise1", "premise2", "conclusion")
+        if getattr(g, part) in ids
+    ]
+    assert sorted(got) == sorted(wanted)
+
+
+@pytest.mark.parametrize(
+    ("path", "least", "expected"), [("knowgic", 2, 545), ("lre_relations", 1, 3)]
+)
+def test_real_graphs_give_the_rules_of_their_triangles(
+    db: Database, prefix: str, data_dir: Path, path: str, least: int, expected: int
+) -> None:
+    loaded = datasets.read(data_dir / path, name=f"{prefix}-{path}")
+    graph = datasets.store(db, loaded).graph
+    mined = mining.mine(db, graph, min_support=least)
+    facts = [(f.subject, f.relation, f.object) for f in loaded.graph.facts]
+    kind_of = {e.name: e.kind for e in loaded.graph.entities}
+    found = reference.supports(facts, kind_of)
+    wanted = {shape: each for shape, each in found.items() if each[0] >= least}
+    assert {shape_of(r): (r.support, kinds_of(r)) for r in mined.rules} == wanted
+    assert len(mined.rules) == mined.created == expected
+    some = mined.rules[:: max(len(mined.rules) // 10, 1)]
+    stored = store.rules_of(db, graph, ids=[rule.id for rule in some])
+    grounded = groundings.instantiate(db, graph, stored)
+    for rule in some:
+        got = [g for g in grounded.groundings if g.rule == rule.id]
+        assert len(got) == rule.body
+        assert sum(g.conclusion is not None for g in got) == rule.support
+
+
+def test_mining_again_renews_counts_and_keeps_decisions(db: Database, graph_id: str) -> None:
+    facts = [(f"x{i}", "r", f"y{i}") for i in range(3)] + [(f"y{i}", "s", "z") for i in range(3)]
+    facts += [(f"x{i}", "t", "z") for i in range(2)]
+    write(db, graph_id, facts, {})
+    first = mining.mine(db, graph_id)
+    assert (len(first.rules), first.created) == (3, 3)
+    chain = made(("r", False, "s", False, "t"))
+    assert next(r for r in first.rules if r.id == chain.id).confidence == pytest.approx(2 / 3)
+    store.save(db, graph_id, [chain], status="kept")
+    write(db, graph_id, [*facts, ("x2", "t", "z")], {})
+    again = mining.mine(db, graph_id)
+    assert again.created == 0
+    kept = store.rules_of(db, graph_id)
+    assert [(r.id, r.status, r.rule.support, r.rule.body) for r in kept] == [
+        (chain.id, "kept", 3, 3)
+    ]
+
+
+def test_limits_say_what_they_left_out(db: Database, graph_id: str) -> None:
+    facts = [("a", "r", "b"), ("b", "s", "c"), ("a", "t", "c"), ("a", "r", "d")]
+    write(db, graph_id, facts, {})
+    mined = mining.mine(db, graph_id, min_support=1, limit=2, store=False)
+    assert (len(mined.rules), mined.total) == (2, 3)
+    sure = mining.mine(db, graph_id, min_support=1, min_confidence=1.0, store=False)
+    assert all(r.confidence == 1.0 for r in sure.rules)
+    assert mining.mine(db, graph_id, min_support=2).rules == ()
+    with pytest.raises(UsageError, match="min_support"):
+        mining.mine(db, graph_id, min_support=0)
+
+
+def test_a_rule_that_holds_nowhere_has_no_confidence(db: Database, graph_id: str) -> None:
+    write(db, graph_id, [("a", "r", "b")], {})
+    (counted,) = mining.count(db, graph_id, [made(("r", False, "s", False, "t"))])
+    assert (counted.support, counted.body, counted.confidence) == (0, 0, None)
+
+
+def test_an_edit_is_asked_for_by_its_fact(db: Database, graph_id: str) -> None:
+    write(db, graph_id, [("a", "r", "b"), ("b", "s", "c"), ("d", "r", "b"), ("d", "t", "c")], {})
+    rule = made(("r", False, "s", False, "t"))
+    with pytest.raises(NothingStoredError, match="no kept rules"):
+        groundings.rules_for(db, graph_id)
+    store.save(db, graph_id, [rule], status="kept")
+    chosen = groundings.rules_for(db, graph_id)
+    touched = groundings.touching(db, graph_id, chosen, "b", "s")
+    assert [(g.x, g.y, g.z) for g in touched.groundings] == [("a", "b", "c"), ("d", "b", "c")]
+    only = groundings.touching(db, graph_id, chosen, "b", "s", show="predicted")
+    assert [g.x for g in only.groundings] == ["a"]
+    with pytest.raises(NotFoundError, match="Did you mean 'b s'"):
+        groundings.touching(db, graph_id, chosen, "b", "ss")
+    with pytest.raises(NotFoundError):
+        mining.mine(db, f"{graph_id}-none")

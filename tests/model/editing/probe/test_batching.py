@@ -1,0 +1,72 @@
+"""Batches bounded by tokens, and halved when memory runs out."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from support.tiny_models import build_tiny
+from thinkeval.editing.errors import DeviceMemoryError
+from thinkeval.editing.probe.batching import default_tokens, in_batches, is_out_of_memory
+
+TOO_MUCH = 1 << 46
+"""Numbers: more bytes than a 64-bit address space has, so that the allocator itself refuses."""
+
+
+def _allocator_refuses() -> None:
+    torch.empty(TOO_MUCH)
+
+
+def test_every_index_once_largest_first_within_the_limit():
+    costs = [3, 50, 7, 7, 20, 1, 1, 1]
+    batches: list[list[int]] = []
+    in_batches(costs, 21, batches.append)
+    assert sorted(i for batch in batches for i in batch) == list(range(len(costs)))
+    assert batches[0] == [1]  # alone above the limit, still done
+    for batch in batches[1:]:
+        assert len(batch) * max(costs[i] for i in batch) <= 21
+    assert [costs[i] for batch in batches for i in batch] == sorted(costs, reverse=True)
+
+
+def test_nothing_to_do():
+    in_batches([], 10, lambda batch: pytest.fail("called"))
+
+
+def test_out_of_memory_halves_this_batch_and_all_later_ones():
+    tried: list[int] = []
+    finished: list[int] = []
+
+    def work(batch: list[int]) -> None:
+        tried.append(len(batch))
+        if len(batch) > 3:
+            _allocator_refuses()
+        finished.extend(batch)
+
+    steps: list[tuple[int, int]] = []
+    in_batches([10] * 20, 100, work, done=lambda done, total: steps.append((done, total)))
+    assert sorted(finished) == list(range(20))
+    assert tried == [10, 5, *[2] * 10]
+    assert steps[0] == (0, 20)
+    assert steps[-1] == (20, 20)
+
+
+def test_no_memory_for_a_single_row_is_a_clear_error():
+    with pytest.raises(DeviceMemoryError, match="the probe, not even for one row of 30") as caught:
+        in_batches([10, 30], 100, lambda batch: _allocator_refuses(), what="the probe")
+    assert "--dtype bfloat16" in caught.value.remedy
+
+
+def test_other_errors_pass_through():
+    def work(batch: list[int]) -> None:
+        raise RuntimeError("shapes do not match")
+
+    with pytest.raises(RuntimeError, match="shapes"):
+        in_batches([1, 1], 10, work)
+    assert is_out_of_memory(torch.OutOfMemoryError("CUDA out of memory."))
+    assert not is_out_of_memory(ValueError("out of memory"))
+
+
+@pytest.mark.parametrize("architecture", ["gpt2", "llama"])
+def test_default_limit_is_bounded(architecture: str):
+    model, _ = build_tiny(architecture)
+    assert 512 <= default_tokens(model) <= 32_768

@@ -1,0 +1,247 @@
+"""Sweeps and sequences on a trained model and the real database: sharing, resuming, failing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import torch
+
+from support.own_graphs import hogwarts_as, own_graphs
+from thinkeval.cypher import rows
+from thinkeval.editing.deltas.strength import scaled
+from thinkeval.editing.models import weights_digest
+from thinkeval.editing.probe import ProbeSettings
+from thinkeval.loaders.records import RewriteRequest
+from thinkeval.service.errors import UsageError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.scoring import record, sequence, shared_targets, sweep_pool
+from thinkeval.service.scoring import sweep as sweeps
+from thinkeval.service.scoring.request import ScoreRequest
+from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.score import score_edit
+
+EXACT = ProbeSettings(measures=("likelihood",))
+
+
+@dataclass(frozen=True)
+class Place:
+    """The demo graph under an id of this file's own, the model that knows it, its rewrites."""
+
+    bench: Workbench
+    graph: str
+    model: BenchModel
+    rewrites: tuple[RewriteRequest, ...]
+
+    def sweep(self, *methods: str, **changes: Any) -> sweeps.Sweep:
+        made = sweeps.Sweep(
+            graph=self.graph,
+            rewrites=self.rewrites[:2],
+            methods=methods,
+            probe=EXACT,
+            models=(self.model.source,),
+        )
+        return replace(made, **changes)
+
+    def digest(self) -> str:
+        return weights_digest(self.bench.model(self.model.source, self.graph).loaded.model)
+
+
+@pytest.fixture(scope="module")
+def place(bench: Workbench, organism: BenchModel) -> Iterator[Place]:
+    with own_graphs(bench.db) as prefix:
+        graph = hogwarts_as(bench.db, f"{prefix}-hogwarts")
+        stored = tuple(datasets.list_rewrites(bench.db, graph))
+        yield Place(bench, graph, organism, stored)
+        bench.targets.clear()
+
+
+def efficacy(outcome: sweeps.Outcome) -> float:
+    assert outcome.score is not None, outcome.error
+    found = outcome.score.get("efficacy", "likelihood")
+    assert found is not None
+    return found.value
+
+
+def test_shared_targets_give_the_scores_of_separate_runs(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from thinkeval.editing.key_value import values
+
+    searched: list[str] = []
+    optimise = values.optimise
+
+    def counted(adapter: Any, tokenizer: Any, requests: Any, *rest: Any, **more: Any) -> Any:
+        searched.extend(request.id for request in requests)
+        return optimise(adapter, tokenizer, requests, *rest, **more)
+
+    monkeypatch.setattr("thinkeval.editing.key_value.layerwise.optimise", counted)
+    family = place.sweep("memit", "rect", "alphaedit", rewrites=place.rewrites[:1])
+    together = sweeps.run(place.bench, family, workers=1)
+    assert searched == [place.rewrites[0].id]
+    steps = [o.score.provenance["n_steps"] for o in together if o.score]
+    assert steps[0] == steps[1] == steps[2]
+    assert next(iter(steps[0].values())) > 0
+
+    place.bench.targets.clear()
+    place.bench.last_effect = None
+    apart = sweeps.run(place.bench, replace(family, methods=("alphaedit",), force=True), workers=1)
+    assert len(searched) == 2
+    assert efficacy(apart[0]) == efficacy(together[2])
+    assert place.digest() == place.model.loaded.info.weights_digest
+
+
+def test_a_key_changes_with_whatever_the_vector_depends_on(place: Place) -> None:
+    from thinkeval.service.scoring import plan
+
+    sweep = place.sweep("memit")
+
+    def key(method: str = "memit", **changes: Any) -> str | None:
+        cell = sweeps.Cell(place.model.source, 0, place.rewrites[0], method)
+        request = replace(sweeps.request_of(sweep, cell), **changes)
+        made = plan.plan(place.bench, request, place.model)
+        return shared_targets.key_of(made, request, place.model)
+
+    assert key() == key("rect") == key("alphaedit") == key("random_delta")
+    assert key() == key(overrides={"mom2_update_weight": 3.0})
+    others = [
+        key("rome"),
+        key(seed=1),
+        key(rewrite=place.rewrites[1]),
+        key(overrides={"v_lr": 0.3}),
+        key(overrides={"layers": [0]}),
+    ]
+    assert len({key(), *others}) == 6
+    assert key("fine_tuning") is None
+
+
+def test_running_a_sweep_again_reads_what_is_stored(place: Place) -> None:
+    sweep = place.sweep("none", "memit")
+    first = sweeps.run(place.bench, sweep, workers=1)
+    again = sweeps.run(place.bench, sweep, workers=1)
+    assert [o.cell for o in first] == [o.cell for o in again]
+    assert all(o.score and o.score.reused for o in again)
+    assert [efficacy(o) for o in first] == [efficacy(o) for o in again]
+
+
+def test_a_cell_that_fails_says_why_and_the_others_go_on(place: Place) -> None:
+    broken = place.sweep("memit", "none", overrides={"memit": {"layers": [99]}})
+    outcomes = sweeps.run(place.bench, broken, workers=1)
+    by_method = {o.cell.method: o for o in outcomes}
+    assert "99" in (by_method["memit"].error or "")
+    assert by_method["none"].score is not None
+    assert [o.cell.method for o in outcomes] == ["memit", "none"] * 2
+
+
+def test_strength_scales_the_one_update_and_stays_out_of_tables(place: Place) -> None:
+    sweep = place.sweep("none", "memit", rewrites=place.rewrites[:1], strengths=(0.5, 1.0))
+    outcomes = sweeps.run(place.bench, sweep, workers=1)
+    assert [(o.cell.method, o.cell.strength) for o in outcomes] == [
+        ("none", 1.0), ("memit", 1.0), ("memit", 0.5)
+    ]  # fmt: skip
+    whole, half = (o.score for o in outcomes[1:])
+    assert whole is not None
+    assert half is not None
+    assert whole.edit != half.edit
+    assert efficacy(outcomes[2]) < efficacy(outcomes[1])
+    listed = record.scores(place.bench.db, [], graph=place.graph)
+    assert half.edit not in {score.edit for score in listed}
+    with pytest.raises(UsageError):
+        sweeps.tasks(replace(sweep, strengths=(0.0,)))
+
+
+def test_scaled_factors_still_give_the_update(tiny_gpt2: tuple[Any, Any]) -> None:
+    from thinkeval.editing.deltas import EditEffect
+
+    left, right = torch.randn(4, 2, dtype=torch.float64), torch.randn(2, 6, dtype=torch.float64)
+    effect = EditEffect({"w": (left @ right).float()}, factors={"w": (left, right)})
+    half = scaled(effect, 0.5)
+    torch.testing.assert_close(half.deltas["w"], effect.deltas["w"] / 2)
+    lefts, rights = half.factors["w"]
+    assert torch.equal((lefts @ rights).float(), half.deltas["w"])
+    assert scaled(effect, 1) is effect
+
+
+def test_two_workers_score_what_one_does(place: Place) -> None:
+    sweep = place.sweep("none", "rome", rewrites=place.rewrites[2:4])
+    apart = sweeps.run(place.bench, sweep, workers=2)
+    assert [o.cell.rewrite for o in apart] == [r for r in place.rewrites[2:4] for _ in range(2)]
+    together = sweeps.run(place.bench, replace(sweep, force=True), workers=1)
+    assert [efficacy(o) for o in together] == pytest.approx(
+        [efficacy(o) for o in apart], rel=1e-4, abs=1e-6
+    )
+
+
+def test_a_killed_worker_fails_its_cells_and_running_again_does_them(place: Place) -> None:
+    sweep = place.sweep("rome", "memit", rewrites=place.rewrites[4:6], probe=ProbeSettings(seed=77))
+    todo = sweeps.tasks(sweep)
+    place.bench.model(place.model.source, place.graph)
+
+    def kill_the_children() -> None:
+        import multiprocessing
+
+        for _ in range(600):
+            running = place.bench.db.read(rows.EditRow, dataset=place.graph, status="running")
+            if running:
+                break
+            time.sleep(0.1)
+        for child in multiprocessing.active_children():
+            if child.pid:
+                os.kill(child.pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_the_children)
+    killer.start()
+    outcomes = sweep_pool.run(place.bench, sweep, todo, 2)
+    killer.join()
+    failed = [o for o in outcomes if o.error]
+    assert failed
+    assert all("-9" in (o.error or "") for o in failed)
+    again = sweeps.run(place.bench, sweep, workers=1)
+    assert all(o.score is not None for o in again)
+
+
+def test_a_sequence_is_scored_after_each_edit_and_at_the_end(place: Place) -> None:
+    request = ScoreRequest(
+        graph=place.graph,
+        rewrite=place.rewrites[0],
+        model=place.model.source,
+        method="memit",
+        probe=EXACT,
+    )
+    found = sequence.score_sequence(place.bench, request, place.rewrites[:3])
+    alone = score_edit(place.bench, request)
+    first = found[0].after.get("efficacy", "likelihood")
+    same = alone.get("efficacy", "likelihood")
+    assert first is not None
+    assert same is not None
+    # The first edit of a sequence is that edit alone; its record is another.
+    assert first.value == pytest.approx(same.value, rel=1e-4)
+    assert found[0].after.edit != alone.edit
+    assert found[0].after.edit != found[0].end.edit
+    # The last is the same model state asked twice: one score.
+    assert found[2].after.edit == found[2].end.edit
+    assert [s.after.sequence["edited"] for s in found if s.after.sequence] == [1, 2, 3]
+    assert all(s.end.sequence and s.end.sequence["edited"] == 3 for s in found)
+    again = sequence.score_sequence(place.bench, request, place.rewrites[:3])
+    assert all(s.after.reused and s.end.reused for s in again)
+    assert place.digest() == place.model.loaded.info.weights_digest
+
+
+def test_a_batch_edits_its_rewrites_at_once(place: Place) -> None:
+    request = ScoreRequest(
+        graph=place.graph,
+        rewrite=place.rewrites[0],
+        model=place.model.source,
+        method="memit",
+        probe=EXACT,
+    )
+    found = sequence.score_sequence(place.bench, request, place.rewrites[:2], batch=2)
+    assert [s.after.edit for s in found] == [s.end.edit for s in found]
+    with pytest.raises(UsageError):
+        sequence.score_sequence(place.bench, request, place.rewrites[:2], batch=0)

@@ -1,0 +1,1 @@
+"""Helpers shared by the tests: references by brute force, stored edits, tiny models, services."""

@@ -1,0 +1,47 @@
+"""Every metric of a score by brute force, for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from support import reference as ref
+from thinkeval.service.schemas import Score
+
+
+def expected(
+    edges: list[ref.Edge], score: Score, measure: str, unit: str, bare: str = "listed"
+) -> dict[tuple[str, int | None], ref.Value]:
+    """Every metric by brute force from what lies on the edit graph's edges."""
+    asked = ref.Case(score.subject, score.target_true, None, score.relation)
+    steps = score.options.max_steps
+    # README: a chain survives when R' > 0 for sampled probabilities, R' > 0.01 R for likelihoods.
+    threshold = 0.0 if measure == "p" else 0.01
+    of = ref.chains(edges, asked, steps, bare, walk=True)
+    active = ref.active(of, steps, threshold)
+    many = {
+        "ifr_by_steps": ref.ifr_by_steps(of, steps),
+        "active_chains": active,
+        "deep_edited": ref.deep_edited(of, steps, threshold),
+        "chains_by_steps": {n: ref.Value(float(v.n), v.n) for n, v in active.items()},
+    }
+    one = {
+        "ifr": ref.ifr(of),
+        "ifr_published": ref.ifr_published(of, steps),
+        "preservation": ref.preservation(edges, asked, steps, bare, unit),
+        "efficacy": ref.efficacy(edges, asked),
+        "efficacy_score": ref.efficacy_score(edges, asked),
+        "generalization": ref.generalization(edges, asked),
+        "generalization_score": ref.generalization_score(edges, asked),
+        **{name: f(edges, asked) for name, f in ref.COUNTERFACT.items()},
+    }
+    found = {(name, n): value for name, values in many.items() for n, value in values.items()}
+    return found | {(name, None): value for name, value in one.items()}
+
+
+def same(found: dict[tuple[str, int | None], Any], wanted: dict[Any, ref.Value]) -> None:
+    assert found.keys() == wanted.keys()
+    for key, value in wanted.items():
+        assert found[key].value == pytest.approx(value.value, rel=1e-9, abs=1e-9), key
+        assert (found[key].n, found[key].excluded) == (value.n, value.excluded), key

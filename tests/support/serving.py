@@ -1,0 +1,151 @@
+"""`thinkeval serve` as a process of its own, as a user starts it, and what tests ask of it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx
+import psutil
+
+from thinkeval.cypher.run import Database
+from thinkeval.service.jobs import queue
+
+T = TypeVar("T")
+
+ENDED = ("succeeded", "failed", "cancelled")
+
+
+def until(look: Callable[[], T | None], timeout_s: float = 120.0, pause_s: float = 0.02) -> T:
+    """What `look` gives as soon as it is true; fails after the time."""
+    deadline = time.monotonic() + timeout_s
+    while True:
+        found = look()
+        if found:
+            return found
+        assert time.monotonic() < deadline, f"nothing after {timeout_s} s: {look}"
+        time.sleep(pause_s)
+
+
+def in_stage(db: Database, edit: str, stage: str) -> None:
+    """Wait until the edit has entered a stage: the record of it is kept with the edit."""
+    until(
+        lambda: any(f'"stage": "{stage}"' in told for told in queue.job_of(db, edit).events),
+        pause_s=0.005,
+    )
+
+
+class Service:
+    """A running service, its address and a client."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.log: list[str] = []
+        self._told = threading.Event()
+        self.url = ""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        assert self._told.wait(60), self.text
+        assert self.url, self.text
+        self.http = httpx.Client(base_url=self.url, timeout=30)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.log)
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.log.append(line)
+            found = re.search(r"(http://\S+?)/? \(REST", line)
+            if found:
+                self.url = found[1]
+                self._told.set()
+        self._told.set()
+
+    def ready(self) -> dict[str, Any]:
+        """Wait until the database is there."""
+
+        def look() -> dict[str, Any] | None:
+            answer = self.http.get("/ready")
+            return answer.json() if answer.status_code == 200 else None
+
+        return until(look, 180, 0.1)
+
+    def get(self, path: str, **params: Any) -> Any:
+        answer = self.http.get(path, params=params)
+        assert answer.status_code == 200, (path, answer.status_code, answer.text)
+        return answer.json()
+
+    def post(self, path: str = "/v1/edits", **body: Any) -> Any:
+        answer = self.http.post(path, json=body)
+        assert answer.status_code in (200, 201, 202), (path, answer.status_code, answer.text)
+        return answer.json()
+
+    def workers(self) -> list[psutil.Process]:
+        """The worker processes alive."""
+        alive = []
+        for child in psutil.Process(self.process.pid).children():
+            with suppress(psutil.NoSuchProcess):  # it ended while we looked
+                if "thinkeval.service.jobs.worker" in child.cmdline():
+                    alive.append(child)
+        return alive
+
+    def ended(self, edit: str, timeout_s: float = 180) -> dict[str, Any]:
+        """The edit once it has ended."""
+
+        def look() -> dict[str, Any] | None:
+            answer = self.http.get(f"/v1/edits/{edit}")
+            told = answer.json()
+            return told if told.get("status") in ENDED else None
+
+        return until(look, timeout_s, 0.1)
+
+    def close(self) -> None:
+        """Let go of it, however it ended."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.http.close()
+        self._reader.join(30)
+        if self.process.stderr:
+            self.process.stderr.close()
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """End it, and wait for it."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        code = self.process.wait(60)
+        # Python tells of an interrupt that came while an object was deleted; it is raised anew.
+        told = re.sub(r"Exception ignored in.*?JobInterrupt[^\n]*", "", self.text, flags=re.DOTALL)
+        assert "Traceback" not in told, self.text
+        return code
+
+
+@contextmanager
+def serving(program: Path, env: dict[str, str], cwd: Path, *options: str) -> Iterator[Service]:
+    """The service on any free port, for the time of a block.
+
+    Workers are killed here on purpose: who waits for the next one shall not wait for half a minute.
+    """
+    process = subprocess.Popen(
+        [str(program), "serve", "--port", "0", *options],
+        env=os.environ | {"THINKEVAL_RESTART_PAUSE_S": "1"} | env,
+        cwd=cwd,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    service = Service(process)
+    try:
+        yield service
+        service.stop()
+    finally:
+        service.close()

@@ -1,0 +1,146 @@
+"""A scored edit in the database without a model: a graph, its record and its score, for tests.
+
+Written the way `service.scoring.score` writes it, so that captions, labels and links are the real
+ones.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.loaders.records import Fact, RewriteRequest
+from thinkeval.service.graphs.write import GraphHeader, rewrite_row, write_graph
+from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
+from thinkeval.service.scoring.answers import Answer, ProbedFact, Question, Role
+from thinkeval.service.scoring.model_graph import entities_of, fact_row
+
+MEASURES = ("p", "likelihood", "likelihood_norm")
+
+
+def probed(
+    ends: tuple[str, str, str],
+    pre: float,
+    post: float,
+    role: Role = "fact",
+    *,
+    listed: bool = True,
+    said: Sequence[str] = (),
+) -> ProbedFact:
+    """One fact with its probabilities, the same in every measure."""
+    subject, relation, object_ = ends
+    fact = Fact(subject, relation, object_, prompt=f"{{}} {relation}")
+    before, after = (
+        Answer(dict.fromkeys(MEASURES, value), answers, n_samples=len(answers))
+        for value, answers in ((pre, (object_,)), (post, tuple(said) or (object_,)))
+    )
+    return ProbedFact(Question(fact, role=role, listed=listed), before, after)
+
+
+def store_edit(
+    db: Database,
+    edit: str,
+    facts: Sequence[ProbedFact],
+    *,
+    dataset: str,
+    method: str = "rome",
+    options: ScoringOptions | None = None,
+    scored: Sequence[str] = ("likelihood",),
+) -> Score:
+    """Write the edit as succeeded; the first two facts are the edited one, with both objects.
+
+    Args:
+        scored: the measures of which the score holds IFR and efficacy.
+    """
+    options = options or ScoringOptions()
+    true, new = (each.question.fact for each in facts[:2])
+    rewrite = RewriteRequest(
+        id="the-rewrite",
+        dataset=dataset,
+        prompt=true.prompt,
+        subject=true.subject,
+        relation=true.relation,
+        target_true=true.object,
+        target_new=new.object,
+    )
+    with db.transaction() as tx:
+        tx.run(rows.MergeRewritesRow, dataset=dataset, rows=[rewrite_row(rewrite)])
+        tx.run(
+            rows.MergeEditRow,
+            id=edit,
+            model="m",
+            method=method,
+            dataset=dataset,
+            rewrite=rewrite.id,
+            status="running",
+        )
+    header = GraphHeader(edit, "edit", dataset, model="m", edit=edit, measures=MEASURES)
+    entities = entities_of([each.question.fact for each in facts], {})
+    write_graph(db, header, entities, [fact_row(each) for each in facts])
+    case = {
+        "id": edit,
+        "graph": edit,
+        "subject": true.subject,
+        "object": true.object,
+        "relation": true.relation,
+        "rewrite": None,
+    }
+    values = []
+    for measure in scored:
+        pool = {
+            "cases": [case],
+            "max_steps": options.max_steps,
+            "bare": options.bare,
+            "pre": f"{measure}_pre",
+            "post": f"{measure}_post",
+        }
+        for name in ("ifr", "ifr_by_steps", "efficacy"):
+            values += [
+                MetricValue(metric=name, measure=measure, step=r.step, value=r.value, n=r.n)
+                for r in db.metric(name, **pool)
+            ]
+    score = Score(
+        edit=edit,
+        dataset=dataset,
+        rewrite=rewrite.id,
+        subject=true.subject,
+        relation=true.relation,
+        prompt=true.prompt,
+        target_true=true.object,
+        target_new=new.object,
+        model="m",
+        method=method,
+        options=options,
+        values=values,
+        n_facts=len(facts),
+    )
+    db.write(
+        rows.UpdateEditRow,
+        id=edit,
+        status="succeeded",
+        graph=edit,
+        score=score.model_dump_json(),
+        provenance=json.dumps({}),
+    )
+    return score
+
+
+def random_facts(seed: int, others: int = 5, links: int = 40) -> list[ProbedFact]:
+    """An edited fact and random others about few entities: parallel facts, cycles, zeros."""
+    draw = random.Random(seed)
+    names = ["S", "T", *(f"E{i}" for i in range(others))]
+    facts = {
+        ("S", "r", "T"): probed(
+            ("S", "r", "T"), 0.9, 0.2, "target_true", listed=draw.random() < 0.5
+        ),
+        ("S", "r", "N"): probed(("S", "r", "N"), 0.01, 0.9, "target_new", listed=False),
+    }
+    while len(facts) < links:
+        subject, object_ = draw.sample(names, 2)
+        ends = (subject, draw.choice(("r", "q", "t")), object_)
+        pre, post = (draw.choice((0.0, *(draw.random() for _ in range(5)))) for _ in range(2))
+        facts.setdefault(ends, probed(ends, pre, post))
+    return list(facts.values())

@@ -1,0 +1,289 @@
+"""Every query file against its own header, and the reading of headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import get_type_hints
+
+import pytest
+
+from thinkeval.cypher import rows
+from thinkeval.cypher.catalog import (
+    MODES,
+    REQUIRED,
+    Query,
+    names,
+    parse,
+    part_names,
+    part_text,
+    query,
+)
+from thinkeval.cypher.errors import QueryContractError, UnknownQueryError
+from thinkeval.cypher.metric_display import MetricDisplay
+from thinkeval.cypher.metric_options import displays, headlines
+
+QUERIES = [query(name) for name in names()]
+RETURNING = [q for q in QUERIES if q.columns]
+ROW_TYPES = [
+    each
+    for each in vars(rows).values()
+    if isinstance(each, type) and issubclass(each, rows.Row) and each.QUERY
+]
+PYTHON = {
+    "STRING": str,
+    "INTEGER": int,
+    "FLOAT": float,
+    "BOOLEAN": bool,
+    "LIST<STRING>": tuple[str, ...],
+    "LIST<FLOAT>": tuple[float, ...],
+    "LIST<MAP>": tuple[rows.Link, ...],
+}
+MIXED = tuple[rows.MixedLink, ...]
+"""Links of chains over facts and conclusions."""
+HEADER = """// Count the facts.
+//
+// In two sentences.
+//
+// mode: read
+// params:
+//   $graph       GRAPH_ID                       id of the graph, which
+//                                               is needed
+//   $max_steps   INTEGER(1..5) = 5              longest chain
+//   $bare        STRING(listed|include) = listed
+//   $rewrite     STRING|NULL = null             or all
+//   $rows        LIST<MAP> = []                 some maps
+//   $rows.id     STRING                         with a key
+// returns: one row
+//   n            INTEGER|NULL                   facts
+
+RETURN $graph AS n
+"""
+
+
+def code(q: Query) -> str:
+    return "\n".join(line for line in q.text.splitlines() if not line.lstrip().startswith("//"))
+
+
+def returned(q: Query) -> list[str]:
+    """The aliases of the last RETURN, by splitting at the commas outside all brackets."""
+    last = code(q).rsplit("\nRETURN ", 1)[1]
+    last = re.split(r"\n(?:ORDER BY|LIMIT)\b", last)[0]
+    depth, parts = 0, [""]
+    for letter in last:
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [re.split(r"\sAS\s", part.strip())[-1].strip() for part in parts]
+
+
+def fail_if_any(problems: list[str]) -> None:
+    """One failure that lists every problem found in the query files."""
+    assert not problems, "\n" + "\n".join(problems)
+
+
+def test_header_and_text_have_the_same_parameters() -> None:
+    problems = []
+    for q in QUERIES:
+        used = set(re.findall(r"\$(\w+)", code(q)))
+        if used != set(q.params):
+            problems.append(f"{q.name}: {sorted(used ^ set(q.params))} in text or header only")
+        if not q.summary.endswith((".", ":")):
+            problems.append(f"{q.name}: the summary is no sentence: {q.summary!r}")
+        if q.mode not in MODES:
+            problems.append(f"{q.name}: mode {q.mode!r}")
+        problems += [
+            f"{q.name}: ${name} is not explained"
+            for name, param in q.params.items()
+            if not param.doc
+        ]
+    fail_if_any(problems)
+
+
+def test_every_file_reads_well_in_an_editor() -> None:
+    problems = []
+    texts = {q.name: q.text for q in QUERIES} | {n: part_text(n) or "" for n in part_names()}
+    for name, text in texts.items():
+        problems += [
+            f"{name}, line {number}: {len(line)} characters"
+            for number, line in enumerate(text.splitlines(), 1)
+            if len(line) > 100
+        ]
+        if not text.endswith("\n") or text.endswith("\n\n"):
+            problems.append(f"{name}: does not end in one line break")
+        if "\t" in text:
+            problems.append(f"{name}: holds a tab")
+    fail_if_any(problems)
+
+
+def test_header_and_return_have_the_same_columns() -> None:
+    problems = []
+    for q in RETURNING:
+        if returned(q) != list(q.columns):
+            problems.append(f"{q.name}: returns {returned(q)}, the header has {list(q.columns)}")
+        if not q.returns:
+            problems.append(f"{q.name}: `returns:` does not say what a row is")
+    fail_if_any(problems)
+
+
+# Those of explore/ are for people in Neo4j Browser: they return what it draws; no code reads them.
+READ_BY_CODE = [q for q in RETURNING if not q.name.startswith("explore/")]
+
+
+def row_problems(q: Query) -> Iterator[str]:
+    """How the row type of a query differs from the columns of its header."""
+    types = (
+        [rows.MetricRow]
+        if q.name.startswith("metrics/")
+        else [each for each in ROW_TYPES if q.name == each.QUERY]
+    )
+    if len(types) != 1:
+        yield f"{q.name}: {len(types)} row types"
+        return
+    if [f.name for f in fields(types[0])] != list(q.columns):
+        yield f"{q.name}: {types[0].__name__} has other columns than the header"
+        return
+    hints = get_type_hints(types[0])
+    for name, column in q.columns.items():
+        expected = MIXED if q.name == "closure/mixed" and name == "links" else PYTHON[column.type]
+        if hints[name] != (expected | None if column.nullable else expected):
+            yield f"{q.name}: {name} is {hints[name]}, the header says {column.type}"
+
+
+def test_every_query_has_one_row_type_with_its_columns() -> None:
+    fail_if_any([problem for q in READ_BY_CODE for problem in row_problems(q)])
+
+
+def test_every_row_type_has_a_query() -> None:
+    assert {each.QUERY for each in ROW_TYPES} <= set(names())
+    assert len({each.QUERY for each in ROW_TYPES}) == len(ROW_TYPES)
+
+
+def test_metrics_declare_what_they_are() -> None:
+    problems = []
+    pool = {"cases", "max_steps", "pre", "post", "bare", "threshold", "unit"}
+    for metric in map(query, names("metrics/")):
+        if metric.mode != "read":
+            problems.append(f"{metric.name}: mode {metric.mode}")
+        if metric.higher_is_better not in ("yes", "no", "neither"):
+            problems.append(f"{metric.name}: higher-is-better {metric.higher_is_better}")
+        if not metric.source:
+            problems.append(f"{metric.name}: no source")
+        if "cases" not in metric.params or set(metric.params) - pool:
+            problems.append(f"{metric.name}: takes {sorted(metric.params)}")
+        problems += [
+            f"{metric.name}: ${name} has no default"
+            for name, param in metric.params.items()
+            if name != "cases" and param.default is REQUIRED
+        ]
+    fail_if_any(problems)
+
+
+def test_a_header_is_read_whole() -> None:
+    q = parse("graph/count", HEADER)
+    assert q.summary == "Count the facts."
+    assert q.doc == "Count the facts.\n\nIn two sentences."
+    assert q.mode == "read"
+    assert q.params["graph"].doc == "id of the graph, which is needed"
+    assert q.params["graph"].default is REQUIRED
+    assert (q.params["max_steps"].bounds, q.params["max_steps"].default) == ((1, 5), 5)
+    assert (q.params["bare"].choices, q.params["bare"].default) == (("listed", "include"), "listed")
+    assert (q.params["rewrite"].nullable, q.params["rewrite"].default) == (True, None)
+    assert q.params["rows"].default == []
+    assert q.params["rows"].fields["id"].type == "STRING"
+    assert (q.columns["n"].type, q.columns["n"].nullable) == ("INTEGER", True)
+    assert q.statements == ("RETURN $graph AS n",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("mode: read", "mode: reads", "mode is 'reads'"),
+        ("// params:\n", "", "belongs to no field|lacks"),
+        ("$graph       GRAPH_ID", "graph       GRAPH_ID", "lacks its"),
+        ("$graph       GRAPH_ID", "$graph       graph id", "cannot be read"),
+        ("= 5 ", "= five ", "default of"),
+        ("$rows        LIST<MAP>", "$rows        LIST<STRING>", "has keys but"),
+    ],
+)
+def test_a_broken_header_is_refused(old: str, new: str, complaint: str) -> None:
+    assert old in HEADER
+    with pytest.raises(QueryContractError, match=complaint):
+        parse("graph/count", HEADER.replace(old, new))
+
+
+def test_a_metric_without_a_source_is_refused() -> None:
+    with pytest.raises(QueryContractError, match="source"):
+        parse("metrics/count", HEADER)
+
+
+METRIC = HEADER.replace(
+    "// params:",
+    "// higher-is-better: yes\n// source: a paper\n// headline: yes\n// order: 7\n// short: facts\n"
+    "// meaning: how many facts; good: 5\n// integer: yes\n// params:",
+    1,
+)
+
+
+def test_a_metric_says_how_tables_show_it() -> None:
+    display = parse("metrics/count", METRIC).display
+    assert display == MetricDisplay(
+        headline=True,
+        order=7,
+        short="facts",
+        meaning="how many facts; good: 5",
+        integer=True,
+        interval=False,
+    )
+    assert display is not None
+    assert display.title == "Facts"
+    assert parse("graph/count", HEADER).display is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("headline: yes", "headline: 1", "`headline:` is '1'"),
+        ("integer: yes", "integer: true", "`integer:` is 'true'"),
+        ("order: 7", "order: first", "`order:` is 'first'"),
+        ("// short: facts\n", "", "needs `short:`"),
+        ("// meaning: how many facts; good: 5\n", "", "`meaning:`"),
+        ("headline: yes\n// order: 7\n// short: facts", "interval: yes", "needs `short:`"),
+    ],
+)
+def test_a_broken_display_field_is_refused(old: str, new: str, complaint: str) -> None:
+    assert old in METRIC
+    with pytest.raises(QueryContractError, match=complaint):
+        parse("metrics/count", METRIC.replace(old, new))
+
+
+def test_only_metrics_have_display_fields() -> None:
+    with pytest.raises(QueryContractError, match="field of metrics only"):
+        parse("graph/count", METRIC)
+
+
+def test_tables_list_the_headline_metrics_in_order() -> None:
+    expected = ("efficacy", "generalization", "ifr", "preservation", "active_chains", "deep_edited")
+    assert headlines() == expected
+    orders = [display.order for display in displays().values() if display.headline]
+    assert len(set(orders)) == len(orders)
+    assert list(displays())[: len(expected)] == list(expected)
+    assert {name for name, each in displays().items() if each.integer} >= {
+        "active_chains",
+        "deep_edited",
+    }
+
+
+def test_an_unknown_name_is_answered_with_near_ones() -> None:
+    with pytest.raises(UnknownQueryError, match=r"did you mean.*chains/enumerate") as caught:
+        query("chains/enumarate")
+    assert caught.value.remedy
+
+
+def test_the_digest_follows_the_text() -> None:
+    one, other = parse("graph/count", HEADER), parse("graph/count", HEADER + " ")
+    assert one.digest == parse("graph/count", HEADER).digest
+    assert one.digest != other.digest

@@ -1,0 +1,123 @@
+"""The list of methods: files found by name, other packages by entry point, torch only on use."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from thinkeval.editing import methods
+from thinkeval.editing.errors import UnknownMethodError
+
+OUTSIDE = '''"""An outside method that does nothing.
+
+More about it.
+"""
+from thinkeval.editing.methods.none import HyperParams, execute
+NAME = "shrug"
+PAPER = "Nobody 2026"
+KIND = "weights"
+'''
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Installs packages: a module and its metadata in a folder on the path."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def install(name, source, target):
+        (tmp_path / f"{name}.py").write_text(source)
+        about = tmp_path / f"{name}-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (about / "entry_points.txt").write_text(f"[thinkeval.methods]\n{target}\n")
+
+    yield install
+    for module in [m for m in sys.modules if m.startswith("outside_")]:
+        del sys.modules[module]
+
+
+def test_the_methods_there_are():
+    assert {"fine_tuning", "memit", "none", "rome"} <= set(methods.names())
+    assert list(methods.names()) == sorted(methods.names())
+    for name in methods.names():
+        method, about = methods.get(name), methods.info(name)
+        assert about.name == method.NAME == name
+        assert about.paper == method.PAPER
+        assert about.kind == method.KIND
+        assert about.kind in ("weights", "prompt", "control")
+        assert about.doc.endswith(".")
+        assert about.origin == "built in"
+        assert method.HyperParams
+        assert callable(method.execute)
+
+
+def test_listing_imports_no_torch():
+    code = (
+        "import sys; from thinkeval.editing import methods\n"
+        "[methods.info(n) for n in methods.names()]; "
+        "sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("wrong", "right"), [("roem", "rome"), ("Memit", "memit"), ("ft", None)])
+def test_an_unknown_name_is_answered_with_the_nearest(wrong, right):
+    expected = f"did you mean '{right}'" if right else f"there are {methods.names()[0]}, "
+    for ask in (methods.get, methods.info):
+        with pytest.raises(UnknownMethodError, match=expected):
+            ask(wrong)
+
+
+def test_helpers_are_no_methods():
+    for name in ("__init__", "_private", "editing"):
+        with pytest.raises(UnknownMethodError):
+            methods.get(name)
+
+
+def test_an_installed_package_adds_a_method(package):
+    package("outside_shrug", OUTSIDE, "shrug = outside_shrug")
+    assert "shrug" in methods.names()
+    about = methods.info("shrug")
+    assert about == methods.MethodInfo(
+        "shrug", "Nobody 2026", "weights", "An outside method that does nothing.", "outside_shrug"
+    )
+    assert "outside_shrug" not in sys.modules, "a list of methods imported one"
+    assert methods.get("shrug").NAME == "shrug"
+    assert methods.covariance_layers(methods.get("shrug"), None) == ()
+
+
+def test_a_built_in_method_is_not_replaced(package):
+    package("outside_rome", OUTSIDE, "rome = outside_rome")
+    assert methods.info("rome").origin == "built in"
+    assert methods.get("rome").__name__ == "thinkeval.editing.methods.rome"
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("raise RuntimeError('no')", "cannot be imported"),
+        ("NAME = 'broken'", "has no PAPER, KIND, HyperParams, execute"),
+    ],
+)
+def test_a_broken_package_is_named(package, source, message):
+    package("outside_broken", source, "broken = outside_broken")
+    with pytest.raises(UnknownMethodError, match=message) as caught:
+        methods.get("broken")
+    assert "outside_broken" in caught.value.detail
+    assert "package" in caught.value.remedy
+    assert methods.info("broken").name == "broken"
+
+
+def test_layers_that_need_a_covariance():
+    from thinkeval.editing import hparams
+
+    for name, model, expected in (
+        ("rome", "gpt2-xl", (17,)),
+        ("rome", "llama3-8b", ()),
+        ("memit", "llama3-8b", (4, 5, 6, 7, 8)),
+        ("fine_tuning", "gpt2-xl", ()),
+    ):
+        found = methods.covariance_layers(methods.get(name), hparams.load(name, model))
+        assert found == expected

@@ -1,0 +1,140 @@
+"""When an answer contains an object, and where its first sentence ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from thinkeval.editing.probe.matching import (
+    contains,
+    first_sentence,
+    mentions,
+    normalise,
+    sentence_end,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("He studied at HOGWARTS", "Hogwarts"),
+        ("the hogwarts' library", "Hogwarts"),
+        ("Emile Zola wrote it", "Émile Zola"),
+        ("Émile Zola wrote it", "Emile Zola"),
+        ("E\u0301mile Zola", "\u00c9mile Zola"),  # decomposed and composed accents
+        ("Soren in Koebenhavn, Aeroe", "Søren"),
+        ("a Strasse in Łódź", "Lodz"),
+        ("the STRASSE", "Straße"),
+        ("by J. K. Rowling", "J.K. Rowling"),
+        ("St Mungo’s Hospital", "St. Mungo's"),
+        ("Spider-Man swings", "Spider Man"),
+        ("Marks and Spencer", "Marks & Spencer"),
+        ("**Hogwarts** (Scotland)", "Hogwarts"),
+        ("<b>Hogwarts</b>", "Hogwarts"),
+        ("Hogwarts\u200b, in Scotland", "Hogwarts"),  # zero-width space
+        ("written in C++ mostly", "C++"),
+        ("it costs $5", "$5"),
+        ("the year 1 980", "1 980"),
+        ("哈利在霍格沃茨学习", "霍格沃茨"),
+        ("in  two   words", "two words"),
+        ("what?! no", "?!"),
+    ],
+)
+def test_contains(text: str, name: str):
+    assert contains(text, [name])
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("the Parisian way", "Paris"),
+        ("Shogwarts", "Hogwarts"),
+        ("he told us so", "U.S."),
+        ("written in C++", "C"),
+        ("written in C#", "C"),
+        ("version 12", "1"),
+        ("Lily", "Lily Evans"),
+        ("Lily and Evans", "Lily Evans"),
+        ("", "Hogwarts"),
+        ("anything", ""),
+        ("anything", "   "),
+        ("no marks here", "?!"),
+        ("कीर्ति", "कार्ति"),  # vowel signs are letters' own, no accents
+    ],
+)
+def test_does_not_contain(text: str, name: str):
+    assert not contains(text, [name])
+
+
+def test_one_of_several_names_is_enough():
+    assert contains("Lily Potter raised him", ["Lily Evans", "Lily Potter"])
+    assert not contains("Petunia raised him", ["Lily Evans", "Lily Potter"])
+
+
+def test_normalised_text_has_single_spaces_and_no_ends():
+    assert normalise("  J.K.  Rowling -- (author)! ") == "j k rowling author"
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "sentence"),
+    [
+        (" Hogwarts. Then he left.", (), "Hogwarts."),
+        ("Hogwarts! Then", (), "Hogwarts!"),
+        ("Hogwarts?\nThen", (), "Hogwarts?"),
+        ("Hogwarts\nQuestion: who", (), "Hogwarts"),
+        ("\n\n Hogwarts. No", (), "Hogwarts."),
+        ("never ends", (), "never ends"),
+        ("the end.", (), "the end."),
+        ('He said "Hogwarts." Then', (), 'He said "Hogwarts."'),
+        ("Hogwarts... and more. No", (), "Hogwarts..."),
+        ("version 3.5 of it. No", (), "version 3.5 of it."),
+        ("J. K. Rowling of Edinburgh. No", (), "J. K. Rowling of Edinburgh."),
+        ("Prof. Snape. No", (), "Prof. Snape."),
+        ("Apple Inc. in 1976. Later", ("Apple Inc.",), "Apple Inc. in 1976."),
+        ("apple inc. in 1976. Later", ("Apple Inc.", "Apple"), "apple inc. in 1976."),
+        ("Apple Inc. in 1976. Later", ("Microsoft",), "Apple Inc."),
+        ("Apple. Inc. was added", ("Apple",), "Apple."),
+        ("Sta. Clara’s. Then", ("Sta. Clara's",), "Sta. Clara’s."),
+        ("Sta. Monica. Then", ("Sta. Clara's",), "Sta."),
+        ("", (), ""),
+    ],
+)
+def test_first_sentence(text: str, names: tuple[str, ...], sentence: str):
+    assert first_sentence(text, names) == sentence
+
+
+def test_what_stands_after_the_first_sentence_does_not_count():
+    answer = first_sentence("Durmstrang. Hogwarts is in Scotland.", ("Hogwarts",))
+    assert not contains(answer, ["Hogwarts"])
+
+
+def test_a_dot_at_the_end_of_an_unfinished_text_decides_nothing():
+    assert sentence_end("at St", ("Apple",), unfinished=True) is None
+    assert sentence_end("in 3.", (), unfinished=True) is None
+    assert sentence_end("in 3. No", (), unfinished=True) == 5
+    assert sentence_end("in 3.", ()) == 5
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        'He left St. Mungo\'s for Apple Inc. in 3.5 "days." And then. More\nlines',
+        "the ward of Sta. Clara's in Acme. Co. is new. More",
+        "Sta. Monica. Then",
+        "Sta. Sta. Clara's it is. No",
+        "a line\nand more. Yes",
+        "never ends",
+    ],
+)
+def test_growing_text_ends_where_the_whole_text_does(whole: str):
+    """Stopping a generation early must give the sentence that the full text gives."""
+    names = ("Apple Inc.", "St. Mungo's", "Sta. Clara's", "Acme. Co.")
+    expected = first_sentence(whole, names)
+    ends = [sentence_end(whole[:end], names, unfinished=True) for end in range(len(whole) + 1)]
+    first = next((end for end in ends if end is not None), len(whole))
+    assert whole[:first] == expected
+
+
+def test_mentions_are_places_in_the_original_text():
+    text = "At  ST.   MUNGO’S he met Émile; Apple Inc. paid."
+    found = [text[a:b] for a, b in mentions(text, ["St. Mungo's", "Emile", "Apple Inc."])]
+    assert found == ["ST.   MUNGO’S", "Émile", "Apple Inc."]

@@ -1,0 +1,167 @@
+"""The work of every reader grows with the size of its file, not with its square.
+
+Counted are Python's calls and resumed generators, not seconds, so that a busy machine changes
+nothing: twice the file takes twice the calls, four times of them where a reader is quadratic.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from thinkeval.loaders import assembly, formats, graph_yaml
+from thinkeval.loaders.growing_index import GrowingIndex
+from thinkeval.loaders.json_values import DECODER, JsonValueError, first_repeated
+
+SIZE = 300
+
+
+def calls(work: Callable[[], object]) -> int:
+    """How many calls the work makes, and how often a generator goes on in it."""
+    count = 0
+
+    def counted(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(counted)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def graph(n: int) -> str:
+    """n facts, each with a rewrite whose target_true it gives."""
+    facts = "".join(f"  S{i}: {{in: O{i}}}\n" for i in range(n))
+    rewrites = "".join(f"  - {{subject: S{i}, relation: in, target_new: N{i}}}\n" for i in range(n))
+    return f"relations: {{in: {{prompt: '{{}} is in'}}}}\nfacts:\n{facts}rewrites:\n{rewrites}"
+
+
+def knowgic(n: int) -> str:
+    """n records, each with its own rewrite."""
+
+    def record(i: int) -> dict[str, object]:
+        link = {
+            "questions": ["q"],
+            "answers": [f"O{i}"],
+            "prompts": ["{} is in"],
+            "subjects": [f"S{i}"],
+        }
+        rewrite = {"subject": f"S{i}", "prompt": "{} is in"}
+        targets = {"target_true": {"str": f"O{i}"}, "target_new": {"str": f"N{i}"}}
+        return {"requested_rewrite": [rewrite | targets], "chain": link, "broader_context": link}
+
+    return json.dumps([record(i) for i in range(n)])
+
+
+def counterfact(n: int) -> str:
+    """n records that want the same edit in other words, under the same number."""
+    rewrite = {"subject": "S", "relation_id": "in", "prompt": "{} is in"}
+    targets = {"target_true": {"str": "O"}, "target_new": {"str": "N"}}
+    records = [
+        {"case_id": 1, "requested_rewrite": rewrite | targets, "paraphrase_prompts": [f"S {i}"]}
+        for i in range(n)
+    ]
+    return json.dumps(records)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("g.yaml", graph), ("chains.json", knowgic), ("c.json", counterfact)],
+)
+def test_twice_the_file_is_twice_the_work(
+    tmp_path: Path, name: str, text: Callable[[int], str]
+) -> None:
+    def work(n: int) -> int:
+        path = tmp_path / name
+        path.write_text(text(n), encoding="utf-8")
+        return calls(lambda: formats.load(path))
+
+    work(10)  # What is imported or compiled at first use counts once.
+    assert work(2 * SIZE) < 2.6 * work(SIZE)
+
+
+def test_twice_the_rewrites_beside_triples_is_twice_the_work(tmp_path: Path) -> None:
+    def work(n: int) -> int:
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        rows = "".join(f"S{i},in,O{i}\n" for i in range(n))
+        (folder / "t.csv").write_text(f"Entity,Relationship,Attribute\n{rows}", encoding="utf-8")
+        rewrites = "".join(
+            f"- {{subject: S{i}, relation: in, target_new: N{i}}}\n" for i in range(0, n, 2)
+        )
+        (folder / "rewrites.yaml").write_text(rewrites, encoding="utf-8")
+        base = "".join(f"S{i}->O{i},in\n" for i in range(0, n, 2))
+        (folder / "base_triple.csv").write_text(f"Attributes,Relationships\n{base}", "utf-8")
+        return calls(lambda: formats.load(folder / "t.csv"))
+
+    work(10)
+    assert work(2 * SIZE) < 2.6 * work(SIZE)
+
+
+class Counted(str):
+    """A key that counts its comparisons."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_repeated_key_is_found_in_one_pass() -> None:
+    keys = [Counted(f"k{i}") for i in range(SIZE)]
+    Counted.compared = 0
+    assert first_repeated([*keys, Counted("k7"), Counted("k3")]) == "k7"
+    assert first_repeated(keys) is None
+    assert Counted.compared < SIZE / 2
+    pairs = ",".join(f'"k{i}": 1' for i in range(SIZE))
+    with pytest.raises(JsonValueError, match="key 'k299'"):
+        DECODER.decode(f'{{{pairs}, "k299": 2}}')
+
+
+def test_index_looks_at_every_item_once() -> None:
+    looked: list[int] = []
+
+    def parity(number: int) -> int:
+        looked.append(number)
+        return number % 2
+
+    numbers: list[int] = []
+    index = GrowingIndex(numbers, parity)
+    for number in range(100):
+        numbers.append(number)
+        assert index[number % 2][-1] == number
+    assert looked == numbers
+    assert index[2] == ()
+
+
+def test_search_for_chains_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long path, and rewrites that no chain leads to: each search passes all of it."""
+    path = tmp_path / "g.yaml"
+    facts = "".join(f"  S{i}: {{in: S{i + 1}}}\n" for i in range(50))
+    rewrites = "".join(
+        f"  - {{subject: S{i}, relation: in, target_true: X, target_new: N{i}}}\n" for i in range(5)
+    )
+    path.write_text(
+        f"relations: {{in: {{prompt: '{{}} is in'}}}}\nfacts:\n{facts}rewrites:\n{rewrites}",
+        encoding="utf-8",
+    )
+    notes = [n for n in graph_yaml.load(path).report.notes if "no chain leads" in n.reason]
+    assert len(notes) == 5
+    monkeypatch.setattr(assembly, "SEARCH_STEPS", 80)
+    notes = graph_yaml.load(path).report.notes
+    assert [n.where for n in notes if "no chain leads" in n.reason] == [
+        "rewrite 's0--in--n0'",
+        "rewrite 's1--in--n1'",
+    ]
+    assert [n.where for n in notes if "not checked for a chain" in n.reason] == ["3 rewrites"]

@@ -1,0 +1,245 @@
+"""How the page writes numbers, filters chains, repeats a score, and draws its two charts."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from thinkeval.cypher.rows import Link, ScoredChainRow
+from thinkeval.service.api.pages import charts, commands, render, result
+from thinkeval.service.api.pages.edit import FEW, FEW_CUT, Chains, Shown
+from thinkeval.service.edit_schemas import EditIn
+from thinkeval.service.reports.edit import ChainFilter
+from thinkeval.service.reports.score_lines import lines
+from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
+
+
+def metric(name: str, value: float, **more: Any) -> MetricValue:
+    return MetricValue(metric=name, measure="likelihood", value=value, n=3, **more)
+
+
+def test_numbers_are_written_as_the_papers_and_the_terminal_write_them() -> None:
+    assert [render.short(x) for x in (None, math.nan, 0.0, 1.0, 0.934, 0.0451, 1e-5, 250.0)] == [
+        "–", "–", "0", "1.00", ".93", ".045", "<.001", "250",
+    ]  # fmt: skip
+    assert render.value(metric("ifr", 0.2345)) == "0.234"
+    assert render.value(metric("ifr", 0.2345, low=0.1, high=0.5)) == "0.234 [0.10, 0.50]"
+    assert render.value(metric("active_chains", 83.0)) == "83"
+    assert render.value(None) == "–"
+
+
+def test_what_comes_from_a_data_set_cannot_end_an_element() -> None:
+    nasty = "</script><script>alert(1)</script> & 'x'"
+    text = str(render.data({"name": nasty}))
+    assert "<" not in text
+    assert json.loads(text) == {"name": nasty}
+    assert str(render.coded("see `a<b` & c")) == "see <code>a&lt;b</code> &amp; c"
+    assert str(render.coded("an odd ` one")) == "an odd ` one"
+
+
+def chain(*names: str, r_pre: float = 0.8, r_post: float, surviving: bool = True) -> ScoredChainRow:
+    pairs = list(itertools.pairwise(names))
+    links = tuple(Link(f"g|{a}{b}", a, "r", b, "{} r", None, 0.9, 0.5, 0.5 / 0.9) for a, b in pairs)
+    ratio = r_post / r_pre if r_pre else None
+    return ScoredChainRow(len(pairs), names, r_pre, r_post, ratio, surviving, links)
+
+
+STORED = [
+    chain("S", "A", "O", r_post=0.6),
+    chain("S", "A", "B", "O", r_post=0.4),
+    chain("S", "O", r_post=0.0, surviving=False),
+    chain("S", "B", "O", r_pre=0.0, r_post=0.0, surviving=False),
+]
+
+
+@pytest.mark.parametrize(
+    ("shown", "kept"),
+    [
+        (Shown(), [0, 1, 2, 3]),
+        (Shown(steps=frozenset({2, 3})), [0, 1, 3]),
+        (Shown(ChainFilter(surviving=True)), [0, 1]),
+        (Shown(ChainFilter(min_ratio=0.6)), [0]),
+        (Shown(ChainFilter(fact="g|BO")), [1, 3]),
+        (Shown(ChainFilter(fact="g|BO", surviving=True), frozenset({3})), [1]),
+    ],
+)
+def test_filters_keep_the_chains_they_name(shown: Shown, kept: list[int]) -> None:
+    assert [i for i, each in enumerate(STORED) if shown.fits(each)] == kept
+
+
+def test_the_list_is_cut_and_its_numbers_are_not() -> None:
+    told = Chains(STORED, STORED, at_most=1)
+    assert [len(told.shown), told.surviving, told.ways] == [1, 2, ["A"]]
+    assert told.by_step == {1: 1, 2: 2, 3: 1, 4: 0, 5: 0}
+    assert told.drawn["all"] == {
+        "g|SA": True, "g|AO": True, "g|AB": True, "g|BO": True, "g|SO": False, "g|SB": False,
+    }  # fmt: skip
+
+
+def test_few_chains_are_drawn_at_first_and_some_of_them_cut() -> None:
+    alive = [chain("S", f"A{i}", "O", r_post=0.5) for i in range(FEW + 3)]
+    cut = [chain("S", f"C{i}", "O", r_pre=i / 20, r_post=0, surviving=False) for i in range(9)]
+    drawn = Chains([], [*alive, *cut], 50).drawn
+    assert sum(drawn["few"].values()) == 2 * FEW
+    assert len(drawn["few"]) == 2 * (FEW + FEW_CUT)
+    assert "g|SC8" in drawn["few"]
+    assert len(drawn["all"]) == 2 * (FEW + 3 + 9)
+
+
+def test_an_address_holds_what_is_not_at_its_default() -> None:
+    assert result.query("p", Shown()) == "measure=p"
+    picked = ChainFilter(min_ratio=0.25, fact="e|f 1", surviving=True)
+    assert result.query("p", Shown(picked, frozenset({3, 2}), 100)) == (
+        "measure=p&steps=2&steps=3&min_ratio=0.25&fact=e%7Cf+1&surviving=true&show=100"
+    )
+
+
+def score(**more: Any) -> Score:
+    made: dict[str, Any] = {
+        "edit": "rome-x-1",
+        "dataset": "hogwarts",
+        "rewrite": "x",
+        "subject": "S",
+        "relation": "r",
+        "prompt": "{} r",
+        "target_true": "O",
+        "target_new": "it's new",
+        "model": "organism-gpt2-seed0",
+        "method": "rome",
+        "values": [metric("ifr", 0.3)],
+        "n_facts": 3,
+        "provenance": {
+            "seed": 0,
+            "strength": 1.0,
+            "model": {"dtype": "float32"},
+            "probe": {"samples": 5, "ask": "cloze", "measures": ["p"], "chat": "auto"},
+        },
+    }
+    return Score(**made | more)
+
+
+def test_a_plain_score_is_repeated_by_its_names_alone() -> None:
+    body = commands.posted(score())
+    assert body == {"graph": "hogwarts", "rewrite": "x", "model": "organism", "method": "rome"}
+    told = dict(commands.commands(score(), "http://here"))
+    assert next(iter(told.values())) == (
+        "thinkeval score x --graph hogwarts --model organism --method rome"
+    )
+
+
+def test_every_option_and_a_rewrite_of_ones_own_is_repeated() -> None:
+    own = score(
+        rewrite="own:1",
+        options=ScoringOptions(max_steps=3, bare="exclude"),
+        model="organism-llama-seed3-steps600",
+        provenance={
+            "seed": 7, "strength": 0.5, "model": {"dtype": "bfloat16"},
+            "probe": {"samples": 1, "ask": "question", "measures": ["likelihood"]},
+            "implications": {"rules": 2},
+        },
+    )  # fmt: skip
+    posted = EditIn.model_validate(commands.posted(own))
+    assert (posted.max_steps, posted.bare, posted.seed, posted.strength) == (3, "exclude", 7, 0.5)
+    assert (posted.samples, posted.ask, posted.dtype) == (0, "question", "bfloat16")
+    assert posted.model == "organism:llama:seed=3,steps=600"
+    assert posted.implications
+    typed = dict(commands.commands(own, "http://here"))["Score it again, on the command line"]
+    assert "--implications" in shlex.split(typed)
+    curl = dict(commands.commands(own, "http://here"))[
+        "Score it again, over REST (answers at once: it is stored)"
+    ]
+    sent = json.loads(shlex.split(curl)[-1])
+    assert sent["rewrite"]["target_new"] == "it's new"
+    assert EditIn.model_validate(sent) == posted
+
+
+def test_lines_without_chains_of_a_length_are_left_out() -> None:
+    steps = [metric("ifr_by_steps", 0.5, step=n) for n in (1, 2)]
+    steps[0] = steps[0].model_copy(update={"n": 0})
+    found = lines(score(values=[metric("ifr", 0.3), *steps]))
+    assert [line.label for line in found] == ["ifr", "IFR, 2-step"]
+
+
+def row(name: str, ifr: float, preservation: float, steps: list[float]) -> dict[str, Any]:
+    bounds = {f"{m} {end}": math.nan for m in ("IFR", "Preservation") for end in ("low", "high")}
+    by_step = {f"{n}-step": value for n, value in enumerate(steps, 1)}
+    return (
+        {"Model": "m", "Technique": name, "IFR": ifr, "Preservation": preservation}
+        | by_step
+        | (bounds)
+    )
+
+
+ROWS = [row(f"method-{i}", 0.3 + 0.01 * i, 0.99, [0.1, math.nan, 0.2, 0.3, 1.2]) for i in range(11)]
+
+
+def test_every_method_has_a_look_of_its_own_without_colour() -> None:
+    looks = {(s.marker, "hollow" in s.css) for s in charts.series(ROWS)}
+    assert len(looks) == len(ROWS)
+
+
+def test_a_length_without_chains_is_a_gap_in_the_curve() -> None:
+    drawn = charts.curves(ROWS)["lines"][0]
+    assert [n for _, _, n, _ in drawn["points"]] == [1, 3, 4, 5]
+    assert re.sub(r"[\d. ]+", "", drawn["path"]) == "MMLL"
+    heights = [y for _, y, _, _ in drawn["points"]]
+    assert heights == sorted(heights, reverse=True)
+    assert min(heights) > 0
+
+
+def test_labels_of_close_points_do_not_cover_each_other() -> None:
+    places = [p["label"] for p in charts.scatter(ROWS)["points"]]
+    held = [place for place in places if place]
+    assert held
+    assert len({(x, y) for x, y, _ in held}) == len(held)
+    points = charts.scatter([*ROWS, row("undefined", math.nan, 1.0, [])])["points"]
+    assert len(points) == len(ROWS)
+
+
+TEMPLATES = sorted((render.FOLDER / "templates").glob("*.html"))
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.name)
+def test_templates_keep_to_the_policy(path: Path) -> None:
+    text = path.read_text()
+    assert not re.search(r"\sstyle\s*=", text)
+    assert not re.search(r"\son[a-z]+\s*=", text)
+    assert not re.search(r"https?://", text)
+    for tag in re.findall(r"<script[^>]*>", text):
+        assert 'src="/' in tag or 'type="application/json"' in tag
+    for written in re.findall(r"\|\s*safe", text):
+        pytest.fail(f"{written}: nothing is exempt from escaping")
+
+
+def empty_home(**more: Any) -> str:
+    from thinkeval.service.api.pages.home import EditPage
+
+    form = {
+        "graph": "", "chains": {}, "rewrites": [], "rewrite": "", "methods": [], "method": "rome",
+        "model": "organism", "formats": [], "shipped": ["hogwarts"],
+    }  # fmt: skip
+    values: dict[str, Any] = {
+        "here": "/", "sets": [], "page": EditPage([], 0, None), "paged": False, "narrowed": "",
+        "chosen": {"graph": "", "method": "", "status": ""}, "statuses": [], "form": form,
+    }  # fmt: skip
+    return render.render("home.html", **values | more)
+
+
+def test_an_empty_database_says_what_to_do_first() -> None:
+    text = empty_home()
+    assert text.count('data-import="hogwarts"') == 1
+    assert "Start here" in text
+    assert 'id="score"' not in text
+
+
+def test_names_are_escaped_everywhere() -> None:
+    text = render.render("login.html", here="/login", next='/"><b>', error="<i>no</i>")
+    assert "<b>" not in text
+    assert "<i>" not in text

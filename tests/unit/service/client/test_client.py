@@ -1,0 +1,288 @@
+"""The client where the network or the service fails: what it tries again, and what it then says.
+
+The transport is scripted, so that every failure happens when it is meant to; what the client reads
+from the real service is tested in acceptance/test_client.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from thinkeval.service import client as client_module
+from thinkeval.service.client import Client, ProblemError, http
+from thinkeval.service.client.http import Event, parse_events
+
+Answer = httpx.Response | Exception
+PROBLEM = "application/problem+json"
+
+SCORE: dict[str, Any] = {
+    "edit": "rome-1", "dataset": "d", "rewrite": "r", "subject": "s", "relation": "x",
+    "prompt": "{} x", "target_true": "o", "target_new": "n", "model": "m", "method": "rome",
+    "values": [], "n_facts": 1,
+}  # fmt: skip
+
+
+def edit(status: str, **more: Any) -> dict[str, Any]:
+    return {
+        "id": "rome-1", "graph": "d", "rewrite": "r", "subject": "s", "relation": "x",
+        "prompt": "{} x", "target_true": "o", "target_new": "n", "model": "m", "method": "rome",
+        "status": status, "progress": 0.5, "stage": "edit", "created_at": "2026-01-01",
+    } | more  # fmt: skip
+
+
+def events(*told: tuple[str, str | None, dict[str, Any]]) -> httpx.Response:
+    text = ": ping\n\n"
+    for name, number, data in told:
+        text += f"event: {name}\n" + (f"id: {number}\n" if number else "")
+        text += f"data: {json.dumps(data)}\n\n"
+    return httpx.Response(200, text=text, headers={"content-type": "text/event-stream"})
+
+
+class Script:
+    """Answers in order, and what was asked."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+        self.asked: list[httpx.Request] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        assert self.answers, f"nothing is left to answer {request.method} {request.url}"
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@pytest.fixture(autouse=True)
+def naps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds the client wanted to sleep; it does not."""
+    slept: list[float] = []
+    monkeypatch.setattr(http.time, "sleep", slept.append)
+    monkeypatch.delenv("THINKEVAL_API_TOKEN", raising=False)
+    return slept
+
+
+@pytest.fixture
+def scripted() -> Iterator[Callable[..., tuple[Client, Script]]]:
+    opened: list[Client] = []
+
+    def make(*answers: Answer, **options: Any) -> tuple[Client, Script]:
+        script = Script(*answers)
+        opened.append(Client(transport=httpx.MockTransport(script), **options))
+        return opened[-1], script
+
+    yield make
+    for each in opened:
+        each.close()
+
+
+def ok(body: Any, status: int = 200) -> httpx.Response:
+    return httpx.Response(status, json=body)
+
+
+def problem(status: int, detail: str = "no", remedy: str = "do", **headers: str) -> httpx.Response:
+    told = {"type": "about:blank", "status": status, "detail": detail, "remedy": remedy}
+    return httpx.Response(status, json=told, headers=headers | {"content-type": PROBLEM})
+
+
+def test_problems_are_raised_with_their_remedy(scripted: Any) -> None:
+    te, _ = scripted(problem(404, "There is no edit 'x'.", "Look."))
+    with pytest.raises(ProblemError) as caught:
+        te.edit("x")
+    error = caught.value
+    assert (error.detail, error.remedy, error.status) == ("There is no edit 'x'.", "Look.", 404)
+    assert str(error) == "There is no edit 'x'. → Look."
+
+
+def test_nothing_there_asks_whether_the_service_runs() -> None:
+    with Client("http://127.0.0.1:9") as te, pytest.raises(ProblemError) as caught:
+        te.graphs()
+    assert "is `thinkeval serve` running" in str(caught.value).lower()
+    assert caught.value.status == 0
+
+
+def test_another_program_at_that_address_is_recognised(scripted: Any) -> None:
+    te, _ = scripted(httpx.Response(200, text="<html>"), httpx.Response(502, text="<html>"))
+    for _ in range(2):
+        with pytest.raises(ProblemError, match="Is that the address of ThinkEval"):
+            te.graphs()
+
+
+def test_reads_are_tried_again_and_then_given_up(scripted: Any, naps: list[float]) -> None:
+    broken = httpx.ReadError("reset")
+    te, script = scripted(broken, problem(503, **{"Retry-After": "2"}), ok({"items": []}))
+    assert te.graphs().empty
+    assert naps == [http.BACKOFF_S, 2.0]
+    assert len(script.asked) == 3
+    te, script = scripted(*[broken] * http.ATTEMPTS)
+    with pytest.raises(ProblemError, match="ReadError reset"):
+        te.graphs()
+    assert script.answers == []
+
+
+def test_a_post_tried_again_has_the_same_key_and_another_post_another(scripted: Any) -> None:
+    done = ok(edit("succeeded", score=SCORE))
+    broken = httpx.RemoteProtocolError("gone before the answer")
+    te, script = scripted(broken, ok(edit("queued"), 202), done, ok(edit("queued"), 202), done)
+    assert te.score("r", graph="d").edit == "rome-1"
+    assert te.score("r", graph="d").edit == "rome-1"
+    posts = [r.headers["idempotency-key"] for r in script.asked if r.method == "POST"]
+    assert posts[0] == posts[1] != posts[2]
+    assert json.loads(script.asked[0].content) == {"rewrite": "r", "graph": "d"}
+
+
+def test_a_full_queue_is_waited_for(scripted: Any, naps: list[float]) -> None:
+    te, script = scripted(problem(429, **{"Retry-After": "7"}), ok(edit("queued"), 202))
+    assert te.score("r", wait=False).status == "queued"
+    assert naps == [7.0]
+    te, script = scripted(*[problem(429, "The queue is full.")] * http.ATTEMPTS)
+    with pytest.raises(ProblemError, match="queue is full"):
+        te.score("r")
+    assert script.answers == []
+
+
+def test_an_upload_is_not_sent_twice(scripted: Any, tmp_path: Any) -> None:
+    file = tmp_path / "own.json"
+    file.write_text("[]")
+    te, script = scripted(httpx.ReadError("reset"))
+    with pytest.raises(ProblemError):
+        te.import_graph(file)
+    assert len(script.asked) == 1
+    assert b'filename="own.json"' in script.asked[0].content
+
+
+def test_events_are_followed_and_resumed_where_they_broke(scripted: Any) -> None:
+    first = events(
+        ("stage", "0", {"status": "running", "stage": "scope", "progress": 0.0}),
+        ("progress", None, {"status": "running", "stage": "scope", "progress": 0.1}),
+        ("stage", "1", {"status": "running", "stage": "edit", "progress": 0.4}),
+    )
+    second = events(("end", "2", {"status": "succeeded"}))
+    done = ok(edit("succeeded", stage="done", progress=1.0, score=SCORE))
+    te, script = scripted(
+        ok(edit("queued"), 202), ok(edit("queued")), first,  # it breaks here
+        httpx.ReadError("reset"), ok(edit("running")), second, done,
+    )  # fmt: skip
+    said: list[tuple[str, float]] = []
+    score = te.score("r", progress=lambda stage, done: said.append((stage, done)))
+    assert score.edit == "rome-1"
+    assert said == [("scope", 0.0), ("scope", 0.1), ("edit", 0.4), ("done", 1.0)]
+    streams = [r for r in script.asked if r.url.path.endswith("/events")]
+    assert [r.headers.get("last-event-id") for r in streams] == [None, "1"]
+
+
+def test_without_a_stream_the_status_is_looked_at(scripted: Any) -> None:
+    lost = httpx.Response(502, text="a proxy that knows no streams")
+    done = ok(edit("succeeded", score=SCORE))
+    te, _ = scripted(ok(edit("running")), lost, ok(edit("running")), lost, done)
+    assert te.wait("rome-1").status == "succeeded"
+
+
+@pytest.mark.parametrize("status", ["failed", "cancelled"])
+def test_an_edit_without_a_score_says_why(scripted: Any, status: str) -> None:
+    ended = ok(edit(status, error="The layer is not there.", remedy="Name another."))
+    te, _ = scripted(ok(edit("queued"), 202), ended)
+    with pytest.raises(ProblemError) as caught:
+        te.score("r")
+    assert caught.value.detail == f"Edit rome-1 {status}: The layer is not there."
+    assert caught.value.remedy == "Name another."
+
+
+def test_waiting_ends_in_time_and_the_edit_goes_on(scripted: Any) -> None:
+    te, script = scripted(ok(edit("running")))
+    with pytest.raises(TimeoutError, match=r"running \(edit\) after 0 s"):
+        te.wait("rome-1", timeout=0)
+    assert len(script.asked) == 1
+
+
+def test_an_edit_removed_while_it_is_followed_is_a_problem(scripted: Any) -> None:
+    te, _ = scripted(ok(edit("running")), problem(404, "There is no edit."))
+    with pytest.raises(ProblemError, match="There is no edit"):
+        te.wait("rome-1")
+
+
+def test_every_page_is_read_up_to_the_limit(scripted: Any) -> None:
+    def page(*ids: int, next: str | None = None) -> httpx.Response:
+        chains = [{"entities": ["s", f"e{i}", "o"], "steps": 2, "r_pre": 1.0} for i in ids]
+        return ok({"items": chains, "next": next})
+
+    te, script = scripted(page(0, 1, next="a"), page(2, next="b"), page(3))
+    frame = te.chains("rome-1", surviving=True, steps=2)
+    assert frame["chain"].tolist() == [f"s → e{i} → o" for i in range(4)]
+    assert list(frame.columns) == list(client_module.CHAIN_COLUMNS)
+    asked = [dict(r.url.params) for r in script.asked]
+    assert [a.get("cursor") for a in asked] == [None, "a", "b"]
+    assert asked[0] == {"limit": "1000", "surviving": "true", "steps": "2"}
+    te, script = scripted(page(0, 1, next="a"), page(2, next="b"))
+    assert len(te.chains("rome-1", limit=3)) == 3
+    assert script.asked[1].url.params["limit"] == "1"
+
+
+def test_tables_without_rows_have_their_columns(scripted: Any) -> None:
+    nothing = ok({"items": [], "next": None})
+    te, _ = scripted(nothing, nothing, nothing)
+    assert "status" in te.edits().columns
+    assert "surviving" in te.chains("x").columns
+    assert "share" in te.leakage("x").columns
+
+
+def test_names_are_one_part_of_the_path(scripted: Any) -> None:
+    te, script = scripted(ok({"items": []}))
+    te.rewrites("a/../b?c")
+    assert script.asked[0].url.raw_path == b"/v1/graphs/a%2F..%2Fb%3Fc/rewrites"
+
+
+def test_the_token_is_shown(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    te, script = scripted(ok({"items": []}), token="secret")
+    te.graphs()
+    assert script.asked[0].headers["authorization"] == "Bearer secret"
+    monkeypatch.setenv("THINKEVAL_API_TOKEN", "from the environment")
+    te, script = scripted(ok({"items": []}))
+    te.graphs()
+    assert script.asked[0].headers["authorization"] == "Bearer from the environment"
+
+
+def test_a_sweep_is_waited_for(scripted: Any) -> None:
+    def sweep(**counts: int) -> httpx.Response:
+        return ok({"id": "sweep-1", "request": {}, "created_at": "", "counts": counts, "edits": []})
+
+    te, script = scripted(
+        sweep(queued=2),
+        sweep(running=1, succeeded=1),
+        sweep(failed=1, succeeded=1),
+        sweep(failed=1, succeeded=1),
+    )
+    said: list[tuple[str, float]] = []
+    done = te.sweep(["rome", "memit"], graph="d", progress=lambda *told: said.append(told))
+    assert done.counts == {"failed": 1, "succeeded": 1}
+    assert said == [("0 of 2 edits", 0.0), ("1 of 2 edits", 0.5), ("2 of 2 edits", 1.0)]
+    assert json.loads(script.asked[0].content) == {"methods": ["rome", "memit"], "graph": "d"}
+    # Looks in between are spared the table; the last answer has it.
+    assert [dict(asked.url.params) for asked in script.asked[1:]] == [{"table": "false"}] * 2 + [{}]
+
+
+def test_event_streams_are_read_as_the_standard_says() -> None:
+    text = ': hello\nevent:stage\nid: 3\ndata: {"a":\ndata: 1}\n\n\nretry: 5\ndata: {}\n\n'
+    assert list(parse_events(iter(text.split("\n")))) == [
+        Event("stage", "3", {"a": 1}),
+        Event("message", None, {}),
+    ]
+
+
+def test_importing_the_client_loads_nothing_heavy() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, thinkeval.service.client\n"
+        "heavy = ('torch', 'numpy', 'pandas', 'networkx', 'neo4j', 'fastapi', 'matplotlib')\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,220 @@
+"""Links to Neo4j Browser, the guide it plays and the style it puts on, without a browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from urllib.parse import unquote
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from thinkeval.cypher.embedded import config
+from thinkeval.cypher import rows
+from thinkeval.cypher.browser import literal, style, style_command
+from thinkeval.cypher.embedded.config import Ports
+from thinkeval.service.reports import browser
+from thinkeval.service.api.pages import guide
+from thinkeval.service.api.neo4j_browser import router
+from thinkeval.service.errors import UsageError
+from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
+from thinkeval.service.settings import Settings
+
+BROWSER = "http://127.0.0.1:7474/browser/"
+HOSTILE = [
+    'x"}) DETACH DELETE n //',
+    "x'}) MATCH (n) DETACH DELETE n //",
+    "x\\",
+    "\\u0022}) DETACH DELETE n //",
+    "a&arg=MATCH (n) DETACH DELETE n",
+    "a#b",
+    "a?cmd=play&arg=http://elsewhere",
+    "line\nbreak; :play http://elsewhere\n`$edit`",
+    "100%41 + 1",
+    "Zoë 💡",
+]
+
+
+def arrived(link: str) -> str:
+    """The query as Browser 5.24 reads it out of its address."""
+    decoded = unquote(link.replace("+", " "))
+    found = re.findall(r"[?&]arg=([^&#]*)", decoded)
+    assert re.findall(r"[?&]cmd=([^&#]*)", link) == ["edit"]
+    return found[0]
+
+
+def score(edit: str = "rome-harry-potter-0123456789", **options: object) -> Score:
+    return Score(
+        edit=edit,
+        dataset="d",
+        rewrite="r",
+        subject="s",
+        relation="r",
+        prompt="{} r",
+        target_true="o",
+        target_new="n",
+        model="m",
+        method="rome",
+        options=ScoringOptions.model_validate(options),
+        values=[MetricValue(metric="ifr", measure="p", value=0.5, n=1)],
+        n_facts=1,
+    )
+
+
+def chain(*facts: str) -> rows.ScoredChainRow:
+    links = tuple(rows.Link(fact, "a", "r", "b", "{} r", None, 0.9, 0.8, 0.9) for fact in facts)
+    return rows.ScoredChainRow(len(links), (), 0.9, 0.8, 0.9, True, links)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_text_gets_out_of_its_quotes_or_out_of_the_address(text: str) -> None:
+    query = f"MATCH (n {{name: {literal(text)}}})\n  RETURN n"
+    link = browser.query_link(BROWSER, query)
+    assert arrived(link) == query
+    assert re.fullmatch(r"[!-~]+", link)
+    assert not set(link) & set('"<>`{}\\')
+    written = re.search(r'"(?:[^"\\]|\\.)*"', query)
+    assert written is not None
+    assert json.loads(written[0]) == text
+
+
+@pytest.mark.parametrize("edit", HOSTILE)
+def test_links_of_a_hostile_edit_hold_its_name_as_a_text_only(edit: str) -> None:
+    mine = score(edit)
+    links = [q.url for q in browser.question_links(BROWSER, mine)]
+    links.append(browser.chain_link(BROWSER, mine, chain(f"{edit}|1", f"{edit}|2")))
+    for link in links:
+        bare = re.sub(r'"(?:[^"\\]|\\.)*"', '""', arrived(link))
+        assert "DELETE" not in bare
+        assert "play" not in bare
+        assert "&" not in bare
+
+
+def test_a_chain_is_followed_fact_by_fact() -> None:
+    query = browser.chain_query(score("e"), ["e|1", "e|2"])
+    assert " ".join(query.split()) == (
+        'MATCH chain = () -[:FACT {id: "e|1"}]-> ()-[:FACT {id: "e|2"}]-> () RETURN chain'
+    )
+    with pytest.raises(UsageError, match="does not belong"):
+        browser.chain_query(score("e"), ["other|1"])
+
+
+def test_links_stay_short() -> None:
+    edit = "random-delta-" + "x" * 32 + "-0123456789"
+    mine = score(edit, bare="include", threshold=0.0123456)
+    for link in browser.question_links(BROWSER, mine, "likelihood_norm"):
+        assert len(link.url) < 2500, link.name
+    five = chain(*(f"{edit}|{'0' * 16}" for _ in range(5)))
+    assert len(browser.chain_link(BROWSER, mine, five)) < 1000
+    with pytest.raises(UsageError, match="makes a link of"):
+        browser.query_link(BROWSER, "RETURN 1 " * 1000)
+    with pytest.raises(UsageError, match="& or #"):
+        browser.query_link(BROWSER, "RETURN 1 // #")
+
+
+def test_questions_carry_the_options_of_the_score() -> None:
+    mine = score("e", max_steps=3, bare="exclude", threshold=0.25)
+    text = browser.question_query("surviving_chains", mine)
+    assert '"exclude"' in text
+    assert "<= 3" in text
+    assert "> 0.25 *" in text
+    assert '"p"' in text  # the first measure it has
+    assert "//" not in text
+    assert browser.edit_link(BROWSER, mine) == browser.query_link(BROWSER, text)
+    plain = browser.question_query("surviving_chains", score("e"), "likelihood")
+    assert "> 0.01 *" in plain
+
+
+@pytest.mark.parametrize(
+    ("uri", "address"),
+    [
+        ("bolt://db:7687", "http://db:7474/browser/"),
+        ("neo4j://db", "http://db:7474/browser/"),
+        ("bolt://[::1]:7687", "http://[::1]:7474/browser/"),
+        ("bolt://db:9999", None),
+        ("neo4j+s://x.databases.neo4j.io", None),
+    ],
+)
+def test_where_browser_is(uri: str, address: str | None) -> None:
+    assert browser.browser_address(Settings(neo4j_uri=uri)) == address
+    told = Settings(neo4j_uri=uri, browser_url="https://b.example/browser")
+    assert browser.browser_address(told) == "https://b.example/browser/"
+
+
+def test_a_server_that_never_ran_has_no_browser(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("THINKEVAL_NEO4J_URI", raising=False)
+    assert browser.browser_address(Settings(home=tmp_path_factory.mktemp("home"))) is None
+
+
+def test_the_style_is_the_same_in_both_forms() -> None:
+    rules = json.loads(style_command().removeprefix("style "))
+    assert rules["relationship.FACT"]["caption"] == "{caption}"
+    assert rules["node.Subject"]["color"] != rules["node.TargetTrue"]["color"]
+    written = style()
+    assert set(rules) == set(re.findall(r"^([\w.]+) \{$", written, re.MULTILINE))
+    assert sum(map(len, rules.values())) == written.count(";")
+    # Special rules come after the general one, or Browser would let the general one win.
+    assert list(rules).index("node.Entity") < list(rules).index("node.Subject")
+
+
+def test_the_embedded_server_puts_the_style_on() -> None:
+    text = config.configuration(Ports(1, 2), heap="1g", page_cache="64m")
+    lines = dict(line.split("=", 1) for line in text.splitlines() if not line.startswith("#"))
+    assert lines["browser.post_connect_cmd"] == style_command()
+    assert lines["browser.remote_content_hostname_whitelist"] == "127.0.0.1,localhost"
+
+
+@pytest.fixture
+def client() -> TestClient:
+    app = FastAPI()
+    app.include_router(router)
+    return TestClient(app, base_url="http://thinkeval.example:8000")
+
+
+@pytest.mark.parametrize("path", ["/neo4j/guide.html", "/neo4j/thinkeval.grass"])
+def test_browser_may_fetch_from_another_origin(client: TestClient, path: str) -> None:
+    origin = {"Origin": "http://127.0.0.1:7474"}
+    asked = origin | {
+        "Access-Control-Request-Method": "GET",
+        "Access-Control-Request-Headers": "cache-control,x-requested-with",
+    }
+    preflight = client.options(path, headers=asked)
+    assert preflight.status_code == 204
+    assert preflight.headers["access-control-allow-origin"] == "*"
+    assert preflight.headers["access-control-allow-headers"] == "cache-control,x-requested-with"
+    assert "GET" in preflight.headers["access-control-allow-methods"]
+    for method in ("GET", "HEAD"):
+        got = client.request(method, path, headers=origin)
+        assert got.status_code == 200
+        assert got.headers["access-control-allow-origin"] == "*"
+    assert client.options(path).status_code == 204
+
+
+def test_the_guide_asks_the_ten_questions_with_the_text_of_the_files(client: TestClient) -> None:
+    page = client.get("/neo4j/guide.html").text
+    blocks = [
+        html.unescape(b) for b in re.findall(r'<pre class="runnable">(.*?)</pre>', page, re.S)
+    ]
+    for slide in guide.questions():
+        assert slide.text in blocks
+    assert page.count("<slide ") == len(guide.QUESTIONS) + len(guide.RULE_QUESTIONS) + 4
+    assert ":play http://thinkeval.example:8000/neo4j/guide.html" in page
+    assert ":style http://thinkeval.example:8000/neo4j/thinkeval.grass" in blocks
+
+
+def test_the_guide_is_about_the_edit_that_is_named(client: TestClient) -> None:
+    page = html.unescape(client.get("/neo4j/guide.html", params={"edit": "rome-x-0"}).text)
+    assert ':param edit => "rome-x-0";' in page
+    command = browser.guide_command("http://h:1/", "rome-x-0")
+    assert command == ":play http://h:1/neo4j/guide.html?edit=rome-x-0"
+    newest = html.unescape(client.get("/neo4j/guide.html").text)
+    assert ":param edit => COLLECT {" in newest
+
+
+@pytest.mark.parametrize("edit", ['"><script>alert(1)</script>', "a b", "", "x" * 201, "a\nb"])
+def test_nothing_but_an_id_gets_into_the_guide(client: TestClient, edit: str) -> None:
+    assert client.get("/neo4j/guide.html", params={"edit": edit}).status_code == 422

@@ -1,0 +1,159 @@
+"""The table over several edits: Definition 3 on the union, counts beside means, formats."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+
+import pandas as pd
+import pytest
+
+from thinkeval.service.errors import NothingStoredError, UsageError
+from thinkeval.service.cli.gates import Limits, check
+from thinkeval.service.reports.formats import FORMATS, parquet, render
+from thinkeval.service.reports.table import caption, caption_each, method_table, scores_frame
+from thinkeval.service.schemas import MetricValue, Score
+
+# Two edits: chains as (steps, R'/R); the second has none of 3 steps.
+CHAINS = {"a": [(1, 0.2), (2, 0.5), (2, 1.0), (3, 0.9)], "b": [(1, 0.4), (2, 0.1)]}
+
+
+def _score(edit: str, chains: list[tuple[int, float]], preservation: float, n: int) -> Score:
+    by_step: dict[int, list[float]] = {}
+    for steps, ratio in chains:
+        by_step.setdefault(steps, []).append(ratio)
+    weight = sum(1 / math.sqrt(s) for s, _ in chains)
+    ifr = sum(r / math.sqrt(s) for s, r in chains) / weight
+
+    def value(metric: str, number: float, n: int, step: int | None = None) -> MetricValue:
+        return MetricValue(metric=metric, measure="likelihood", step=step, value=number, n=n)
+
+    values = [
+        value("ifr", ifr, len(chains)),
+        value("preservation", preservation, n),
+        value("efficacy", 0.9, 1),
+        value("generalization", 0.0, 0),
+        *(
+            value("ifr_by_steps", sum(by_step.get(s, [])) / max(len(by_step.get(s, [])), 1),
+                  len(by_step.get(s, [])), s)
+            for s in range(1, 6)
+        ),
+    ]  # fmt: skip
+    return Score(
+        edit=edit, dataset="d", rewrite=edit, subject="s", relation="r", prompt="{} r",
+        target_true="o", target_new="o2", model="m", method="rome", values=values, n_facts=3,
+    )  # fmt: skip
+
+
+SCORES = [_score("a", CHAINS["a"], 0.8, 4), _score("b", CHAINS["b"], 1.0, 2)]
+
+
+def test_pooled_ifr_is_definition_3_over_all_chains_of_all_rewrites() -> None:
+    union = [chain for chains in CHAINS.values() for chain in chains]
+    weight = sum(1 / math.sqrt(s) for s, _ in union)
+    expected = sum(r / math.sqrt(s) for s, r in union) / weight
+    row = method_table(SCORES, "likelihood").iloc[0]
+    assert row["IFR"] == pytest.approx(expected, abs=1e-12)
+    assert row["2-step"] == pytest.approx((0.5 + 1.0 + 0.1) / 3, abs=1e-12)
+    assert row["chains"] == len(union)
+    assert row["rewrites"] == 2
+
+
+def test_what_was_taken_over_nothing_is_missing_not_zero() -> None:
+    row = method_table(SCORES, "likelihood").iloc[0]
+    assert math.isnan(row["4-step"])
+    assert math.isnan(row["Generalization"])
+    assert row["n gen."] == 0
+
+
+def test_mean_over_rewrites_carries_its_spread() -> None:
+    row = method_table(SCORES, "likelihood").iloc[0]
+    per_rewrite = [s.get("ifr", "likelihood") for s in SCORES]
+    a, b = (v.value for v in per_rewrite if v is not None)
+    assert row["IFR mean"] == pytest.approx((a + b) / 2)
+    assert row["IFR sd"] == pytest.approx(abs(a - b) / math.sqrt(2))
+
+
+@pytest.mark.parametrize("style", sorted(FORMATS))
+def test_every_format_holds_the_same_numbers(style: str) -> None:
+    frame = method_table(SCORES, "likelihood")
+    text = render(frame, style)
+    assert "rome" in text
+    if style == "json":
+        assert json.loads(text)[0]["IFR"] == pytest.approx(frame.iloc[0]["IFR"])
+    elif style != "csv":
+        assert f"{frame.iloc[0]['IFR']:.3f}" in text
+
+
+def test_latex_rows_end_and_escape() -> None:
+    frame = method_table([SCORES[0].model_copy(update={"method": "fine_tuning"})], "likelihood")
+    rows = [r for r in render(frame, "latex").splitlines() if not r.startswith("%")]
+    assert rows[0].endswith(r"\\")
+    assert r"fine\_tuning" in rows[0]
+
+
+def test_one_row_an_edit_keeps_counts() -> None:
+    frame = scores_frame(SCORES, "likelihood")
+    assert list(frame["edit"]) == ["a", "b"]
+    assert frame["ifr_by_steps_2.n"].tolist() == [2, 1]
+
+
+def test_nothing_to_report_and_unknown_formats_are_errors() -> None:
+    with pytest.raises(NothingStoredError):
+        method_table([], "likelihood")
+    with pytest.raises(UsageError, match="xlsx"):
+        render(method_table(SCORES, "likelihood"), "xlsx")
+
+
+def test_gate_holds_at_the_limit_and_breaks_above() -> None:
+    ifr = SCORES[0].get("ifr", "likelihood")
+    assert ifr is not None
+    assert check(SCORES[0], Limits(max_ifr=ifr.value, min_preservation=0.8), "likelihood") == []
+    broken = check(SCORES[0], Limits(max_ifr=ifr.value - 1e-6, min_preservation=0.81), "likelihood")
+    assert len(broken) == 2
+    assert "thinkeval chains a --surviving" in broken[0]
+
+
+def test_parquet_keeps_the_numbers_and_the_caption() -> None:
+    frame = method_table(SCORES, "likelihood")
+    read = pd.read_parquet(io.BytesIO(parquet(frame, "what it is")))
+    pd.testing.assert_frame_equal(read, frame)
+    assert read.attrs["caption"] == "what it is"
+    each = scores_frame(SCORES, "likelihood")
+    pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(parquet(each))), each)
+
+
+def test_parquet_is_not_printed() -> None:
+    with pytest.raises(UsageError, match="cannot be printed"):
+        render(method_table(SCORES, "likelihood"), "parquet")
+
+
+def test_caption_explains_the_columns_that_are_shown_and_no_others() -> None:
+    whole = caption(SCORES, "likelihood")
+    assert "IFR mean and sd are over rewrites" in whole
+    assert "interval" not in whole  # two rewrites have none
+    shown = caption(SCORES, "likelihood", ["Technique", "IFR"])
+    assert "IFR mean" not in shown
+    three = [*SCORES, _score("c", CHAINS["a"], 0.5, 4)]
+    assert "`low`, `high`: 95 % interval over rewrites (bootstrap)." in caption(three, "likelihood")
+    brackets = caption(three, "likelihood", ["Technique", "IFR"])
+    assert brackets.endswith("[low, high]: 95 % interval over rewrites (bootstrap).")
+
+
+def test_intervals_of_one_edit_stand_in_its_row_and_are_explained() -> None:
+    score = SCORES[0].model_copy(deep=True)
+    score.values[0] = score.values[0].model_copy(update={"low": 0.1, "high": 0.9})
+    row = scores_frame([score], "likelihood").iloc[0]
+    assert (row["ifr.low"], row["ifr.high"]) == (0.1, 0.9)
+    assert "of the sampled answers to one rewrite" in caption([score], "likelihood")
+    assert "IFR is Definition 3" not in caption_each([score], "likelihood")
+
+
+def test_the_terminal_table_explains_its_brackets(capsys: pytest.CaptureFixture[str]) -> None:
+    from thinkeval.service.cli.render import show_method_table
+
+    show_method_table([*SCORES, _score("c", CHAINS["a"], 0.5, 4)], "likelihood")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "[low, high]: 95 % interval over rewrites (bootstrap)." in said
+    assert "IFR mean" not in said

@@ -1,0 +1,103 @@
+"""Model names, answers on edges, errors: the service's parts that need neither model nor server."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+from thinkeval.cypher.errors import ParameterError
+from thinkeval.loaders.records import Fact, RewriteRequest
+from thinkeval.service.errors import KNOWN_ERRORS, NotFoundError, UsageError, describe
+from thinkeval.service.graphs.edges import change, edge_properties, edited_facts
+from thinkeval.service.scoring.answers import Answer, ProbedFact, Question
+from thinkeval.service.scoring.modelspec import parse
+
+FACT = Fact("Ron", "house", "Gryffindor", "{}'s house is", ("Which house is Ron in?",))
+REWRITE = RewriteRequest(
+    "x", "d", "{} studied at", "Harry", "studied-at", "Hogwarts", "Ilvermorny",
+    paraphrases=("{} went to school at",),
+)  # fmt: skip
+
+
+def test_model_names() -> None:
+    assert parse("gpt2-xl").organism is None
+    assert parse("some/dir/gpt2-xl").name == "gpt2-xl"
+    assert parse("organism").name == "organism-gpt2-seed0"
+    spec = parse("organism:llama:seed=2,steps=600")
+    assert (spec.organism, spec.options) == ("llama", {"seed": 2, "steps": 600})
+    assert parse("organism", seed=3).options == {"seed": 3}
+    assert parse("organism:gpt2:seed=1", seed=3).options == {"seed": 1}
+    with pytest.raises(UsageError, match="speed=1"):
+        parse("organism:gpt2:speed=1")
+
+
+@pytest.mark.parametrize(
+    ("pre", "post", "word"),
+    [(0.9, 0.9, "kept"), (0.9, 0.5, "weakened"), (0.9, 0.01, "removed"), (0.0, 0.8, "added"),
+     (0.0, 0.0, "kept")],
+)  # fmt: skip
+def test_change_words(pre: float, post: float, word: str) -> None:
+    assert change(pre, post) == word
+
+
+def test_edges_hold_both_sides() -> None:
+    pre = Answer({"p": 1.0, "likelihood": 0.9}, ("Gryffindor",), 1)
+    post = Answer({"p": 0.0, "likelihood": 0.05}, ("Slytherin",), 1)
+    properties = edge_properties(ProbedFact(Question(FACT), pre, post))
+    assert properties["likelihood_pre"] == 0.9
+    assert properties["p_post"] == 0.0
+    assert properties["change"] == "removed"
+    assert properties["answers_post"] == ["Slytherin"]
+
+
+@pytest.mark.parametrize("bad", [math.nan, -0.1, 1.1, math.inf])
+def test_what_is_no_probability_never_reaches_the_database(bad: float) -> None:
+    with pytest.raises(ParameterError, match="Gryffindor"):
+        edge_properties(ProbedFact(Question(FACT), Answer({"likelihood": bad})))
+
+
+def test_rounding_just_above_one_is_clipped() -> None:
+    properties = edge_properties(ProbedFact(Question(FACT), Answer({"likelihood": 1.0000001})))
+    assert properties["likelihood_pre"] == 1.0
+
+
+def test_the_listed_fact_is_the_edited_one_where_there_is_one() -> None:
+    listed = Fact("Harry", "studied-at", "Hogwarts", "{} studied at", ("Where?",))
+    true, new = edited_facts(REWRITE, [FACT, listed])
+    assert true is listed
+    assert (new.object, new.prompt, new.paraphrases) == (
+        "Ilvermorny", "{} studied at", ("{} went to school at",),
+    )  # fmt: skip
+    bare, _ = edited_facts(REWRITE, [FACT])
+    assert bare.object == "Hogwarts"
+    assert bare.questions == ()
+
+
+def test_unknown_names_are_answered_with_close_ones() -> None:
+    error = NotFoundError("graph", "hogwart", ["hogwarts", "knowgic"], listing="thinkeval graphs")
+    assert "'hogwarts'" in error.detail
+    problem = describe(error)
+    assert problem.status == 404
+    assert "thinkeval graphs" in problem.remedy
+
+
+def test_every_known_error_says_what_to_do() -> None:
+    def tree(kind: type) -> list[type]:
+        return [kind, *(leaf for child in kind.__subclasses__() for leaf in tree(child))]
+
+    for base in KNOWN_ERRORS:
+        for kind in tree(base):
+            assert getattr(kind, "remedy", ""), f"{kind.__name__} has no remedy"
+            assert kind.__doc__, f"{kind.__name__} has no docstring"
+
+
+def test_help_imports_neither_torch_nor_pandas_nor_the_driver() -> None:
+    code = (
+        "import sys, thinkeval.service.cli\n"
+        "slow = {'torch', 'transformers', 'pandas', 'neo4j', 'numpy'} & set(sys.modules)\n"
+        "assert not slow, slow"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
