@@ -9,6 +9,7 @@ answers contradict does not count. All that is told in notes.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -19,6 +20,12 @@ from thinkeval.loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
 from thinkeval.loaders.rule_records import Atom, Rule
 from thinkeval.loaders.sources import Place
 from thinkeval.loaders.texts import quoted
+
+MAX_FACTS = 1000
+"""Most facts of a set (the paper's have 24); the rule's search looks at pairs of them."""
+
+MAX_RELATIONS = 50
+"""Most relations of a set's facts (the paper's have two); the search tries all pairs."""
 
 _WORD = re.compile(r"\[([^\[\]]+)\]")
 
@@ -72,6 +79,15 @@ def published(
     return knowledge, notes
 
 
+def _require_few(place: Place, facts: Sequence[Item]) -> None:
+    relations = {item.trips[1] for item in facts if item.trips is not None}
+    if len(facts) > MAX_FACTS or len(relations) > MAX_RELATIONS:
+        raise place.error(
+            f"{len(facts):,} facts of {len(relations):,} relations; a set has at most"
+            f" {MAX_FACTS:,} facts of {MAX_RELATIONS} relations"
+        )
+
+
 def _is_copy(key: str) -> bool:
     """Whether the key of a record is the number of a copy."""
     return len(key) < 10 and key.isdecimal()
@@ -93,6 +109,7 @@ def _phase(place: Place, record: Mapping[str, Any], name: str, setting: str) -> 
     queries = here.at("queries").mapping(here.field(phase, "queries"))
     original = here.at("queries", "original").mapping(here.at("queries").field(queries, "original"))
     edited = _items(here.at("facts"), here.field(phase, "facts"))
+    _require_few(here.at("facts"), edited)
     if setting == "ICQ_DT":
         there = here.at("queries", "semantic-equiv")
         rephrased = there.mapping(here.at("queries").field(queries, "semantic-equiv"))
@@ -169,10 +186,14 @@ def _rule(
 ) -> Rule:
     """The rule over the facts' relations by which most of the implications follow."""
     wanted = {(s, o) for s, _, o in follows}
-    relations = sorted({relation for _, relation, _ in facts})
+    by_relation: dict[str, list[Triple]] = defaultdict(list)
+    for fact in facts:
+        by_relation[fact[1]].append(fact)
+    relations = sorted(by_relation)
     conclusion = follows[0][1] if follows else said[2]
     best: tuple[int, Rule | None] = (0, None)
     for first, second in product(relations, repeat=2):
+        of_both = [fact for name in {first, second} for fact in by_relation[name]]
         for back1, back2 in product((False, True), repeat=2):
             rule = Rule(
                 Atom("y", first, "x") if back1 else Atom("x", first, "y"),
@@ -180,7 +201,7 @@ def _rule(
                 Atom("x", conclusion, "z"),
                 source="depedit",
             )
-            hits = {(g.conclusion[0], g.conclusion[2]) for g in groundings(rule, facts)}
+            hits = {(g.conclusion[0], g.conclusion[2]) for g in groundings(rule, of_both)}
             if len(hits & wanted) > best[0]:
                 best = (len(hits & wanted), rule)
     if best[1] is None:
@@ -255,7 +276,8 @@ def _copy(
     after = {i.qa.key: i for i in _implications(rule, facts, told)}
     held = {i.qa.key: i.qa.object for i in before}
     changed = [i for key, i in after.items() if key in held and i.qa.object != held[key]]
-    changed.sort(key=lambda i: list(held).index(i.qa.key))
+    position = {key: i for i, key in enumerate(held)}
+    changed.sort(key=lambda i: position[i.qa.key])
     return Copy(
         updates=updates,
         updated=(*changed, *(i for key, i in after.items() if key not in held)),

@@ -365,3 +365,14 @@ def test_line_separators_in_a_text_end_no_line(tmp_path: Path) -> None:
         record[name]["rule"]["pre1"] += "\u2028\x85."
     text = json.dumps(record, ensure_ascii=False)
     assert len(depedit.read(written(tmp_path / "a.jsonl", text)).sets) == 1
+
+
+@pytest.mark.parametrize(("n", "relations"), [(1001, 1), (51, 51)])
+@pytest.mark.parametrize("name", ["init", "0"])
+def test_a_set_has_few_facts(tmp_path: Path, name: str, n: int, relations: int) -> None:
+    """The rule of a published set is searched among all pairs of relations and facts."""
+    record = published()
+    record[name]["facts"] = [fact("q?", f"s{i}", f"r{i % relations}", "o") for i in range(n)]
+    (note,) = depedit.read(written(tmp_path / "a.jsonl", record, published())).refused
+    assert f"{n:,} facts of {relations} relations" in note.reason
+    assert f"{name}, " in note.reason
