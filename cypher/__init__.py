@@ -1,4 +1,4 @@
-"""The graph in its own language: one query a file, each with a contract in its header."""
+"""All Cypher queries: one `.cypher` file each, with a contract in its header."""
 
 from thinkeval.cypher.catalog import Query, names, query
 

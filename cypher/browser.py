@@ -1,8 +1,8 @@
-"""Writes queries and styles the way Neo4j Browser takes them.
+"""Queries and styles as Neo4j Browser accepts them.
 
-In Browser: paste the lines this gives, then the text of the query. A query of mode `autocommit`
-wants `:auto` in front of it there. `:param x => ...` is evaluated by the server, so a value keeps
-its type; Browser 5.24 refuses the map form `:param {...}` with quoted keys.
+In Browser: paste these lines, then the text of the query. A query of mode `autocommit` needs the
+prefix `:auto`. `:param x => ...` is evaluated by the server, so a value keeps its type; Browser
+5.24 refuses the map form `:param {...}` with quoted keys.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def param_lines(name: str, **params: Any) -> str:
     """One line `:param name => value;` for each parameter of a query, defaults included.
 
     Raises:
-        ParameterError: as when the query is given to the server.
+        ParameterError: a parameter is missing, unknown or invalid.
     """
     return param_list(bind(query(name), params))
 
@@ -34,17 +34,17 @@ def param_list(values: Mapping[str, Any], expressions: Mapping[str, str] | None 
     """One line `:param name => value;` for each value.
 
     Args:
-        expressions: Cypher that the server shall work out, in place of a value.
+        expressions: Cypher expressions that the server evaluates, in place of values.
     """
     written = {key: literal(value) for key, value in values.items()} | dict(expressions or {})
     return "\n".join(f":param {key} => {value};" for key, value in written.items())
 
 
 def literal(value: Any) -> str:
-    """A value as Cypher writes it: keys in backticks, texts in double quotes.
+    """A value as a Cypher literal: keys in backticks, texts in double quotes.
 
-    No text can end its quotes: JSON's escapes are Cypher's, and a backslash is always written as
-    two. `&` and `#` are escaped as well, since Browser cuts a link's query off there.
+    A text cannot close its quotes: JSON's escapes are valid in Cypher, and a backslash is always
+    doubled. `&` and `#` are escaped as well, since Browser cuts a link's query off there.
     """
     if isinstance(value, Mapping):
         pairs = (f"`{key.replace('`', '``')}`: {literal(each)}" for key, each in value.items())
@@ -55,10 +55,10 @@ def literal(value: Any) -> str:
 
 
 def filled(name: str, **params: Any) -> str:
-    """A query without its comments, its parameters replaced by literals: it stands for itself.
+    """A query without comments, with literals in place of its parameters.
 
     Raises:
-        ParameterError: as when the query is given to the server.
+        ParameterError: a parameter is missing, unknown or invalid.
     """
     found = query(name)
     sent = bind(found, params)
@@ -67,14 +67,14 @@ def filled(name: str, **params: Any) -> str:
 
 
 def style() -> str:
-    """The style sheet of our graphs (GRASS), as `:style URL` fetches it."""
+    """The style sheet of the graphs (GRASS), as `:style URL` fetches it."""
     return (resources.files("thinkeval.cypher") / "thinkeval.grass").read_text(encoding="utf-8")
 
 
 def style_command() -> str:
-    """The same in one line, without its colon: for `browser.post_connect_cmd`, or for a guide.
+    """The style sheet as one line without colon, for `browser.post_connect_cmd` or a guide.
 
-    Browser takes a style as JSON too, and so it needs to fetch nothing.
+    Browser accepts a style as JSON too, so that it fetches nothing.
     """
     rules = {
         selector.strip(): {key: value.strip('"') for key, value in _PROPERTY.findall(body)}

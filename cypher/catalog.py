@@ -38,15 +38,15 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One query file: its text and what its header promises.
+    """One query file: its text and its header's contract.
 
     Attributes:
         name: path below this package without suffix, such as `chains/enumerate`.
         text: header and statements with all includes resolved, as sent to the server.
         summary: the first paragraph of the header.
-        doc: the header's prose.
-        mode: `read`, `write`, or `autocommit` (runs outside a transaction of ours).
-        returns: what one row stands for, and the order.
+        doc: prose of the header.
+        mode: `read`, `write`, or `autocommit` (commits by itself, outside a managed transaction).
+        returns: meaning of one row, and the order of rows.
         higher_is_better: `yes`, `no` or `neither` for a metric, else None.
         source: for a metric the paper, section and equation, else None.
         display: for a metric how tables show it, else None.
@@ -84,8 +84,8 @@ def query(name: str) -> Query:
     """The query of that name.
 
     Raises:
-        UnknownQueryError: there is none; says which names are close.
-        QueryContractError: its header does not follow the contract.
+        UnknownQueryError: no query has that name; the message lists similar names.
+        QueryContractError: its header breaks the contract, or an include cannot be resolved.
     """
     if name not in _all_names():
         near = difflib.get_close_matches(name, _all_names(), n=3, cutoff=0.4)

@@ -1,4 +1,4 @@
-"""Turns what the Neo4j driver raises into the errors of this package, with a remedy."""
+"""Translation of the Neo4j driver's exceptions into the errors of this package, with a remedy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _GONE = (
 
 @contextmanager
 def translated(where: str) -> Iterator[None]:
-    """Raise GraphErrors in place of the driver's; `where` is the query or step at work."""
+    """Raise GraphErrors in place of the driver's exceptions; `where` names the query or step."""
     try:
         yield
     except (exceptions.Neo4jError, exceptions.DriverError) as error:

@@ -1,14 +1,14 @@
-"""What can go wrong between us and Neo4j: one base class, so that a caller can catch them all."""
+"""Errors of the graph database: one base class, GraphError, so that a caller can catch them all."""
 
 from __future__ import annotations
 
 
 class GraphError(Exception):
-    """The graph database refused, failed, or is not there.
+    """The graph database refused an operation, failed, or cannot be reached.
 
     Attributes:
-        detail: what happened and where (query, parameter, server).
-        remedy: what the user can do about it.
+        detail: the failure and its place (query, parameter, server).
+        remedy: how the user can fix it.
     """
 
     remedy = "Run `thinkeval doctor` to see what is missing."
@@ -21,31 +21,31 @@ class GraphError(Exception):
 
 
 class UnknownQueryError(GraphError):
-    """There is no query file of that name."""
+    """No query has that name."""
 
     remedy = "`thinkeval queries` lists the queries."
 
 
 class QueryContractError(GraphError):
-    """A query file breaks its contract: its header, its columns, or a notification it causes."""
+    """A query file breaks its contract: header, includes, columns, or it causes a notification."""
 
     remedy = "Correct the query file: its header, parameters and columns must agree."
 
 
 class ParameterError(GraphError):
-    """A parameter is missing, unknown, of the wrong type, or out of its range."""
+    """A parameter is missing, unknown, of the wrong type, or out of range."""
 
     remedy = "`thinkeval queries NAME` shows the parameters a query takes."
 
 
 class UnknownGraphError(GraphError):
-    """A metric was asked of a graph that the database does not hold."""
+    """A metric was requested for a graph that is not stored."""
 
     remedy = "`thinkeval graphs` lists the stored graphs."
 
 
 class MissingProbabilityError(GraphError):
-    """A fact that a metric needs has no value of the property the metric was told to read."""
+    """A fact that a metric needs lacks the property that the metric reads."""
 
     remedy = (
         "Probe the graph with that measure (`thinkeval probe`), or read another one"
@@ -54,19 +54,19 @@ class MissingProbabilityError(GraphError):
 
 
 class IncompleteWriteError(GraphError):
-    """Not everything that was sent was written; the transaction was rolled back."""
+    """Some rows could not be written; the transaction was rolled back."""
 
-    remedy = "Store the entities, facts or rewrite requests that are named first; then write again."
+    remedy = "Store the entities, facts or rewrite requests they refer to first; then write again."
 
 
 class ServerUnavailableError(GraphError):
-    """The Neo4j server cannot be reached, or went away in the middle of the work."""
+    """The Neo4j server cannot be reached, or the connection was lost."""
 
     remedy = "Start it with `thinkeval db start`, or point THINKEVAL_NEO4J_URI at a running server."
 
 
 class QueryTimeoutError(GraphError):
-    """A query ran longer than allowed: usually too many paths."""
+    """A query exceeded the time limit: usually too many paths."""
 
     remedy = (
         "Ask for shorter chains (--max-steps), or raise THINKEVAL_QUERY_TIMEOUT_S; paths grow with"
@@ -75,7 +75,7 @@ class QueryTimeoutError(GraphError):
 
 
 class QueryTooLargeError(GraphError):
-    """A query needed more of the server's memory than it is allowed."""
+    """A query exceeded the server's memory limit."""
 
     remedy = (
         "Ask for shorter chains (--max-steps), write in smaller batches, or give the server more"
@@ -84,6 +84,6 @@ class QueryTooLargeError(GraphError):
 
 
 class EmbeddedServerError(GraphError):
-    """The embedded Neo4j server could not be fetched, started or stopped."""
+    """The embedded Neo4j server could not be downloaded, started or stopped."""
 
     remedy = "See the log that `thinkeval db status` names."

@@ -1,6 +1,6 @@
 """Reads the contract in the header of a query file.
 
-A header is the comment block a file starts with. It says in prose what the query answers, then:
+A header is the comment block at the start of a file: prose that describes the query, then:
 
     // mode: read | write | autocommit
     // higher-is-better: yes | no | neither        (metrics only)
@@ -9,16 +9,16 @@ A header is the comment block a file starts with. It says in prose what the quer
     // params:
     //   $graph       STRING                       id of the graph
     //   $max_steps   INTEGER(1..5) = 5            longest chain; 5 when not given
-    //   $bare        STRING(listed|include) = listed   what a text may be
+    //   $bare        STRING(listed|include) = listed   allowed texts
     //   $rewrite     STRING|NULL = null           null is allowed, and the default
-    //   $cases       LIST<MAP>                    the maps' keys are declared below
-    //   $cases.id    STRING                       what to call the row
+    //   $cases       LIST<MAP>                    keys of the maps are declared below
+    //   $cases.id    STRING                       label of the row
     // returns: one row a chain, by steps
     //   steps        INTEGER                      facts in the chain
 
-Types are Cypher's, and two of ours: PROBABILITY is a FLOAT in [0, 1], GRAPH_ID a STRING that is
-neither empty nor holds `|` (which joins graph and name in keys). Columns are separated by two
-spaces or more; a line that goes in further continues the sentence above it.
+Types are those of Cypher and two more: PROBABILITY is a FLOAT in [0, 1], GRAPH_ID a non-empty
+STRING without `|` (which joins graph and name in keys). Columns are separated by at least two
+spaces; a line with deeper indentation continues the description above it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Required:
 
 
 REQUIRED: Final = _Required()
-"""The default of a parameter that has none."""
+"""Marks a parameter without a default: a value must be given."""
 
 MODES: Final = ("read", "write", "autocommit")
 
@@ -60,11 +60,11 @@ class Param:
     Attributes:
         type: Cypher's name of the type, or PROBABILITY or GRAPH_ID.
         nullable: whether null may be given.
-        default: what is sent when the parameter is not given; REQUIRED if it must be.
-        choices: for a STRING, the texts that are allowed; empty for any.
+        default: value sent if the parameter is not given; REQUIRED if there is none.
+        choices: for a STRING, the allowed texts; empty for any.
         bounds: for an INTEGER, the smallest and largest allowed.
-        fields: for a MAP or LIST<MAP>, the keys its maps may and (unless nullable) must have;
-            empty if the header does not declare them.
+        fields: for a MAP or LIST<MAP>, the allowed keys of its maps; required unless nullable.
+            Empty if the header does not declare them.
     """
 
     type: str
@@ -78,7 +78,7 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column a query returns; `nullable` says whether its value may be null."""
+    """One column of a query's rows; `nullable`: whether its value may be null."""
 
     type: str
     doc: str
@@ -87,11 +87,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a header says, read but for the meaning of mode and metrics.
+    """A header as read; values of `mode` and of the fields of metrics are not checked yet.
 
     Attributes:
         doc: the prose before the first field.
-        fields: for each `key:` the rest of its line, with the lines that continue it.
+        fields: for each `key:` the rest of its line and its continuation lines.
     """
 
     doc: str
@@ -101,7 +101,7 @@ class Header:
 
 
 def read_header(name: str, text: str) -> Header:
-    """Read the comment block a query file starts with; QueryContractError if it is no header."""
+    """Read the header of a query file; QueryContractError if it breaks the contract."""
     doc, fields = sections(name, header_lines(text), _FIELDS)
     if "params" not in fields or "returns" not in fields:
         raise QueryContractError(f"{name}: the header lacks `params:` or `returns:`.")
@@ -120,7 +120,7 @@ def read_header(name: str, text: str) -> Header:
 
 
 def header_lines(text: str) -> list[str]:
-    """The lines of the comment block a file starts with, without `//`."""
+    """The lines of the comment block at the start of a file, without `//`."""
     lines = []
     for line in text.splitlines():
         if not line.startswith("//"):
@@ -155,7 +155,7 @@ def sections(
 
 
 def entries(name: str, lines: list[str]) -> dict[str, Param]:
-    """The indented lines below a `key:`, by the name each starts with."""
+    """The indented lines below a `key:`, by the name at the start of each."""
     found: dict[str, Param] = {}
     last = ""
     for line in lines:

@@ -1,7 +1,7 @@
 """Includes: `// include: chains/_paths` in a query becomes the body of that named part.
 
-A part is a file `FOLDER/_NAME.cypher`; it is no query: the catalogue does not list it, and it
-cannot be run. Its header says in prose what it does, then:
+A part is a file `FOLDER/_NAME.cypher`. It is not a query: the catalogue does not list it, and it
+cannot be run. Its header has prose that describes the part, then:
 
     // expects:
     //   c  MAP                 variables that must be bound before it, or `expects: nothing`
@@ -9,8 +9,8 @@ cannot be run. Its header says in prose what it does, then:
     //   r  LIST<RELATIONSHIP>  variables it leaves bound
     // params: $max_steps       parameters it uses, or `params: none`
 
-An include has a line to itself, below the header, and hands its indentation to every line of the
-part. A part may include parts. A query declares in its own header every parameter its parts use.
+An include is a line of its own below the header; every line of the part gets its indentation. A
+part may include parts. A query declares in its header every parameter that its parts use.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FIELDS = ("expects", "binds", "params")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A named part: what its header promises, and its body.
+    """A named part: its header's contract, and its body.
 
     Attributes:
         name: path below this package without suffix, such as `chains/_paths`.
@@ -71,7 +71,7 @@ def resolve(name: str, text: str, declared: Collection[str], read: Read) -> str:
     resolved: list[str] = []
     for number, line in enumerate(text.split("\n"), 1):
         if number <= header and _MENTION.search(line):
-            raise QueryContractError(f"{_at(name, number)}: an include stands below the header.")
+            raise QueryContractError(f"{_at(name, number)}: an include must be below the header.")
         resolved += _resolved(line, _at(name, number), declared, read, (name,))
     return "\n".join(resolved)
 
@@ -114,8 +114,8 @@ def _resolved(
     found = _INCLUDE.fullmatch(line)
     if found is None:
         raise QueryContractError(
-            f"{at}: {line.strip()!r} is no include; write `// include: FOLDER/_NAME` on a line"
-            " of its own."
+            f"{at}: {line.strip()!r} is not a valid include; write `// include: FOLDER/_NAME`"
+            " on a separate line."
         )
     name = found["part"]
     if name in within:

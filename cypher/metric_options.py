@@ -12,7 +12,7 @@ from thinkeval.cypher.metric_display import MetricDisplay
 
 
 def metric_named(name: str) -> Query:
-    """The metric `ifr` or `metrics/ifr`; UnknownQueryError names what is close."""
+    """The metric named `ifr` or `metrics/ifr`; UnknownQueryError lists similar names."""
     full = name if name.startswith("metrics/") else f"metrics/{name}"
     if full not in names("metrics/"):
         short = [each.removeprefix("metrics/") for each in names("metrics/")]
@@ -40,7 +40,7 @@ def headlines() -> tuple[str, ...]:
 
 
 def options_of(found: Query, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the options this metric takes; ParameterError for one that no metric takes."""
+    """The options that this metric declares; ParameterError for one that no metric declares."""
     pool = {param for name in names("metrics/") for param in query(name).params}
     for option in options:
         if option not in pool:

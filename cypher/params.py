@@ -1,7 +1,7 @@
-"""Checks what is about to be sent to the server against a query's header, and refuses the rest.
+"""Parameter validation: values are checked against a query's header before they are sent.
 
-Neo4j itself would take most mistakes without a word: a misspelt key reads as null, a text in a
-list of numbers compares to null, and a metric turns 0. So they are stopped here, before sending.
+Neo4j accepts most mistakes silently: a misspelt key reads as null, a text in a list of numbers
+compares to null, and a metric becomes 0. Hence the check on the client.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from thinkeval.cypher.catalog import REQUIRED, Param, Query
 from thinkeval.cypher.errors import ParameterError
 
 Check = Callable[[Any], Any]
-"""Takes a value, returns what to send for it, or raises _Refused."""
+"""Takes a value, returns the value to send, or raises _Refused."""
 
 
 class _Refused(Exception):
-    """A value does not fit; the message says why, `path` where inside the parameter."""
+    """A value is invalid; the message says why, `path` is the place inside the parameter."""
 
     def __init__(self, why: str, path: str = "") -> None:
         super().__init__(why)
@@ -26,10 +26,10 @@ class _Refused(Exception):
 
 
 def bind(query: Query, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters to send: those given, checked, with the header's defaults for the others.
+    """The parameters to send: the given ones, validated, and the header's defaults for the others.
 
     Raises:
-        ParameterError: a parameter is missing, unknown, or does not fit its declared type.
+        ParameterError: a parameter is missing, unknown, or does not match its declared type.
     """
     for name in given:
         if name not in query.params:
@@ -56,7 +56,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _check(param: Param) -> Check:
-    """The check of one declared type; built once a call, then applied to every row."""
+    """The check of one declared type; built once per call, then applied to every row."""
     check = _MAKERS[param.type](param)
     if not param.nullable:
         return check
@@ -66,7 +66,7 @@ def _check(param: Param) -> Check:
 def _string(param: Param) -> Check:
     def check(value: Any) -> str:
         if not isinstance(value, str):
-            raise _Refused(f"wants a STRING, not {_shown(value)}.")
+            raise _Refused(f"must be a STRING, not {_shown(value)}.")
         if param.choices and value not in param.choices:
             raise _Refused(f"is {value!r}, not one of {', '.join(param.choices)}.")
         return value
@@ -77,7 +77,7 @@ def _string(param: Param) -> Check:
 def _graph_id(_: Param) -> Check:
     def check(value: Any) -> str:
         if not isinstance(value, str) or not value.strip() or "|" in value:
-            raise _Refused(f"wants the id of a graph: not empty, no `|`; not {_shown(value)}.")
+            raise _Refused(f"must be the id of a graph: not empty, no `|`; not {_shown(value)}.")
         return value
 
     return check
@@ -88,7 +88,7 @@ def _integer(param: Param) -> Check:
 
     def check(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise _Refused(f"wants an INTEGER, not {_shown(value)}.")
+            raise _Refused(f"must be an INTEGER, not {_shown(value)}.")
         if not low <= value <= high:
             raise _Refused(f"is {value}, not from {low} to {high}.")
         return value
@@ -99,8 +99,8 @@ def _integer(param: Param) -> Check:
 def _float(_: Param) -> Check:
     def check(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise _Refused(f"wants a FLOAT, not {_shown(value)}.")
-        return float(value)  # Cypher divides two INTEGERs without a remainder.
+            raise _Refused(f"must be a FLOAT, not {_shown(value)}.")
+        return float(value)  # Cypher truncates the quotient of two INTEGERs.
 
     return check
 
@@ -110,9 +110,9 @@ def _probability(_: Param) -> Check:
         if type(value) is float and 0.0 <= value <= 1.0:
             return value
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise _Refused(f"wants a probability, a FLOAT, not {_shown(value)}.")
+            raise _Refused(f"must be a probability, a FLOAT, not {_shown(value)}.")
         if not 0.0 <= value <= 1.0:  # also refuses NaN
-            raise _Refused(f"is {value}, no probability: it must lie in [0, 1].")
+            raise _Refused(f"is {value}, not a probability: it must be in [0, 1].")
         return float(value)
 
     return check
@@ -121,7 +121,7 @@ def _probability(_: Param) -> Check:
 def _boolean(_: Param) -> Check:
     def check(value: Any) -> bool:
         if not isinstance(value, bool):
-            raise _Refused(f"wants a BOOLEAN, not {_shown(value)}.")
+            raise _Refused(f"must be a BOOLEAN, not {_shown(value)}.")
         return value
 
     return check
@@ -133,7 +133,7 @@ def _list(param: Param) -> Check:
 
     def check(value: Any) -> list[Any]:
         if not isinstance(value, list | tuple):
-            raise _Refused(f"wants a {param.type}, not {_shown(value)}.")
+            raise _Refused(f"must be a {param.type}, not {_shown(value)}.")
         try:
             return [item(each) for each in value]
         except _Refused:
@@ -143,7 +143,7 @@ def _list(param: Param) -> Check:
 
 
 def _first_refused(item: Check, values: Iterable[Any]) -> list[Any]:
-    """Find again which entry was refused, to name it; only reached on an error."""
+    """Find the refused entry again to name it; only reached on an error."""
     for index, value in enumerate(values):
         try:
             item(value)
@@ -158,7 +158,7 @@ def _map(param: Param) -> Check:
 
     def check(value: Any) -> dict[str, Any]:
         if not isinstance(value, Mapping):
-            raise _Refused(f"wants a MAP, not {_shown(value)}.")
+            raise _Refused(f"must be a MAP, not {_shown(value)}.")
         if not checks:
             return dict(value)
         for name in needed:

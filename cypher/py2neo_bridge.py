@@ -1,7 +1,7 @@
-"""For people with py2neo notebooks: a stored graph as a `py2neo.Subgraph`, and one back in.
+"""Exchange with py2neo notebooks: a stored graph as a `py2neo.Subgraph`, and back.
 
 py2neo is no longer maintained, so it is an optional extra (`pip install 'thinkeval[py2neo]'`) and
-nothing here talks to the server with it: the driver reads and writes, py2neo only holds the data.
+it is not used to talk to the server: the driver reads and writes, py2neo only holds the data.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ def to_subgraph(db: Database, graph: str) -> Subgraph:
 
 
 def from_subgraph(db: Database, subgraph: Subgraph, graph: str) -> rows.CompleteGraphRow:
-    """Store a py2neo Subgraph as a data set graph, in one transaction; returns what it holds.
+    """Store a py2neo Subgraph as a data set graph, in one transaction; returns its counts.
 
     Nodes need a `name`; relationships of type `FACT` need `relation` and `prompt`, and `fact` (an
-    id within the graph) or nothing: then one is made of subject, relation and object. Probabilities
-    are taken along where they are there.
+    id within the graph) or nothing: then the id is made from subject, relation and object.
+    Probabilities are stored if present.
 
     Raises:
         ParameterError: a node or relationship lacks one of these; nothing is stored.

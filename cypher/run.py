@@ -1,4 +1,4 @@
-"""The only way to Neo4j: `Database` gives queries to the server and gets rows back.
+"""Access to Neo4j: `Database` sends queries to the server and returns rows.
 
     with Database("bolt://127.0.0.1:7687", "neo4j", password) as db:
         db.verify()
@@ -7,8 +7,8 @@
         db.metric("ifr", cases=[{"id": "a", "graph": "g", "subject": "s", "object": "o"}])
 
 A query is named by its row type (`RowType.QUERY`). Parameters are checked against the query's
-header before anything is sent, rows against it when they come back, and what the driver raises
-becomes one of thinkeval.cypher.errors. A Database may be shared by threads.
+header before they are sent, rows when they are received, and exceptions of the driver become those
+of thinkeval.cypher.errors. A Database may be shared by threads.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ from thinkeval.cypher.sending import (
 )
 
 OLDEST_SERVER = (5, 26)
-"""The Neo4j release from which on every query runs (5.26 LTS)."""
+"""The oldest Neo4j release on which every query runs (5.26 LTS)."""
 
-_RETRY_S = 5.0  # how long a managed transaction is tried again after a transient failure
+_RETRY_S = 5.0  # how long a managed transaction is retried after a transient failure
 _CONNECT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What the server says of a query without running it.
+    """The server's plan of a query that was not run.
 
     Attributes:
         columns: names of the columns, in order.
-        kind: the server's word: `r` read, `rw` both, `w` write, `s` schema.
+        kind: type of the query: `r` read, `rw` both, `w` write, `s` schema.
         notifications: warnings and hints, one text each.
     """
 
@@ -74,13 +74,13 @@ class Explained:
 
 
 class Database:
-    """A Neo4j server and the right to use it.
+    """A Neo4j server with the credentials for it.
 
     Args:
         uri: such as bolt://127.0.0.1:7687 or neo4j+s://HOST.
-        timeout_s: how long one query may take; QueryTimeoutError beyond.
+        timeout_s: time limit of one query; QueryTimeoutError beyond.
         strict: raise QueryContractError on any notification of the server (for tests).
-        database: name of the database on the server; its default when None.
+        database: name of the database on the server; None for its default.
     """
 
     def __init__(
@@ -125,10 +125,10 @@ class Database:
         self._driver.close()
 
     def verify(self) -> ServerRow:
-        """Make sure that a server of a known release answers and lets us in.
+        """Check that a server of a supported release accepts the credentials.
 
         Raises:
-            ServerUnavailableError: it does not; the remedy says what to do.
+            ServerUnavailableError: it does not; the remedy says how to fix it.
         """
         with translated(f"connecting to {self.uri}"):
             self._driver.verify_connectivity()
@@ -141,7 +141,7 @@ class Database:
         return server
 
     def setup_schema(self) -> None:
-        """Create constraints, indexes and property names; what is there already stays."""
+        """Create missing constraints, indexes and property names."""
         found = query("schema/constraints")
         for statement in found.statements:
             with translated(found.name), self._session(neo4j.WRITE_ACCESS) as session:
@@ -159,7 +159,7 @@ class Database:
         return self._managed(row_type, ("read",), params)
 
     def write(self, row_type: type[RowT], **params: Any) -> list[RowT]:
-        """The rows of a write query, in a transaction of its own that is retried if need be."""
+        """The rows of a write query, in a separate transaction that is retried if necessary."""
         return self._managed(row_type, ("write",), params)
 
     def write_all(
@@ -170,13 +170,13 @@ class Database:
         batch: int = 5000,
         **params: Any,
     ) -> list[RowT]:
-        """Write `rows` in batches, each in a transaction of its own.
+        """Write `rows` in batches, each in a separate transaction.
 
-        `rows` may be a generator: one batch of it is held at a time. What was written stays when
-        a later batch fails, so write under a graph that is completed last.
+        `rows` may be a generator: one batch is in memory at a time. Earlier batches remain stored
+        when a later one fails, so write under a graph that is completed last.
 
         Returns:
-            The query's rows, as a rule one a batch.
+            The query's rows, usually one per batch.
         """
         return [
             row
@@ -187,16 +187,16 @@ class Database:
     def write_probabilities(
         self, rows: Iterable[Mapping[str, Any]], *, batch: int = 10_000
     ) -> list[WriteColumnsRow]:
-        """Write the probabilities of many stored facts, the quickest way there is.
+        """Write the probabilities of many stored facts, in the fastest way.
 
-        Batches, each in a transaction of its own, go out as columns (probes/write_columns).
+        Batches, each in a separate transaction, are sent as columns (probes/write_columns).
 
         Args:
             rows: maps with `id` and the same probabilities each; may be a generator.
 
         Raises:
-            ParameterError: a row lacks what the first of its batch has, or has more; or a value is
-                no probability. Batches before it stay written.
+            ParameterError: a row has other keys than the first of its batch, or a value is not a
+                probability. Earlier batches remain stored.
         """
         return [
             row
@@ -207,14 +207,14 @@ class Database:
     def stream(self, row_type: type[RowT], **params: Any) -> Iterator[RowT]:
         """The rows of a read query one by one, fetched a thousand at a time.
 
-        Parameters are checked at once; the server is asked when the first row is taken. There is
-        no time limit, as it would count the caller's own time between rows.
+        Parameters are checked at once; the query is sent when the first row is read. There is no
+        time limit, as it would include the caller's time between rows.
         """
         found = query_of(row_type, ("read",))
         return self._streamed(found, row_type, bind(found, params))
 
     def autocommit(self, row_type: type[RowT], **params: Any) -> list[RowT]:
-        """The rows of a query that commits in batches by itself (CALL ... IN TRANSACTIONS)."""
+        """The rows of a query that commits in batches (CALL ... IN TRANSACTIONS)."""
         found = query_of(row_type, ("autocommit",))
         sent = bind(found, params)
         with translated(found.name), self._session(neo4j.WRITE_ACCESS) as session:
@@ -222,23 +222,22 @@ class Database:
 
     @contextmanager
     def transaction(self, *, timeout_s: float | None = None) -> Iterator[Tx]:
-        """One transaction over several queries: all of it is stored, or nothing.
+        """One transaction over several queries: everything is stored, or nothing.
 
-        Leaving the block commits, leaving it by an exception rolls back. It is not retried. An
-        error while committing means that the outcome is unknown: write so that it can be done
-        again.
+        Leaving the block commits, leaving it by an exception rolls back. It is not retried. After
+        an error during the commit the outcome is unknown, so writes must be repeatable.
 
         Args:
-            timeout_s: how long all of it may take; the Database's `timeout_s` when None.
+            timeout_s: time limit of the transaction; None for the Database's `timeout_s`.
         """
         with translated("transaction"), self._session(neo4j.WRITE_ACCESS) as session:  # noqa: SIM117
             with session.begin_transaction(timeout=timeout_s or self.timeout_s) as tx:
                 handle = Tx(tx, strict=self.strict)
                 yield handle
-                if handle.failed:  # and the caller went on: a part must not be stored
+                if handle.failed:  # the caller caught the error: store no part of the transaction
                     raise GraphError(
                         "transaction: one of its queries failed, so nothing of it was stored.",
-                        remedy="See the error of that query; give the whole transaction again.",
+                        remedy="See the error of that query; repeat the complete transaction.",
                     )
                 tx.commit()
 
@@ -247,14 +246,14 @@ class Database:
 
         Args:
             name: `ifr` or `metrics/ifr`; see `catalog.names("metrics/")`.
-            **options: `cases` and any of the other metrics' parameters; each metric gets those it
-                declares, so one set of options does for all of them.
+            **options: `cases` and any parameters of metrics; each metric gets those it declares,
+                so one set of options serves all metrics.
 
         Raises:
             UnknownQueryError: no metric has that name.
-            ParameterError: no metric has an option of that name, or a value does not fit.
+            ParameterError: no metric has an option of that name, or a value is invalid.
             UnknownGraphError: a case names a graph that is not stored.
-            MissingProbabilityError: a fact it needs lacks the property it was told to read.
+            MissingProbabilityError: a fact it needs lacks the property to read.
         """
         found = metric_named(name)
         sent = bind(found, options_of(found, options))
@@ -272,7 +271,7 @@ class Database:
         return sorted(rows, key=lambda row: (place[row.id], row.step is not None, row.step or 0))
 
     def explain(self, name: str, **params: Any) -> Explained:
-        """Let the server plan a query without running it; parameters not given are null."""
+        """Plan a query on the server without running it; missing parameters are null."""
         found = query(name)
         sent = dict.fromkeys(found.params) | params
         with translated(name), self._session(neo4j.READ_ACCESS) as session:
@@ -284,20 +283,20 @@ class Database:
     def _missing(
         self, error: MissingProbabilityError, sent: Mapping[str, Any]
     ) -> MissingProbabilityError:
-        """The same error, saying how much of which graph is missing."""
+        """The same error with the number of facts that lack the property, by graph."""
         graphs = sorted({case["graph"] for case in sent["cases"]})
         asked = {key: sent[key] for key in ("pre", "post") if key in sent}
         if not asked:
             return error
         properties = {"pre": "p_pre", "post": "p_post"} | asked
         found = self.read(MissingRow, graphs=graphs, **properties)
-        told = [
+        missing = [
             f"graph {row.graph!r}: {count} of {row.n_facts} facts lack {properties[key]}"
             for row in found
             for key, count in (("pre", row.missing_pre), ("post", row.missing_post))
             if count and key in asked
         ]
-        return MissingProbabilityError("; ".join([error.detail, *told[:5]]))
+        return MissingProbabilityError("; ".join([error.detail, *missing[:5]]))
 
     def _managed(
         self, row_type: type[RowT], modes: tuple[str, ...], params: Mapping[str, Any]
@@ -309,7 +308,7 @@ class Database:
         self, found: Query, row_type: type[RowT], sent: dict[str, Any]
     ) -> list[RowT]:
         def work(tx: neo4j.ManagedTransaction) -> list[RowT]:
-            # The driver must see its own errors here, or it could not retry.
+            # The driver must see its own errors here to be able to retry.
             return rows_of(send(tx, found, sent), found, row_type, strict=self.strict)
 
         reads = found.mode == "read"

@@ -1,4 +1,4 @@
-"""Gives one query to an open session or transaction of the driver, and reads the rows."""
+"""Sending a query to an open session or transaction of the driver, and reading its rows."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ RowT = TypeVar("RowT", bound=Row)
 
 
 class Tx:
-    """One transaction over several queries; given out by Database.transaction()."""
+    """One transaction over several queries; see Database.transaction()."""
 
     def __init__(self, tx: neo4j.Transaction | neo4j.ManagedTransaction, *, strict: bool) -> None:
         self._tx, self._strict = tx, strict
         self.failed = False
 
     def run(self, row_type: type[RowT], **params: Any) -> list[RowT]:
-        """Give one query to the server inside this transaction and return its rows."""
+        """Run one query inside this transaction and return its rows."""
         try:
             found = query_of(row_type, ("read", "write"))
             sent = bind(found, params)
@@ -55,46 +55,45 @@ def send(
     found: Query,
     sent: dict[str, Any],
 ) -> Result:
-    """Give a query with checked parameters to the server; its records come as they are read."""
-    # The driver wants the type checker to see that a text is a literal, so that nobody composes
-    # queries; ours come from files.
+    """Send a query with checked parameters to the server; records are fetched as they are read."""
+    # The driver's types demand a literal text, to prevent composed queries; these come from files.
     return to.run(cast(LiteralString, found.text), sent)
 
 
 def rows_of(result: Result, found: Query, row_type: type[RowT], *, strict: bool) -> list[RowT]:
-    """All rows of a result; QueryContractError if it breaks the header, or is noted when strict."""
+    """All rows of a result; QueryContractError if they break the header or, if strict, on notes."""
     reader = Reader(row_type, found.name)
     reader.header(result.keys())
     rows = [reader.row(record.values()) for record in result]
-    told = notifications(result.consume()) if strict else ()
-    if told:
-        raise QueryContractError(f"{found.name}: the server notes: {'; '.join(told)}")
+    notes = notifications(result.consume()) if strict else ()
+    if notes:
+        raise QueryContractError(f"{found.name}: the server notes: {'; '.join(notes)}")
     return rows
 
 
 def notifications(summary: neo4j.ResultSummary) -> tuple[str, ...]:
-    """What the server warned of or hinted at, one text each."""
+    """The server's warnings and hints, one text each."""
     notes: list[GqlStatusObject] = [s for s in summary.gql_status_objects if s.raw_classification]
     return tuple(f"{note.gql_status} {note.status_description}" for note in notes)
 
 
 def query_of(row_type: type[Row], modes: tuple[str, ...]) -> Query:
-    """The query a row type belongs to; QueryContractError if it has none of these modes."""
+    """The query of a row type; QueryContractError unless it has one of these modes."""
     if not row_type.QUERY:
         raise QueryContractError(f"{row_type.__name__} belongs to no single query.")
     found = query(row_type.QUERY)
     if found.mode not in modes:
         raise QueryContractError(
-            f"{found.name} has mode {found.mode}; it cannot be given where {' or '.join(modes)}"
+            f"{found.name} has mode {found.mode}; it cannot be run where {' or '.join(modes)}"
             " is expected."
         )
     return found
 
 
 def batches(rows: Iterable[Mapping[str, Any]], size: int) -> Iterator[list[Mapping[str, Any]]]:
-    """Cut rows into lists of `size`, drawing on them only as far as the list at hand."""
+    """Split rows into lists of `size`, reading them lazily."""
     if size < 1:
-        raise ParameterError(f"A batch holds at least one row, not {size}.")
+        raise ParameterError(f"A batch needs at least one row, not {size}.")
     iterator = iter(rows)
     while part := list(islice(iterator, size)):
         yield part
@@ -108,7 +107,7 @@ def columns_of(rows: list[Mapping[str, Any]]) -> dict[str, Any]:
         if row.keys() != wanted:
             raise ParameterError(
                 f"Row {place} of a batch has the keys {', '.join(sorted(row))};"
-                f" the first one asks for {', '.join(sorted(wanted))}."
+                f" the first one has {', '.join(sorted(wanted))}."
             )
     columns = {name: [row[name] for row in rows] for name in sorted(names)}
     return {"ids": [row["id"] for row in rows], "columns": columns}

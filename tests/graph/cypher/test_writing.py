@@ -379,7 +379,7 @@ def test_columns_write_what_rows_do(db: Database, graph_id: str) -> None:
     [
         ([{"id": "|1", "p_pre": 0.5}, {"id": "|2", "p_post": 0.5}], "Row 1 of a batch"),
         ([{"id": "|1", "p_pre": 1.5}], r"\$columns.p_pre\[0\] is 1.5"),
-        ([{"id": "|1", "p_pre": None}], "wants a probability"),
+        ([{"id": "|1", "p_pre": None}], "must be a probability"),
         ([{"id": "|1", "answers_pre": ["x"]}], "unknown key 'answers_pre'"),
     ],
 )

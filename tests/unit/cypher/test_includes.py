@@ -130,14 +130,24 @@ def test_a_part_may_be_included_twice() -> None:
             r"graph/_limit",
         ),
         ("", "", {"_limit": LIMIT.replace("// params", "// param")}, r"graph/_limit"),
-        ("// include: graph", "// include:graph", {}, r"count\.cypher, line 11: .*is no include"),
-        ("  // include", "RETURN 1 // include", {}, r"count\.cypher, line 11: .*is no include"),
-        ("graph/_facts", "graph/facts", {}, r"count\.cypher, line 11: .*is no include"),
+        (
+            "// include: graph",
+            "// include:graph",
+            {},
+            r"count\.cypher, line 11: .*is not a valid include",
+        ),
+        (
+            "  // include",
+            "RETURN 1 // include",
+            {},
+            r"count\.cypher, line 11: .*is not a valid include",
+        ),
+        ("graph/_facts", "graph/facts", {}, r"count\.cypher, line 11: .*is not a valid include"),
         (
             "// mode",
             "// include: graph/_facts\n// mode",
             {},
-            r"count\.cypher, line 3: an include stands below the header",
+            r"count\.cypher, line 3: an include must be below the header",
         ),
     ],
 )
