@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from thinkeval.cypher.catalog import Query, names, query
@@ -24,19 +26,31 @@ def metric_named(name: str) -> Query:
     return query(full)
 
 
-def displays() -> dict[str, MetricDisplay]:
+@cache
+def displays() -> Mapping[str, MetricDisplay]:
     """How tables show each metric, by name such as `ifr`, in the order of tables."""
     found = {}
     for name in names("metrics/"):
         display = query(name).display
         if display is not None:
             found[name.removeprefix("metrics/")] = display
-    return dict(sorted(found.items(), key=lambda each: (each[1].order, each[0])))
+    ordered = sorted(found.items(), key=lambda each: (each[1].order, each[0]))
+    return MappingProxyType(dict(ordered))
 
 
 def headlines() -> tuple[str, ...]:
     """The metrics that the tables of one score list, such as `ifr`, in order."""
     return tuple(name for name, display in displays().items() if display.headline)
+
+
+def integers() -> frozenset[str]:
+    """The metrics whose values are whole numbers."""
+    return frozenset(name for name, display in displays().items() if display.integer)
+
+
+def interval_titles() -> dict[str, str]:
+    """The metrics whose 95 % interval tables over edits show, with the titles of their columns."""
+    return {name: display.title for name, display in displays().items() if display.interval}
 
 
 def options_of(found: Query, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from rich.console import Group
 from rich.panel import Panel
 from rich.text import Text
 
+from thinkeval.cypher.metric_options import integers, interval_titles
 from thinkeval.service.cli.options import cell, console, emit_table, several, with_interval
-from thinkeval.service.reports.score_lines import COUNTS, lines
-from thinkeval.service.reports.table import BOUNDED, STEPS, caption, method_table
+from thinkeval.service.reports.score_lines import lines
+from thinkeval.service.reports.table import STEPS, caption, method_table
 from thinkeval.service.schemas import MEASURE_NAMES, Measure, MetricValue, Score
 from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
 
@@ -43,7 +44,7 @@ def show_score(score: Score) -> None:
 def _bounded(value: MetricValue | None) -> str:
     if value is None:
         return cell(None)
-    number = int(value.value) if value.metric in COUNTS else value.value
+    number = int(value.value) if value.metric in integers() else value.value
     return with_interval(number, value.low, value.high)
 
 
@@ -116,13 +117,12 @@ def show_method_table(scores: list[Score], measure: Measure) -> None:
     held = {c: list(dict.fromkeys(frame[c].tolist())) for c in ("Model", "rewrites", "chains")}
     constant = [c for c, values in held.items() if len(values) == 1]
     same = [f"{c.lower()} {held[c][0]}" for c in constant]
-    bounds = [f"{title} {end}" for title in BOUNDED.values() for end in ("low", "high")]
+    bounded = set(interval_titles().values())
+    bounds = [f"{title} {end}" for title in bounded for end in ("low", "high")]
     columns = [c for c in frame.columns if c not in (*constant, *bounds)]
     rows = [
         [
-            with_interval(row[c], row[f"{c} low"], row[f"{c} high"])
-            if c in BOUNDED.values()
-            else row[c]
+            with_interval(row[c], row[f"{c} low"], row[f"{c} high"]) if c in bounded else row[c]
             for c in columns
         ]
         for row in frame.to_dict("records")

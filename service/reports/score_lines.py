@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from thinkeval.cypher.metric_options import headlines
 from thinkeval.service.reports.table import STEPS
 from thinkeval.service.schemas import MetricValue, Score
-
-HEADLINE = ("efficacy", "generalization", "ifr", "preservation", "active_chains", "deep_edited")
-
-
-COUNTS = ("active_chains", "deep_edited")
-"""Metrics that are whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +28,7 @@ class ScoreLine:
 
 def lines(score: Score) -> list[ScoreLine]:
     """The headline metrics, then IFR by steps where there are chains of that length."""
-    asked: list[tuple[str, str, int | None]] = [(name, name, None) for name in HEADLINE]
+    asked: list[tuple[str, str, int | None]] = [(name, name, None) for name in headlines()]
     asked += [(f"IFR, {step}-step", "ifr_by_steps", step) for step in STEPS]
     found = []
     for label, metric, step in asked:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from thinkeval.cypher.metric_options import interval_titles
 from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.scoring.generation import MEASURE as TEXT
 from thinkeval.service.schemas import MEASURE_NAMES, Score
@@ -79,10 +80,6 @@ def _mean(scores: Sequence[Score], metric: str, measure: str) -> tuple[float, in
     return (sum(values) / len(values), len(values)) if values else (math.nan, 0)
 
 
-BOUNDED = {"efficacy": "Efficacy", "ifr": "IFR", "preservation": "Preservation"}
-"""Metrics with an interval, and the columns they have in a table."""
-
-
 def _bounds(
     scores: Sequence[Score], measure: str, numbers: np.ndarray
 ) -> dict[str, tuple[float, float]]:
@@ -91,7 +88,7 @@ def _bounds(
 
     if len(scores) > 1:
         return interval_over_edits(numbers)
-    held = {metric: scores[0].get(metric, measure) for metric in BOUNDED}
+    held = {metric: scores[0].get(metric, measure) for metric in interval_titles()}
     return {
         metric: (v.low, v.high)
         for metric, v in held.items()
@@ -145,7 +142,7 @@ def method_table(scores: Sequence[Score], measure: str) -> pd.DataFrame:
                 "IFR sd": spread,
                 **{
                     f"{title} {end}": bounds.get(metric, (math.nan, math.nan))[i]
-                    for metric, title in BOUNDED.items()
+                    for metric, title in interval_titles().items()
                     for i, end in enumerate(("low", "high"))
                 },
                 "chains": sum(n for _, n in by_steps.values()),
@@ -218,7 +215,7 @@ def _interval_of(scores: Sequence[Score], measure: str) -> str:
         (value := group[0].get(metric, measure)) is not None and value.low is not None
         for group in groups.values()
         if len(group) == 1
-        for metric in BOUNDED
+        for metric in interval_titles()
     )
     over = ["over rewrites (bootstrap)"] * any(len(group) > 2 for group in groups.values())
     return ", or ".join(over + ["of the sampled answers to one rewrite"] * sampled)

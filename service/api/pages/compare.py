@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.cypher import rows
+from thinkeval.cypher.metric_options import headlines, integers
 from thinkeval.service.reports import diff as diffs
-from thinkeval.service.reports.score_lines import COUNTS, HEADLINE
 from thinkeval.service.schemas import Measure
 from thinkeval.service.scoring import record
 
@@ -41,7 +41,7 @@ def compared(db: Database, a: str, b: str, measure: Measure | None) -> dict[str,
     listed = {row.id for row in choices}
     missing = [edit for edit in dict.fromkeys((a, b)) if edit and edit not in listed]
     choices += [row for edit in missing for row in db.read(rows.PageEditRow, posted_as=[edit])]
-    return {"choices": choices, "a": a, "b": b, "counts": COUNTS} | found
+    return {"choices": choices, "a": a, "b": b, "counts": integers()} | found
 
 
 def _headline(diff: Diff) -> list[MetricDelta]:
@@ -49,4 +49,4 @@ def _headline(diff: Diff) -> list[MetricDelta]:
     held = [m for m in diff.metrics if m.measure == diff.measure]
     whole = {m.metric: m for m in held if m.step is None}
     by_steps = [m for m in held if m.metric == "ifr_by_steps" and m.n_a != 0]
-    return [whole[name] for name in HEADLINE if name in whole] + by_steps
+    return [whole[name] for name in headlines() if name in whole] + by_steps

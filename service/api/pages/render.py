@@ -12,8 +12,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from thinkeval.cypher.metric_options import integers
 from thinkeval.service import __version__
-from thinkeval.service.reports.score_lines import COUNTS
 from thinkeval.service.schemas import MetricValue
 
 FOLDER = Path(__file__).parent
@@ -59,7 +59,7 @@ def value(held: MetricValue | None) -> str:
     """A metric with its 95 % interval, as the terminal prints it."""
     if held is None:
         return "–"
-    if held.metric in COUNTS:
+    if held.metric in integers():
         return f"{held.value:g}"
     if held.low is None or held.high is None:
         return figure(held.value)

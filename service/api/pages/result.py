@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from thinkeval.cypher import rows
+from thinkeval.cypher.metric_options import displays
 from thinkeval.service.api.pages import edit, implied
 from thinkeval.service.api.pages.commands import commands
 from thinkeval.service.api.pages.edit import FIRST, Chains, Shown
@@ -22,15 +23,6 @@ if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
 
 FIGURES = (("leakage", "leakage graph"), ("chain", "strongest surviving chain"))
-
-MEANINGS = {
-    "efficacy": "the new object, when asked directly; good: 1",
-    "generalization": "the same, asked in other words; good: 1",
-    "ifr": "how much of the old fact its chains still give; good: 0",
-    "preservation": "how well other facts are kept; good: 1",
-    "active_chains": "chains that survive; good: 0",
-    "deep_edited": "1 if no chain survives",
-}
 
 _TOLD = (
     "model", "method", "hparams_digest", "covariance_corpus", "graph_digest", "probe", "seed",
@@ -90,8 +82,7 @@ def values(
         | {
             "shown": shown,
             "measures": MEASURE_NAMES,
-            "meanings": MEANINGS,
-            "names": {"ifr": "IFR"},
+            "display": displays(),
             "lines": lines(score),
             "verdict": verdict(score, by, told),
             "ways": told.ways,
