@@ -50,8 +50,8 @@ def _translation(error: Exception, where: str) -> GraphError:
         return QueryTimeoutError(f"{where}: stopped because it ran too long ({code}).")
     if code.endswith("Transaction.Terminated"):
         return GraphError(
-            f"{where}: somebody ended the transaction on the server, so nothing of it is stored.",
-            remedy="Give the command again.",
+            f"{where}: the transaction was terminated on the server; nothing of it is stored.",
+            remedy="Repeat the command.",
         )
     if "OutOfMemory" in code or "StackOverFlow" in code:
         return QueryTooLargeError(detail)

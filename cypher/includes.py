@@ -63,7 +63,7 @@ def resolve(name: str, text: str, declared: Collection[str], read: Read) -> str:
         read: gives the text of a part.
 
     Raises:
-        QueryContractError: names file and line of an include that is misspelt, stands in the
+        QueryContractError: names file and line of an include that is malformed, is in the
             header, names a part that does not exist, is circular, or uses a parameter that the
             including file does not declare.
     """
@@ -108,7 +108,7 @@ def read_part(name: str, text: str) -> Part:
 def _resolved(
     line: str, at: str, declared: Collection[str], read: Read, within: tuple[str, ...]
 ) -> list[str]:
-    """The lines that stand for one line; `within` are the files it is read for, outermost first."""
+    """The resolved lines of one line; `within` names the including files, outermost first."""
     if not _MENTION.search(line):
         return [line]
     found = _INCLUDE.fullmatch(line)

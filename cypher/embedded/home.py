@@ -1,10 +1,10 @@
-"""A data directory of the embedded server: its files, its password, and what the last start noted.
+"""A data directory of the embedded server: files, password, and record of the last start.
 
 ::
 
     home/  password      the password of user neo4j, mode 0600
            server.json   process and ports of the last start
-           server.lock   held while somebody starts or stops the server
+           server.lock   lock file during a start or stop of the server
            conf/ data/ import/ logs/ plugins/ run/
 """
 
@@ -37,13 +37,13 @@ class Record:
 
     @property
     def ports(self) -> Ports:
-        """The ports it was started on."""
+        """The ports of the last start."""
         return Ports(self.bolt_port, self.http_port)
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The files of one data directory. Nothing here starts or stops anything."""
+    """The files of one data directory; starts and stops nothing."""
 
     path: Path
 
@@ -54,7 +54,7 @@ class Home:
 
     @property
     def lock(self) -> Path:
-        """Held while somebody starts or stops the server."""
+        """The lock file, locked during a start or stop of the server."""
         return self.path / "server.lock"
 
     @property
@@ -69,16 +69,16 @@ class Home:
 
     @property
     def console(self) -> Path:
-        """What the last start wrote to its output: failures before there is a log."""
+        """The output of the last start: failures before the log exists."""
         return self.path / "logs" / "console.log"
 
     @property
     def has_store(self) -> bool:
-        """Whether a server ever ran here: from then on the password lives in the store."""
+        """Whether a server ever ran here; from then on the password is part of the store."""
         return (self.path / "data" / "databases" / "system").is_dir()
 
     def make_folders(self) -> None:
-        """Create what is missing; only the owner may enter."""
+        """Create missing folders; only the owner may enter."""
         artifacts.make_folder(self.path, 0o700)
         for name in _FOLDERS:
             artifacts.make_folder(self.path / name)
@@ -100,7 +100,7 @@ class Home:
         except OSError as error:
             raise EmbeddedServerError(
                 f"{self.password_file} cannot be read ({error.strerror}).",
-                remedy="Make it readable for your user: it holds the database's password.",
+                remedy="Make it readable for your user: it contains the database's password.",
             ) from error
         if password:
             return password
@@ -108,7 +108,7 @@ class Home:
             raise EmbeddedServerError(
                 f"{self.password_file} is lost or empty, and the database in {self.path} opens"
                 " with that password only.",
-                remedy=f"Put the file back from a backup; or `thinkeval db stop`, move {self.path}"
+                remedy=f"Restore the file from a backup; or `thinkeval db stop`, move {self.path}"
                 " away, and import the graphs again into a new database.",
             )
         return None
@@ -124,7 +124,7 @@ class Home:
         return password
 
     def read_record(self) -> Record | None:
-        """What the last start noted, from ``neo4j.conf`` if ``server.json`` is lost or damaged."""
+        """The record of the last start, from ``neo4j.conf`` if ``server.json`` is unreadable."""
         with contextlib.suppress(OSError, ValueError, TypeError):
             return Record(**json.loads((self.path / "server.json").read_text(encoding="utf-8")))
         with contextlib.suppress(OSError, AttributeError):
@@ -137,15 +137,15 @@ class Home:
         return None
 
     def write_record(self, record: Record) -> None:
-        """Note a start."""
+        """Store the record of a start."""
         config.write_private(self.path / "server.json", json.dumps(asdict(record)) + "\n")
 
     def log_size(self) -> int:
-        """The length of the log now, to tell later what a start has added."""
+        """The present length of the log, an offset for `log_since`."""
         return self.log.stat().st_size if self.log.exists() else 0
 
     def log_since(self, offset: int) -> str:
-        """What the last start wrote, to its output and to its log from ``offset`` on (the end)."""
+        """Output of the last start, and its log from ``offset`` on (at most the end of each)."""
         text = []
         for path, start in ((self.console, 0), (self.log, offset)):
             with contextlib.suppress(OSError), path.open("rb") as file:

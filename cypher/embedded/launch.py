@@ -1,4 +1,4 @@
-"""Start the embedded server's process, and say in the user's words why one did not come up."""
+"""Starting the embedded server's process, and the error if it does not start."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from thinkeval.cypher.embedded.artifacts import MIN_FREE_BYTES, Progress
 from thinkeval.cypher.embedded.home import Home, Record
 from thinkeval.cypher.errors import EmbeddedServerError
 
-_ROOM_TO_GO_ON = 100 * 10**6
+_MIN_FREE_TO_RESTART_BYTES = 100 * 10**6
 _REMEDIES = {
     "Unrecognized setting": "This is an error of ThinkEval's own configuration: please report it.",
     "already in use": "End the program that has the port, or unset THINKEVAL_BOLT_PORT"
@@ -29,12 +29,12 @@ _REMEDIES = {
 
 
 class PortTakenError(EmbeddedServerError):
-    """Somebody took a port between our look at it and the server's: worth one more try."""
+    """A port was taken between the check and the server's start; a retry may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchOptions:
-    """How to start a server; the fields are those of `cypher.embedded.EmbeddedServer`."""
+    """Options of a start; the fields are those of `thinkeval.cypher.embedded.EmbeddedServer`."""
 
     cache: Path
     bolt_port: int | None = None
@@ -49,20 +49,20 @@ class LaunchOptions:
 def launch(
     home: Home, options: LaunchOptions, progress: Progress, *, standard_ports: bool = True
 ) -> tuple[psutil.Process, int]:
-    """Fetch what is missing, prepare the home, start the server; the caller holds the home's lock.
+    """Download missing files, prepare the home, start the server; the caller holds the home's lock.
 
     Returns:
         The process, which does not answer yet, and the length its log had before.
 
     Raises:
-        PortTakenError, EmbeddedServerError: it could not be fetched or started.
+        PortTakenError, EmbeddedServerError: it could not be downloaded or started.
     """
     ports = config.choose_ports(options.bolt_port, options.http_port, standard=standard_ports)
     settings = config.configuration(ports, heap=options.heap, page_cache=options.page_cache)
-    home.stored_password()  # a lost password is said before a download, not after
+    home.stored_password()  # report a lost password before a download
     java = config.java_binary(options.java)
     jars = artifacts.ensure(options.cache, repositories=options.repositories, progress=progress)
-    room = _ROOM_TO_GO_ON if home.has_store else MIN_FREE_BYTES
+    room = _MIN_FREE_TO_RESTART_BYTES if home.has_store else MIN_FREE_BYTES
     artifacts.require_space(home.path, room, "for the database")
     home.make_folders()
     home.write_configuration(settings)
@@ -86,14 +86,14 @@ def command(java: Path, jars: Path, home: Home, options: LaunchOptions) -> list[
     """The server's command line; it names the home, by which the process is recognised."""
     if os.pathsep in str(jars):
         raise EmbeddedServerError(
-            f"{jars}: Java cannot take a path with {os.pathsep!r} in it.",
+            f"{jars}: Java does not accept a path with {os.pathsep!r} in it.",
             remedy="Choose another cache folder with THINKEVAL_CACHE.",
         )
     return [
         str(java),
         f"-Xmx{options.heap}",
         "-Dfile.encoding=UTF-8",
-        # Out of memory, a server is better gone (and started again) than half alive.
+        # A server without memory must end, to be restarted, rather than run in a broken state.
         "-XX:+ExitOnOutOfMemoryError",
         *options.jvm_args,
         "-cp",
@@ -107,13 +107,13 @@ def command(java: Path, jars: Path, home: Home, options: LaunchOptions) -> list[
 def failure(home: Home, options: LaunchOptions, offset: int) -> EmbeddedServerError:
     """The error for a server that ended while starting, quoting the log from ``offset`` on."""
     text = home.log_since(offset)
-    said = "\n".join(embedded_process.telling_lines(text))
+    quoted = "\n".join(embedded_process.error_lines(text))
     if "already in use" in text and None in (options.bolt_port, options.http_port):
-        return PortTakenError(f"Neo4j found a port taken:\n{said}")
-    remedy = next((way for sign, way in _REMEDIES.items() if sign in text), "")
-    if not said:
+        return PortTakenError(f"Neo4j found a port taken:\n{quoted}")
+    remedy = next((remedy for mark, remedy in _REMEDIES.items() if mark in text), "")
+    if not quoted:
         remedy = config.JAVA_REMEDY
     return EmbeddedServerError(
-        f"Neo4j did not start. Its log says:\n{said or '(nothing)'}",
+        f"Neo4j did not start. Its log:\n{quoted or '(empty)'}",
         remedy=f"{remedy} Log: {home.log}".strip(),
     )

@@ -1,10 +1,10 @@
-"""The exact files the embedded Neo4j is made of: names, sizes and SHA-256 sums, read from a file.
+"""The lock file of the embedded Neo4j: names, sizes and SHA-256 sums of its files.
 
-Resolving Neo4j's dependency tree reads about 400 project files over the network and would trust
-whatever it is told. The tree is therefore resolved once, by a maintainer, and kept beside this
-module as ``neo4j.lock``; a user's machine fetches exactly those files and checks each sum.
+Resolving Neo4j's dependency tree reads about 400 project files over the network, unverified. The
+tree is therefore resolved once, by a maintainer, and stored beside this module as ``neo4j.lock``; a
+user's machine downloads exactly those files and verifies each sum.
 
-To move to another Neo4j (server, Browser):
+To change the version of Neo4j (server, Browser):
 ``python -m thinkeval.cypher.embedded.lock 5.26.31 5.24.0``, then run the tests in ``tests/graph``.
 """
 
@@ -53,7 +53,7 @@ class Bundle:
     """A named set of files that belong together.
 
     Attributes:
-        name: what it is ('neo4j').
+        name: name of the bundle ('neo4j').
         version: the version shown to users.
         jars: its files.
         digest: of the lock file's text; part of the cache folder's name, so that a changed bundle
@@ -67,7 +67,7 @@ class Bundle:
 
     @property
     def total_bytes(self) -> int:
-        """What a complete fetch weighs."""
+        """Size of a complete download."""
         return sum(jar.size for jar in self.jars)
 
     @property

@@ -1,7 +1,7 @@
-"""The embedded server as an operating-system process: start it, recognise it, ask it, read its log.
+"""The embedded server's process: start it, recognise it, query it, read its log.
 
-A process number alone proves nothing (numbers are used again), so a process counts as our server
-only if its command line names the server's main class and our data directory.
+Process numbers are reused, so a process is recognised as the server only if its command line names
+the server's main class and the data directory.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ USER = "neo4j"
 _ADMIN_CLASS = "org.neo4j.cli.AdminTool"
 _ADMIN_TIMEOUT_S = 120
 
-# Run by a short-lived Python between us and the server, which makes the server nobody's child: it
-# outlives whoever started it, gets none of its signals, and leaves no zombie in a long-lived one.
-# The command comes as input: on the command line it would make this Python look like the server.
+# Run by a short-lived intermediate Python process, so that the server is not a child of the caller:
+# it outlives the caller, gets none of its signals, and leaves no zombie in a long-lived one. The
+# command is passed as input: as arguments it would make this Python look like the server.
 _DETACH = """\
 import json, os, subprocess, sys
 log, command = json.load(sys.stdin)
@@ -43,7 +43,7 @@ os._exit(0)
 
 
 def environment() -> dict[str, str]:
-    """The environment Java gets: ours, but always with UTF-8 file names."""
+    """The environment for Java: that of this process, but always with UTF-8 file names."""
     env = dict(os.environ)
     if sys.platform.startswith("linux"):
         env["LC_ALL"] = "C.UTF-8"
@@ -53,11 +53,11 @@ def environment() -> dict[str, str]:
 def set_initial_password(java: Path, jars: Path, home: Path, password: str) -> None:
     """Set the password of user ``neo4j`` in a home whose server has never run.
 
-    The password travels in a private file, because every user of the machine can read another
+    The password is passed in a private file, because every user of the machine can read another
     process's command line.
 
     Raises:
-        EmbeddedServerError: Neo4j's admin tool failed; quotes what it said.
+        EmbeddedServerError: Neo4j's admin tool failed; quotes its output.
     """
     arguments = ["-cp", f"{jars}/*", _ADMIN_CLASS, "dbms", "set-initial-password", password]
     file = home / "conf" / "set-password.args"
@@ -76,16 +76,16 @@ def set_initial_password(java: Path, jars: Path, home: Path, password: str) -> N
             timeout=_ADMIN_TIMEOUT_S,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        # Not str(error): that of a timeout holds the whole command.
+        # Not str(error): that of a timeout contains the complete command.
         reason = getattr(error, "strerror", None) or f"no answer within {_ADMIN_TIMEOUT_S} s"
         raise EmbeddedServerError(f"{java} cannot be run: {reason}.", remedy=JAVA_REMEDY) from error
     finally:
         file.unlink(missing_ok=True)
     if done.returncode:
-        said = "\n".join(telling_lines(f"{done.stdout}\n{done.stderr}"))
+        output = "\n".join(error_lines(f"{done.stdout}\n{done.stderr}"))
         raise EmbeddedServerError(
             f"The password of the new database in {home} could not be set"
-            f" (exit code {done.returncode}):\n{said.replace(password, '***')}",
+            f" (exit code {done.returncode}):\n{output.replace(password, '***')}",
             remedy=JAVA_REMEDY,
         )
 
@@ -93,8 +93,8 @@ def set_initial_password(java: Path, jars: Path, home: Path, password: str) -> N
 def spawn(command: Sequence[str], *, cwd: Path, log: Path) -> int:
     """Start a process that is independent of this one; returns its number.
 
-    Its output goes to ``log`` (emptied first), its input is empty, and it has a session of its own:
-    neither Ctrl-C nor the end of the starter reaches it.
+    Its output goes to ``log`` (emptied first), its input is empty, and it runs in a separate
+    session: neither Ctrl-C nor the end of the starter reaches it.
     """
     try:
         done = subprocess.run(
@@ -109,9 +109,9 @@ def spawn(command: Sequence[str], *, cwd: Path, log: Path) -> int:
         )
         return int(done.stdout)
     except (OSError, subprocess.CalledProcessError, ValueError) as error:
-        said = getattr(error, "stderr", "") or str(error)
+        output = getattr(error, "stderr", "") or str(error)
         raise EmbeddedServerError(
-            f"{command[0]} could not be started: {said.strip().splitlines()[-1]}"
+            f"{command[0]} could not be started: {output.strip().splitlines()[-1]}"
         ) from error
 
 
@@ -127,10 +127,10 @@ def is_server(process: psutil.Process, home: Path) -> bool:
 
 
 def find(home: Path, pid: int | None, create_time: float | None) -> psutil.Process | None:
-    """The running server of a data directory, if there is one.
+    """The running server of a data directory, or None.
 
-    The recorded process is looked at first. All others are searched only if it is not the one: the
-    record may be lost, or its writer may have been killed before it wrote.
+    The recorded process is checked first. All others are searched only if it is not the server:
+    the record may be lost, or its writer may have been killed before writing it.
     """
     if pid is not None and create_time is not None:
         with contextlib.suppress(psutil.Error):
@@ -144,7 +144,7 @@ def find(home: Path, pid: int | None, create_time: float | None) -> psutil.Proce
 
 
 def listens_on(process: psutil.Process, ports: Iterable[int]) -> bool:
-    """Whether this very process listens on all these ports: nobody else is sent the password."""
+    """Whether this process listens on all these ports, so that no other gets the password."""
     try:
         open_ports = {
             connection.laddr.port
@@ -157,7 +157,7 @@ def listens_on(process: psutil.Process, ports: Iterable[int]) -> bool:
 
 
 def end(process: psutil.Process, home: Path, *, timeout_s: float, force: bool) -> bool:
-    """Ask our server to end, and wait; True once it is gone.
+    """Terminate the server and wait; True once it is gone.
 
     Args:
         process: the server.
@@ -185,7 +185,7 @@ def answers(port: int, password: str) -> bool:
     """Whether a server on this port accepts the password and runs ``RETURN 1``.
 
     Raises:
-        neo4j.exceptions.AuthError: it is up, and refuses the password.
+        neo4j.exceptions.AuthError: it runs and refuses the password.
     """
     try:
         with (
@@ -206,11 +206,11 @@ def answers(port: int, password: str) -> bool:
         return False
 
 
-def telling_lines(text: str, limit: int = 8) -> list[str]:
-    """The last lines of a log that say something: errors if there are any, no stack frames."""
+def error_lines(text: str, limit: int = 8) -> list[str]:
+    """The last meaningful lines of a log: errors if there are any, no stack frames."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     lines = [line for line in lines if not re.match(r"(at [\w.$/<>]+\(|\.\.\. \d+ more)", line)]
     if len(lines) > limit:
-        telling = re.compile(r"ERROR|FATAL|Exception|Error|Caused by")
-        lines = [line for line in lines if telling.search(line)] or lines
+        marks = re.compile(r"ERROR|FATAL|Exception|Error|Caused by")
+        lines = [line for line in lines if marks.search(line)] or lines
     return lines[-limit:]

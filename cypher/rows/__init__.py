@@ -1,6 +1,6 @@
-"""One frozen row type a query: `RowType.QUERY` names the query, its fields are the columns.
+"""Row types: one frozen dataclass per query; `RowType.QUERY` names it, the fields are its columns.
 
-All metrics share MetricRow. Lists come as tuples; maps as records of their own.
+All metrics share MetricRow. Lists are tuples; maps are separate record types.
 """
 
 from __future__ import annotations
@@ -262,7 +262,7 @@ _MODULES = (
 
 
 def __getattr__(name: str) -> Any:
-    """Load the row types when the first is asked for: making them takes `--help` too long."""
+    """Load all row types on first access: creating them would slow down `--help`."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     for module in _MODULES:

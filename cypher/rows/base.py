@@ -1,4 +1,4 @@
-"""What all row types share, and how a record of the driver becomes a row."""
+"""Base classes of row types, and the reader that turns the driver's records into rows."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Row:
     """One row of one query; the fields are the query's columns, in order.
 
     Attributes:
-        QUERY: name of the query it belongs to.
-        PROBABILITIES: columns that are null exactly when a fact lacks the property asked for.
+        QUERY: name of the query.
+        PROBABILITIES: columns that are null exactly if a fact lacks the requested property.
     """
 
     QUERY: ClassVar[str] = ""
@@ -28,16 +28,16 @@ class Row:
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
-        """Build the row from the columns' values (lists already turned to tuples)."""
+        """Build the row from the columns' values (lists are tuples already)."""
         return cls(*values)
 
     def check(self) -> None:
-        """Raise a GraphError if the row says that the query failed; the transaction rolls back."""
+        """Raise a GraphError if the row reports a failure; the transaction rolls back."""
 
 
 @dataclass(frozen=True)
 class WrittenRow(Row):
-    """What a write of several rows reports: `asked` were sent, `written` are stored."""
+    """Result of a write: `asked` rows were sent, `written` are stored."""
 
     asked: int
     written: int
@@ -47,7 +47,7 @@ class WrittenRow(Row):
         if self.written != self.asked:
             raise IncompleteWriteError(
                 f"{self.QUERY}: {self.asked} sent, but {self.written} could be written;"
-                " the others refer to something that is not stored."
+                " the others refer to entities, facts or requests that are not stored."
             )
 
 
@@ -55,7 +55,7 @@ RowT = TypeVar("RowT", bound=Row)
 
 
 class Reader(Generic[RowT]):
-    """Turns records of one query into rows, and holds the query to its header."""
+    """Turns records of one query into rows, and checks them against its header."""
 
     def __init__(self, row_type: type[RowT], name: str) -> None:
         columns = query(name).columns
@@ -67,12 +67,12 @@ class Reader(Generic[RowT]):
             raise QueryContractError(f"{name} returns other columns than {row_type.__name__} has.")
 
     def header(self, keys: Iterable[str]) -> None:
-        """QueryContractError if the server returns other columns than the header promises."""
+        """QueryContractError if the server returns other columns than the header declares."""
         if list(keys) != self.columns:
             raise QueryContractError(f"{self.name} returns {list(keys)}, not {self.columns}.")
 
     def row(self, values: list[Any]) -> RowT:
-        """One row; refuses a null where the header allows none."""
+        """One row; raises if a value is null where the header does not allow it."""
         for i in self._needed:
             if values[i] is None:
                 self._refuse_null(self.columns[i], values[0])
@@ -86,7 +86,5 @@ class Reader(Generic[RowT]):
     def _refuse_null(self, column: str, first: Any) -> None:
         where = f"{self.name}: {column} is null in the row of {self.columns[0]} {first!r}"
         if column in self.row_type.PROBABILITIES:
-            raise MissingProbabilityError(
-                f"{where}: a fact lacks the probability that was to be read."
-            )
+            raise MissingProbabilityError(f"{where}: a fact lacks the requested probability.")
         raise QueryContractError(f"{where}, which its header does not allow.")

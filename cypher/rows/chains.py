@@ -64,13 +64,13 @@ class ScoredChainRow(Row):
     def of(cls, values: Sequence[Any]) -> Self:
         """Turn the maps of `links` into Link records."""
         steps, entities, r_pre, r_post, ratio, surviving, links = values
-        told = tuple(Link(**link) for link in links)
-        return cls(steps, entities, r_pre, r_post, ratio, surviving, told)
+        found = tuple(Link(**link) for link in links)
+        return cls(steps, entities, r_pre, r_post, ratio, surviving, found)
 
 
 @dataclass(frozen=True)
 class CountChainsRow(Row):
-    """How many chains there are."""
+    """Number of chains."""
 
     QUERY: ClassVar[str] = "chains/count"
     chains: int
@@ -78,7 +78,7 @@ class CountChainsRow(Row):
 
 @dataclass(frozen=True)
 class LeakageRow(Row):
-    """How much of what still leaks passes through one fact."""
+    """Leakage through one fact: the surviving chains it is on."""
 
     QUERY: ClassVar[str] = "chains/leakage"
     PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"pre", "post"})

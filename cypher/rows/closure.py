@@ -11,7 +11,7 @@ from thinkeval.cypher.rows.base import Row, WrittenRow
 
 @dataclass(frozen=True)
 class ClosureStateRow(Row):
-    """Which closure a graph has, and a fingerprint of its facts."""
+    """The stored closure of a graph, and a fingerprint of its facts."""
 
     QUERY: ClassVar[str] = "closure/state"
     closure: str | None
@@ -22,7 +22,7 @@ class ClosureStateRow(Row):
 
 @dataclass(frozen=True)
 class ClearClosureRow(Row):
-    """What went from a graph's closure."""
+    """Number of deleted conclusions and groundings."""
 
     QUERY: ClassVar[str] = "closure/clear"
     conclusions: int
@@ -31,7 +31,7 @@ class ClearClosureRow(Row):
 
 @dataclass(frozen=True)
 class DeriveRoundRow(Row):
-    """What one round of the forward closure found; `conclusions` are new ones."""
+    """Results of one round of forward chaining; `conclusions` counts new ones."""
 
     QUERY: ClassVar[str] = "closure/derive"
     groundings: int
@@ -57,7 +57,7 @@ class AtomRow(Row):
 
 @dataclass(frozen=True)
 class StoredGroundingRow(Row):
-    """By which rule a conclusion follows from which two premises, all by id."""
+    """A grounding: rule, two premises and conclusion, by id."""
 
     QUERY: ClassVar[str] = "closure/groundings"
     id: str
@@ -70,14 +70,14 @@ class StoredGroundingRow(Row):
 
 @dataclass(frozen=True)
 class SettleRow(WrittenRow):
-    """How many conclusions were sent and found."""
+    """Number of conclusions sent and updated."""
 
     QUERY: ClassVar[str] = "closure/settle"
 
 
 @dataclass(frozen=True)
 class PruneRow(Row):
-    """How many conclusions went because nothing but themselves supports them."""
+    """Number of deleted conclusions that only circular proofs support."""
 
     QUERY: ClassVar[str] = "closure/prune"
     pruned: int
@@ -86,7 +86,7 @@ class PruneRow(Row):
 
 @dataclass(frozen=True)
 class CompleteClosureRow(Row):
-    """The graph whose closure is whole."""
+    """The graph whose closure is complete."""
 
     QUERY: ClassVar[str] = "closure/complete"
     graph: str
@@ -94,7 +94,7 @@ class CompleteClosureRow(Row):
 
 @dataclass(frozen=True)
 class ContradictionRow(Row):
-    """A conclusion, and what it cannot be true beside."""
+    """A conclusion, and the fact or conclusion that contradicts it."""
 
     QUERY: ClassVar[str] = "closure/contradictions"
     subject: str
@@ -108,7 +108,7 @@ class ContradictionRow(Row):
 
 @dataclass(frozen=True)
 class BackwardRow(Row):
-    """A fact that answers an open goal."""
+    """A fact that matches an open goal."""
 
     QUERY: ClassVar[str] = "closure/backward"
     id: str
@@ -148,7 +148,7 @@ class ImplicationRow(Row):
 
 @dataclass(frozen=True)
 class OmegaRow(Row):
-    """Whether the old object comes back by paths, rules or both, within `step` facts."""
+    """Whether the old object is recovered by paths, rules or both, within `step` facts."""
 
     QUERY: ClassVar[str] = "closure/omega"
     kind: str
@@ -160,12 +160,12 @@ class OmegaRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class MixedLink:
-    """One link of a chain that implied links are in: a fact, or what follows from some.
+    """One link of a chain with implied links: a fact or a conclusion.
 
     Attributes:
         id: id of the fact or conclusion in the database.
-        facts: how many of the chain's facts it stands for; None where the chain has no strength.
-        pre, post: a fact's probability, or strength of the best proof of so many facts.
+        facts: number of the chain's facts it represents; None if the chain has no strength.
+        pre, post: a fact's probability, or strength of the best proof with that many facts.
     """
 
     id: str
@@ -180,7 +180,7 @@ class MixedLink:
 
 @dataclass(frozen=True)
 class MixedChainRow(Row):
-    """A chain with an implied link at least; `steps` are facts, None with its strength."""
+    """A chain with at least one implied link; `steps` counts facts, None without a strength."""
 
     QUERY: ClassVar[str] = "closure/mixed"
     steps: int | None
@@ -195,5 +195,5 @@ class MixedChainRow(Row):
     def of(cls, values: Sequence[Any]) -> Self:
         """Turn the maps of `links` into MixedLink records."""
         steps, entities, r_pre, r_post, ratio, surviving, links = values
-        told = tuple(MixedLink(**link) for link in links)
-        return cls(steps, entities, r_pre, r_post, ratio, surviving, told)
+        found = tuple(MixedLink(**link) for link in links)
+        return cls(steps, entities, r_pre, r_post, ratio, surviving, found)

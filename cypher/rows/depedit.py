@@ -17,7 +17,7 @@ class MergeSetRow(WrittenRow):
 
 @dataclass(frozen=True)
 class KnowledgeSetRow(Row):
-    """A stored knowledge set; `body` is JSON, where it was asked for."""
+    """A stored knowledge set; `body` is JSON, if requested."""
 
     QUERY: ClassVar[str] = "depedit/list_sets"
     id: str
@@ -39,7 +39,7 @@ class KnowledgeSetRow(Row):
 
 @dataclass(frozen=True)
 class CountSetsRow(Row):
-    """How many knowledge sets there are."""
+    """Number of knowledge sets."""
 
     QUERY: ClassVar[str] = "depedit/count_sets"
     sets: int
@@ -47,7 +47,7 @@ class CountSetsRow(Row):
 
 @dataclass(frozen=True)
 class CountRunsRow(Row):
-    """How many runs there are."""
+    """Number of runs."""
 
     QUERY: ClassVar[str] = "depedit/count_runs"
     runs: int
@@ -55,7 +55,7 @@ class CountRunsRow(Row):
 
 @dataclass(frozen=True)
 class DeleteSetRow(Row):
-    """How many sets and runs went."""
+    """Number of deleted sets and runs."""
 
     QUERY: ClassVar[str] = "depedit/delete_set"
     deleted: int
@@ -92,7 +92,7 @@ class ProtocolRunRow(Row):
 
 @dataclass(frozen=True)
 class DeleteRunRow(Row):
-    """How many runs went."""
+    """Number of deleted runs."""
 
     QUERY: ClassVar[str] = "depedit/delete_run"
     deleted: int
@@ -100,7 +100,7 @@ class DeleteRunRow(Row):
 
 @dataclass(frozen=True)
 class AnsweredRow(Row):
-    """What a model said to one question, beside what is right and what it said before."""
+    """A model's answer to one question, with the expected and the established answer."""
 
     QUERY: ClassVar[str] = "depedit/answers"
     question: str
@@ -117,8 +117,8 @@ class AnsweredRow(Row):
 
 
 @dataclass(frozen=True)
-class _Share(Row):
-    """One metric of one run: a share, None where nothing was asked, and what it was taken over."""
+class _Fraction(Row):
+    """One metric of one run: a fraction (None without questions), and its counts."""
 
     id: str
     value: float | None
@@ -127,49 +127,49 @@ class _Share(Row):
 
 
 @dataclass(frozen=True)
-class EstSRow(_Share):
+class EstSRow(_Fraction):
     """Est.S of one run."""
 
     QUERY: ClassVar[str] = "depedit/est_s"
 
 
 @dataclass(frozen=True)
-class EstIRow(_Share):
+class EstIRow(_Fraction):
     """Est.I of one run."""
 
     QUERY: ClassVar[str] = "depedit/est_i"
 
 
 @dataclass(frozen=True)
-class UpdSRow(_Share):
+class UpdSRow(_Fraction):
     """Upd.S of one run."""
 
     QUERY: ClassVar[str] = "depedit/upd_s"
 
 
 @dataclass(frozen=True)
-class UpdIRow(_Share):
+class UpdIRow(_Fraction):
     """Upd.I of one run."""
 
     QUERY: ClassVar[str] = "depedit/upd_i"
 
 
 @dataclass(frozen=True)
-class ConsNSRow(_Share):
+class ConsNSRow(_Fraction):
     """Cons.NS of one run."""
 
     QUERY: ClassVar[str] = "depedit/cons_ns"
 
 
 @dataclass(frozen=True)
-class ConsURow(_Share):
+class ConsURow(_Fraction):
     """Cons.U of one run."""
 
     QUERY: ClassVar[str] = "depedit/cons_u"
 
 
 @dataclass(frozen=True)
-class ConsNIRow(_Share):
+class ConsNIRow(_Fraction):
     """Cons.NI of one run."""
 
     QUERY: ClassVar[str] = "depedit/cons_ni"

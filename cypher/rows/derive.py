@@ -10,7 +10,7 @@ from thinkeval.cypher.rows.base import Row
 
 @dataclass(frozen=True)
 class DeriveRow(Row):
-    """A conclusion with the subjects of its premises; `fact` is the new one among them."""
+    """A conclusion with the subjects of its premises; `fact` is the position of the new one."""
 
     QUERY: ClassVar[str] = "depedit/derive"
     fact: int

@@ -13,8 +13,8 @@ class DiffFactRow(Row):
     """One fact of two edit graphs, before (`pre`) and after (`post`) each edit.
 
     Attributes:
-        in_a, in_b: which of the graphs hold it; what belongs to the other is None.
-        flipped: both hold it, and the edits leave it in another state.
+        in_a, in_b: whether each graph has the fact; values of a graph without it are None.
+        flipped: both have it, and the edits leave it in different states.
     """
 
     QUERY: ClassVar[str] = "diffs/facts"

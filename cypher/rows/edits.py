@@ -10,7 +10,7 @@ from thinkeval.cypher.rows.base import Row, WrittenRow
 
 @dataclass(frozen=True)
 class MergeEditRow(WrittenRow):
-    """Whether an edit was recorded; `created` is false when it was there before."""
+    """Whether an edit was recorded; `created` is false if it was stored before."""
 
     QUERY: ClassVar[str] = "edits/merge_edit"
     created: bool
@@ -60,14 +60,14 @@ class EditRow(_Edit):
 
 @dataclass(frozen=True)
 class GetEditRow(_Edit):
-    """The edit that was asked for."""
+    """The requested edit."""
 
     QUERY: ClassVar[str] = "edits/get_edit"
 
 
 @dataclass(frozen=True)
 class ScoredStateRow(Row):
-    """How many edits are scored, and when the newest score was taken."""
+    """Number of scored edits, and time of the newest score."""
 
     QUERY: ClassVar[str] = "edits/scored_state"
     edits: int
@@ -76,14 +76,14 @@ class ScoredStateRow(Row):
 
 @dataclass(frozen=True)
 class WriteGenerationsRow(WrittenRow):
-    """Whether the texts of an edit are stored."""
+    """Whether the generations of an edit are stored."""
 
     QUERY: ClassVar[str] = "edits/write_generations"
 
 
 @dataclass(frozen=True)
 class GenerationsRow(Row):
-    """The prompts of an edit's free texts, and the texts before and after it."""
+    """The prompts of an edit's free generations, and the texts before and after it."""
 
     QUERY: ClassVar[str] = "edits/generations"
     prompts: tuple[str, ...]
@@ -93,7 +93,7 @@ class GenerationsRow(Row):
 
 @dataclass(frozen=True)
 class DeleteEditRow(Row):
-    """How many edits, and entities of its graph, went."""
+    """Number of deleted edits, and of deleted entities of the graph."""
 
     QUERY: ClassVar[str] = "edits/delete_edit"
     edits: int

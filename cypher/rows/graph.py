@@ -11,7 +11,7 @@ from thinkeval.cypher.rows.base import Row, WrittenRow
 
 @dataclass(frozen=True)
 class ServerRow(Row):
-    """Which server this is."""
+    """Version and edition of the server."""
 
     QUERY: ClassVar[str] = "schema/server"
     version: str
@@ -20,7 +20,7 @@ class ServerRow(Row):
 
 @dataclass(frozen=True)
 class MergeGraphRow(Row):
-    """A graph that was announced; `created` is false when it was there before."""
+    """A graph whose :Graph node is written; `created` is false if it was stored before."""
 
     QUERY: ClassVar[str] = "graph/merge_graph"
     graph: str
@@ -29,28 +29,28 @@ class MergeGraphRow(Row):
 
 @dataclass(frozen=True)
 class MergeEntitiesRow(WrittenRow):
-    """How many entities were sent and stored."""
+    """Number of entities sent and stored."""
 
     QUERY: ClassVar[str] = "graph/merge_entities"
 
 
 @dataclass(frozen=True)
 class MergeFactsRow(WrittenRow):
-    """How many facts were sent and stored."""
+    """Number of facts sent and stored."""
 
     QUERY: ClassVar[str] = "graph/merge_facts"
 
 
 @dataclass(frozen=True)
 class MergeRewritesRow(WrittenRow):
-    """How many rewrite requests were sent and stored."""
+    """Number of rewrite requests sent and stored."""
 
     QUERY: ClassVar[str] = "graph/merge_rewrites"
 
 
 @dataclass(frozen=True)
 class CompleteGraphRow(Row):
-    """What a graph holds, now that readers see it."""
+    """Counts of a graph that is now visible to readers."""
 
     QUERY: ClassVar[str] = "graph/complete_graph"
     graph: str
@@ -64,14 +64,14 @@ class CompleteGraphRow(Row):
         if not self.complete:
             raise MissingProbabilityError(
                 f"{self.missing} of the {self.n_facts} facts of graph {self.graph!r} lack one of"
-                " the measures it is said to have; it stays incomplete.",
+                " its declared measures; it stays incomplete.",
                 remedy="Write every measure of every fact (before, and for an edit after).",
             )
 
 
 @dataclass(frozen=True)
 class _Graph(Row):
-    """A stored graph; see the data model for its properties."""
+    """A stored graph; columns as in the header of graph/list_graphs."""
 
     graph: str
     kind: str
@@ -96,14 +96,14 @@ class GraphRow(_Graph):
 
 @dataclass(frozen=True)
 class GetGraphRow(_Graph):
-    """The stored graph that was asked for."""
+    """The requested graph."""
 
     QUERY: ClassVar[str] = "graph/get_graph"
 
 
 @dataclass(frozen=True)
 class ClearGraphRow(Row):
-    """How many entities went from a graph, with all their facts."""
+    """Number of deleted entities, with all their facts."""
 
     QUERY: ClassVar[str] = "graph/clear_graph"
     n_entities: int
@@ -111,7 +111,7 @@ class ClearGraphRow(Row):
 
 @dataclass(frozen=True)
 class DeleteGraphRow(Row):
-    """How many nodes went with a graph."""
+    """Number of deleted nodes of a graph."""
 
     QUERY: ClassVar[str] = "graph/delete_graph"
     deleted: int
@@ -119,7 +119,7 @@ class DeleteGraphRow(Row):
 
 @dataclass(frozen=True)
 class DependentsRow(Row):
-    """What was made of a data set: ids, and how many of what has none that people know."""
+    """Resources derived from a data set: ids, or counts where users know no ids."""
 
     QUERY: ClassVar[str] = "graph/dependents"
     graphs: tuple[str, ...]
@@ -205,21 +205,21 @@ class NeighborRow(Row):
 
 @dataclass(frozen=True)
 class WriteProbabilitiesRow(WrittenRow):
-    """How many facts were sent and found."""
+    """Number of facts sent and updated."""
 
     QUERY: ClassVar[str] = "probes/write_probabilities"
 
 
 @dataclass(frozen=True)
 class WriteColumnsRow(WrittenRow):
-    """How many facts were sent and found."""
+    """Number of facts sent and updated."""
 
     QUERY: ClassVar[str] = "probes/write_columns"
 
 
 @dataclass(frozen=True)
 class MissingRow(Row):
-    """How many facts of a graph lack the properties that were asked for."""
+    """Number of facts of a graph that lack the requested properties."""
 
     QUERY: ClassVar[str] = "probes/missing"
     graph: str
@@ -258,14 +258,14 @@ class RewriteRow(_Rewrite):
 
 @dataclass(frozen=True)
 class GetRewriteRow(_Rewrite):
-    """The rewrite request that was asked for."""
+    """The requested rewrite request."""
 
     QUERY: ClassVar[str] = "graph/get_rewrite"
 
 
 @dataclass(frozen=True)
 class DeleteRewritesRow(Row):
-    """How many rewrite requests went."""
+    """Number of deleted rewrite requests."""
 
     QUERY: ClassVar[str] = "graph/delete_rewrites"
     deleted: int

@@ -13,11 +13,11 @@ class MetricRow(Row):
     """One value of one metric.
 
     Attributes:
-        id: what the case was called.
-        step: length of the chains it was taken over; None for all of them.
+        id: label of the case.
+        step: length of the chains it covers; None for all lengths.
         value: the metric; defined even when `n` is 0, see the metric's header.
-        n: how many chains, facts, records or prompts it was taken over.
-        excluded: how many were left out because their probability before the edit is 0.
+        n: number of chains, facts, records or prompts it covers.
+        excluded: number left out because their probability before the edit is 0.
     """
 
     PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"value"})

@@ -10,7 +10,7 @@ from thinkeval.cypher.rows.base import Row, WrittenRow
 
 @dataclass(frozen=True)
 class MergeRulesRow(WrittenRow):
-    """How many rules were stored, and how many of them are new."""
+    """Number of rules stored, and of new ones among them."""
 
     QUERY: ClassVar[str] = "rules/merge_rules"
     created: int
@@ -18,7 +18,7 @@ class MergeRulesRow(WrittenRow):
 
 @dataclass(frozen=True)
 class RuleRow(Row):
-    """A stored rule with what each annotator said of it."""
+    """A stored rule with the annotators' labels."""
 
     QUERY: ClassVar[str] = "rules/list_rules"
     dataset: str
@@ -47,7 +47,7 @@ class RuleRow(Row):
 
 @dataclass(frozen=True)
 class DeleteRulesRow(Row):
-    """How many rules went."""
+    """Number of deleted rules."""
 
     QUERY: ClassVar[str] = "rules/delete_rules"
     deleted: int
@@ -55,7 +55,7 @@ class DeleteRulesRow(Row):
 
 @dataclass(frozen=True)
 class LabelRuleRow(Row):
-    """A rule that was labelled, and its status now."""
+    """A labelled rule, and its status now."""
 
     QUERY: ClassVar[str] = "rules/label_rule"
     rule: str
@@ -64,7 +64,7 @@ class LabelRuleRow(Row):
 
 @dataclass(frozen=True)
 class VocabularyRow(Row):
-    """A relation of a graph's facts, or a kind of its entities, and how many there are."""
+    """A relation of a graph's facts, or a kind of its entities, with its count."""
 
     QUERY: ClassVar[str] = "rules/vocabulary"
     sort: str
@@ -75,7 +75,7 @@ class VocabularyRow(Row):
 
 @dataclass(frozen=True)
 class MineRow(Row):
-    """A rule that triangles of a graph suggest; `total` rules were found in all."""
+    """A rule mined from triangles of a graph; `total` rules were found."""
 
     QUERY: ClassVar[str] = "rules/mine"
     relation1: str
@@ -92,7 +92,7 @@ class MineRow(Row):
 
 @dataclass(frozen=True)
 class BodyCountRow(Row):
-    """How often a rule's premises hold, and how often its conclusion with them."""
+    """Number of groundings of a rule's premises, and of those with the conclusion."""
 
     QUERY: ClassVar[str] = "rules/body_counts"
     rule: str
@@ -126,7 +126,7 @@ class GroundingRow(_Grounding):
 
 @dataclass(frozen=True)
 class AffectedRow(_Grounding):
-    """A grounding that a fact takes part in; `part` says as what."""
+    """A grounding that contains a fact; `part` is the role of the fact."""
 
     QUERY: ClassVar[str] = "rules/affected"
     part: str

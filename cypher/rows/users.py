@@ -1,4 +1,4 @@
-"""Rows of the administration commands in `schema/`: they return none."""
+"""Rows of the administration commands in `schema/`: they return no rows."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ class CreateUserRow(Row):
 
 @dataclass(frozen=True)
 class GrantReaderRow(Row):
-    """Make a user one who only reads."""
+    """Restrict a user to reading."""
 
     QUERY: ClassVar[str] = "schema/grant_reader"

@@ -50,7 +50,7 @@ def _short(probability: float) -> str:
 
 
 def edge_properties(probed: ProbedFact) -> dict[str, object]:
-    """The properties of one FACT relationship (DESIGN §3), every probability checked."""
+    """The properties of one FACT, see graph/merge_facts; ParameterError for a bad probability."""
     question = probed.question
     fact = question.fact
     properties: dict[str, object] = {

@@ -27,7 +27,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class GraphHeader:
-    """What a graph is (DESIGN §3); `kind` is `dataset`, `model` or `edit`."""
+    """The properties of a :Graph node, see graph/merge_graph; `kind`: dataset, model or edit."""
 
     graph: str
     kind: str

@@ -239,7 +239,7 @@ def test_a_repository_that_cannot_be_reached(setting: Setting) -> None:
 def test_a_file_that_no_repository_has(setting: Setting) -> None:
     gone = next(path for path in setting.repository.files if "part9" in path)
     del setting.repository.files[gone]
-    with pytest.raises(EmbeddedServerError, match=r"part9-1\.9\.jar could not be fetched"):
+    with pytest.raises(EmbeddedServerError, match=r"part9-1\.9\.jar could not be downloaded"):
         setting.fetch()
 
 
