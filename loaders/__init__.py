@@ -1,6 +1,7 @@
-"""Files in, records out. No network, no database.
+"""Readers of data files: a path in, frozen records out. No network, no database.
 
-`records.py` holds the nouns; `sources.py` opens files and `assembly.py` makes one graph of what
-they say; every module with a `recognises(path)` and a `load(path)` is a format, and its name is
-the format's key. `formats.py` finds them. `graphs/` holds the graphs that ship with the package.
+`records.py` defines the records, `sources.py` reads files into Python values, and `assembly.py`
+merges facts into one graph. Every module with `recognises(path)` and `load(path)` is a format; the
+module's name is the format's key, and `formats.py` discovers them. `graphs/` and `rules/` contain
+the graphs and rules that ship with the package.
 """

@@ -1,12 +1,12 @@
-"""From what a file says to one graph: facts merged, spellings resolved, everything reported.
+"""Merge the facts of a file into one graph, and report every change.
 
-Every loader reads its own format and hands what it finds to a `GraphAssembly`; the rules by which
-facts, entities and aliases become one graph stand here once.
+Every loader reads its own format and passes facts, rewrites and aliases to a `GraphAssembly`, which
+contains the rules for merging them.
 
-Entities whose names differ only in case are one entity, named as most facts name it (a tie goes
-to the spelling that sorts first); the other spellings stay as aliases. Facts with the same
-subject, relation and object are one fact, with the questions and cases of all. Facts, entities
-and rewrites come out sorted, so two files that say the same give the same graph.
+Entities whose names differ only in case are one entity. Its name is the spelling that most facts
+use (a tie goes to the spelling that sorts first); the other spellings become aliases. Facts with
+the same subject, relation and object are one fact, with the questions and cases of all. Facts,
+entities and rewrites are sorted, so two files with the same content give the same graph.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from thinkeval.loaders.records import (
 from thinkeval.loaders.texts import examples, fitted, name_flaw, quoted, text_flaw
 
 SEARCH_STEPS = 5_000_000
-"""Facts that are followed in all to find rewrites without a chain, some seconds of work."""
+"""Budget of the search for rewrites without a chain: facts followed in total (some seconds)."""
 
 
 def _key(item: Fact | RewriteRequest) -> tuple[str, str]:
@@ -39,12 +39,12 @@ def _key(item: Fact | RewriteRequest) -> tuple[str, str]:
 
 @dataclass
 class GraphAssembly:
-    """Collects facts, rewrites, aliases and notes, and makes the graph of them.
+    """Collects facts, rewrites, aliases and notes, and builds the graph.
 
     Attributes:
         name: the data set's name.
-        read: counts of what the file held, filled by the loader.
-        notes: what was not a plain copy, in the order it was found.
+        read: counts of the file's records, filled by the loader.
+        notes: every merge, repair, refusal and warning, in the order of discovery.
     """
 
     name: str
@@ -73,7 +73,7 @@ class GraphAssembly:
         return bool(self._rewrites_by_id[id_])
 
     def note(self, kind: str, where: str, reason: str) -> None:
-        """Report one thing: `merged`, `repaired`, `refused` or `flagged`."""
+        """Add a note of the kind `merged`, `repaired`, `refused` or `flagged` to the report."""
         self.notes.append(ImportNote(kind, fitted(where), fitted(reason)))
 
     def finish(self, source: str, format_key: str) -> LoadedGraph:
@@ -98,11 +98,11 @@ class GraphAssembly:
 
     def _flaws(self) -> Iterator[tuple[str, str]]:
         """Place and problem of every name and text that cannot be stored."""
-        for where, names, texts in self._named_and_said():
+        for where, names, texts in self._names_and_texts():
             yield from ((where, flaw) for name in names if (flaw := name_flaw(name)))
             yield from ((where, flaw) for text in texts if (flaw := text_flaw(text)))
 
-    def _named_and_said(self) -> Iterator[tuple[str, Iterable[str], Iterable[str]]]:
+    def _names_and_texts(self) -> Iterator[tuple[str, Iterable[str], Iterable[str]]]:
         """Place, names and texts of every record."""
         yield "name of the data set", (self.name,), ()
         for i, f in enumerate(self.facts):
@@ -120,7 +120,7 @@ class GraphAssembly:
             yield f"kind of {quoted(name)}", (name, kind), ()
 
     def _spellings(self) -> dict[str, str]:
-        """For each name, the name of its entity."""
+        """Map every spelling of a name to the name of its entity."""
         counts: Counter[str] = Counter()
         for fact in self.facts:
             counts.update((fact.subject, fact.object))
@@ -165,7 +165,7 @@ class GraphAssembly:
             self.note(
                 "merged",
                 f"{len(distinct)} facts",
-                f"listed {len(repeats)} further times, kept once each with all their questions "
+                f"listed {len(repeats)} further times, stored once each with all their questions "
                 f"and cases: {examples(distinct)}",
             )
         return tuple(_joined(merged[key]) for key in sorted(merged))
@@ -178,8 +178,8 @@ class GraphAssembly:
     def _report_unreachable(
         self, facts: tuple[Fact, ...], rewrites: tuple[RewriteRequest, ...]
     ) -> None:
-        """Flag the rewrites that have no chain of any length: their scores say so and no more."""
-        # By case, None for any: with one fact a rewrite, going over all facts for each is slow.
+        """Flag the rewrites that have no chain of any length, whose IFR is undefined."""
+        # By case, None for any: searching all facts for every rewrite would take quadratic time.
         out: dict[str | None, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
         for fact in facts:
             for of in fact.cases or (None,):
@@ -246,10 +246,10 @@ class GraphAssembly:
         doubled = [key for key, v in self.aliases.items() if len(set(v)) < len(v)]
         own = [key for key, v in self.aliases.items() if key in v]
         for kind, items, reason in (
-            ("flagged", unused, "no fact or rewrite speaks of them, so their aliases are not used"),
-            ("repaired", recased, "matched without regard to case"),
-            ("merged", doubled, "the same alias listed twice, kept once"),
-            ("merged", own, "the entity's own name listed among its aliases, left out there"),
+            ("flagged", unused, "no fact or rewrite mentions them, so their aliases are unused"),
+            ("repaired", recased, "matched case-insensitively"),
+            ("merged", doubled, "the same alias is listed twice, stored once"),
+            ("merged", own, "the entity's own name is among its aliases, removed there"),
         ):
             if items:
                 self.note(kind, f"{len(items)} alias entries", f"{reason}: {examples(items)}")
@@ -264,12 +264,12 @@ class GraphAssembly:
                 self.note(
                     "flagged",
                     f"alias {quoted(alias)}",
-                    f"stands for {' and '.join(sorted(names))}: an answer with it counts for each",
+                    f"is shared by {' and '.join(sorted(names))}: an answer with it fits each",
                 )
 
 
 def _joined(facts: list[Fact]) -> Fact:
-    """One fact from those with the same triple: questions, phrasings and cases of all."""
+    """Merge facts with the same triple: questions, phrasings and cases of all."""
     first, *others = facts
     if not others:
         return first

@@ -3,17 +3,17 @@
 `counterfact.json` and `multi_counterfact.json` are lists of records with `case_id`,
 `requested_rewrite` (`prompt` with {} for the subject, `relation_id`, `target_new` and `target_true`
 with `str` and `id`, `subject`), `paraphrase_prompts`, `neighborhood_prompts` (about other subjects;
-their answer is target_true), `generation_prompts` and `attribute_prompts` (which no metric of ours
-uses). The lists may be missing; all prompts but the first are complete texts.
+their answer is target_true), `generation_prompts` and `attribute_prompts` (which no metric
+uses). The lists are optional; all prompts but the first are complete texts.
 
-As a graph: one fact (subject, relation_id, target_true) a record, so that what several records say
-of one subject lies together; there are few chains beyond the edited fact itself, and IFR says
-little here. A rewrite request keeps neighborhood and generation prompts.
+The graph has one fact (subject, relation_id, target_true) per record. There are few chains besides
+the edited facts themselves, so IFR means little here. A rewrite request includes the neighborhood
+and generation prompts.
 
-Reference texts for consistency come from `attribute_snippets.json`, a list of `relation_id`,
-`target_id` and `samples` (`name`, `text`), through the option `snippets`: texts on other subjects
-that have target_new, at most REFERENCES of them in the file's order (the published evaluation takes
-all; they are a gigabyte).
+Reference texts for consistency come from `attribute_snippets.json` (option `snippets`), a list of
+`relation_id`, `target_id` and `samples` (`name`, `text`): texts about other subjects that have
+target_new, at most REFERENCES of them in the file's order (the published evaluation uses all of
+them, a gigabyte).
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ from thinkeval.loaders.texts import examples, quoted
 SUMMARY = "CounterFact: counterfact.json or multi_counterfact.json"
 
 REFERENCES = 10
+"""Reference texts per rewrite."""
 
 Target = tuple[str, str]
 """relation_id and the id of an object."""
 
 
 def recognises(path: Path) -> bool:
-    """Whether the file looks like CounterFact; reads only its beginning."""
+    """Whether the file is CounterFact; reads only its beginning."""
     if path.is_dir() or path.suffix.lower() != ".json":
         return False
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -61,12 +62,12 @@ def load(
     Args:
         path: the file.
         name: the data set's name; by default the file's.
-        limit: read only the first so many records.
+        limit: number of records to read, from the beginning.
         snippets: `attribute_snippets.json`, for reference texts.
 
     Raises:
-        UnreadableFileError: a file is missing, cut off, or no JSON.
-        SchemaError: there is no usable record; single bad ones are refused in the report.
+        UnreadableFileError: a file is missing, cut off, or not JSON.
+        SchemaError: no record is usable; single unusable records are refused in the report.
     """
     path = Path(path)
     assembly = GraphAssembly(name or default_name(path))
@@ -118,7 +119,7 @@ def _edit(place: Place, record: dict[str, Any], dataset: str, wanted: dict[str, 
 def _with_references(
     edits: list[Edit], wanted: dict[str, Target], file: Path, assembly: GraphAssembly
 ) -> list[Edit]:
-    """The edits with reference texts; subjects among the samples are left out of their own."""
+    """Add reference texts to the edits, except texts about the edit's own subject."""
     found = _samples(file, set(wanted.values()), assembly)
     result: list[Edit] = []
     without: list[str] = []
@@ -140,11 +141,16 @@ def _with_references(
 def _samples(
     file: Path, wanted: set[Target], assembly: GraphAssembly
 ) -> dict[Target, list[tuple[str, str]]]:
-    """Name and text of the first samples of each target, one more than is needed of each."""
+    """Name and text of the first REFERENCES + 1 samples of each target.
+
+    One more than needed, because one of them may be about the edit's own subject.
+    """
     found: dict[Target, list[tuple[str, str]]] = defaultdict(list)
     left_out = 0
     for item in items(file):
         place = Place(file, f"item {item.index}")
+        if item.problem is not None:
+            raise place.error(item.problem)
         entry = place.mapping(item.value)
         target = (str(place.field(entry, "relation_id")), str(place.field(entry, "target_id")))
         if target not in wanted:
@@ -163,6 +169,6 @@ def _samples(
         assembly.note(
             "flagged",
             f"{left_out} reference texts",
-            f"are left out: a rewrite keeps {REFERENCES} at most",
+            f"are left out: a rewrite has at most {REFERENCES}",
         )
     return found

@@ -1,7 +1,8 @@
-"""DepEdit's JSONL: one knowledge set a line (the record: see `loaders/depedit_records.py`).
+"""DepEdit's JSONL: one knowledge set per line (`loaders/depedit_records.py` defines the record).
 
-What a line lacks is made up for where that can be done (`loaders/depedit_published.py`); a line
-that cannot be read is told with its number, and the others are read, or none with `strict`.
+Missing fields are derived where possible (`loaders/depedit_published.py`). A line that cannot be
+read is refused and reported with its number, and the other lines are read; with `strict` the
+complete file is refused.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from thinkeval.loaders.sources import Place, read_text
 from thinkeval.loaders.texts import quoted
 
 UNRELATED = 5
-"""Facts of other sets that a set gets which brings none, as in the published code."""
+"""Number of unrelated facts drawn for a set without any, as in the published code."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineNote:
-    """Something about one line of a file; `line` is counted from 1."""
+    """A remark on one line of a file; `line` is counted from 1."""
 
     line: int
     reason: str
@@ -37,12 +38,12 @@ class LineNote:
 
 @dataclass(frozen=True, slots=True)
 class LoadedSets:
-    """What a file held.
+    """The knowledge sets of a file.
 
     Attributes:
         sets: in the file's order.
-        refused: lines that are no knowledge set.
-        notes: what was left out or made up for in the others.
+        refused: lines that are not a knowledge set.
+        notes: omissions and derived fields of the other lines.
     """
 
     path: Path
@@ -52,7 +53,7 @@ class LoadedSets:
 
 
 def write(sets: Iterable[KnowledgeSet]) -> str:
-    """The sets as JSONL, a line each."""
+    """Serialise the sets as JSONL, one line each."""
     return "".join(json.dumps(to_json(s), ensure_ascii=False) + "\n" for s in sets)
 
 
@@ -62,18 +63,18 @@ def read(
     """Read the sets in a file.
 
     Args:
-        setting: for lines that do not name theirs: ICQ_DT asks by the rephrased questions.
-        strict: refuse the file as a whole where a line is no set.
-        seed: of unrelated facts, for lines that bring none: they are drawn from another set of the
-            file that shares no relation.
+        setting: the setting of lines without one; ICQ_DT uses the rephrased questions.
+        strict: refuse the complete file if one line is not a set.
+        seed: seed for drawing the unrelated facts of lines without any; they come from another set
+            of the file that shares no relation.
 
     Raises:
         UnreadableFileError: the file is missing or not UTF-8.
-        SchemaError: a line is no set, with `strict`; or no line is one.
+        SchemaError: a line is not a set, with `strict`; or no line is a set.
     """
     path = Path(path)
     if setting not in SETTINGS:
-        raise SchemaError(path, "setting", f"{setting!r} is not one of {', '.join(SETTINGS)}")
+        raise SchemaError(path, "setting", f"{quoted(setting)} is not one of {', '.join(SETTINGS)}")
     found: list[KnowledgeSet] = []
     lines: list[int] = []
     refused: list[LineNote] = []
@@ -84,7 +85,7 @@ def read(
             continue
         place = Place(path, f"line {number}")
         try:
-            knowledge, told = _line(place, text, setting, seed)
+            knowledge, reasons = _line(place, text, setting, seed)
             if knowledge.id in names:
                 raise place.error(
                     f"the id {quoted(knowledge.id)} is that of line {names[knowledge.id]}"
@@ -97,13 +98,14 @@ def read(
         names[knowledge.id] = number
         found.append(knowledge)
         lines.append(number)
-        notes += [LineNote(number, reason) for reason in told]
+        notes += [LineNote(number, reason) for reason in reasons]
     if not found:
         first = f"; {refused[0].reason}" if refused else ""
         raise SchemaError(path, "top level", f"no line is a knowledge set{first}")
+    relations = [_relations(knowledge) for knowledge in found]
     for i, knowledge in enumerate(found):
         if not knowledge.unrelated:
-            found[i] = replace(knowledge, unrelated=_unrelated(found, i, seed))
+            found[i] = replace(knowledge, unrelated=_unrelated(found, relations, i, seed))
             n = len(found[i].unrelated)
             notes.append(LineNote(lines[i], f"{n} unrelated facts drawn from other lines"))
     return LoadedSets(path, tuple(found), tuple(refused), tuple(sorted(notes, key=_by_line)))
@@ -122,29 +124,30 @@ def _line(place: Place, text: str, setting: str, seed: int) -> tuple[KnowledgeSe
         raise place.error(f"column {error.colno}: not valid JSON ({error.msg})") from error
     except RecursionError as error:
         raise place.error("nested too deeply") from error
-    knowledge, told = _own(place, record), []
+    knowledge, reasons = _own(place, record), []
     if knowledge is None:
         stem = slug(place.path.stem)
         number = record.get("gp_id", place.where.removeprefix("line "))
-        knowledge, told = published(place, record, f"{stem}-{slug(str(number))}", setting, seed)
+        id_ = f"{stem}-{slug(str(number))}"
+        knowledge, reasons = published(place, record, id_, setting, seed)
     _check(place, knowledge)
     for facts in ([*knowledge.specific], [i.qa for i in knowledge.implications]):
         _require_distinct(place, facts)
-    return knowledge, told
+    return knowledge, reasons
 
 
 def _own(place: Place, record: dict[str, Any]) -> KnowledgeSet | None:
-    """A set that we wrote; None where somebody else did."""
+    """The set of a record with the key `thinkeval`, as `write` makes it; None without the key."""
     if OWN not in record:
         return None
     try:
         knowledge = from_json(record)
         again = to_json(knowledge)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        told = f"{type(error).__name__}: {error}"
-        raise place.error(f"is not the record that it says it is ({told})") from error
+        problem = f"{type(error).__name__}: {error}"
+        raise place.error(f"has the key '{OWN}', but not its schema ({problem})") from error
     if {key: record.get(key) for key in again} != again:
-        raise place.error("is not the record that it says it is: its parts contradict each other")
+        raise place.error(f"has the key '{OWN}', but its parts contradict each other")
     return knowledge
 
 
@@ -157,7 +160,7 @@ def _check(place: Place, knowledge: KnowledgeSet) -> None:
     place.at("id").name(knowledge.id)
     for number in (knowledge.seed, knowledge.rule.support, knowledge.rule.body):
         if number is not None and not (isinstance(number, int) and -_INT64 <= number < _INT64):
-            raise place.error(f"{quoted(number)} is no whole number of at most 64 bits")
+            raise place.error(f"{quoted(number)} is not a 64-bit integer")
     for text in (knowledge.dataset, knowledge.setting, knowledge.init):
         if text:
             place.name(text)
@@ -192,15 +195,19 @@ def _require_distinct(place: Place, facts: Sequence[QA]) -> None:
         seen.add(qa.key)
 
 
-def _unrelated(found: Sequence[KnowledgeSet], index: int, seed: int) -> tuple[QA, ...]:
-    def relations(knowledge: KnowledgeSet) -> set[str]:
-        asked = [*knowledge.specific, *(i.qa for i in knowledge.implications)]
-        return {qa.relation for qa in asked}
+def _relations(knowledge: KnowledgeSet) -> set[str]:
+    """The relations of the set's questions."""
+    asked = [*knowledge.specific, *(i.qa for i in knowledge.implications)]
+    return {qa.relation for qa in asked}
 
-    own = relations(found[index])
+
+def _unrelated(
+    found: Sequence[KnowledgeSet], relations: Sequence[set[str]], index: int, seed: int
+) -> tuple[QA, ...]:
+    """Facts of another set that shares no relation with the one at `index`; () if there is none."""
     rng = random.Random(f"{seed}|{found[index].id}|unrelated")
-    for other in rng.sample(list(found), len(found)):
-        if not own & relations(other) and len(other.specific) >= UNRELATED:
-            drawn = rng.sample(list(other.specific), UNRELATED)
+    for i in rng.sample(range(len(found)), len(found)):
+        if relations[index].isdisjoint(relations[i]) and len(found[i].specific) >= UNRELATED:
+            drawn = rng.sample(list(found[i].specific), UNRELATED)
             return tuple(replace(qa, asked=qa.prompt) for qa in drawn)
     return ()

@@ -1,9 +1,9 @@
-"""A record of DepEdit as its authors publish it, made a knowledge set.
+"""Conversion of a record as DepEdit's authors publish it into a knowledge set.
 
-Questions are sentences there, and the rule is three templates: here they become clozes (the
-subject's place is found in the question) and relations (the two of the facts by which most of the
-implications follow). An item whose question is null is left out. A flag `is_update` that the
-answers contradict does not count. All that is told in notes.
+The published record has questions as sentences and the rule as three templates. Questions become
+clozes (the subject in the question is the slot). The rule's relations are the two of the facts from
+which most implications follow. An item whose question is null is left out, and a flag `is_update`
+that contradicts the answers is ignored. The notes report all of this.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from thinkeval.loaders.sources import Place
 from thinkeval.loaders.texts import quoted
 
 MAX_FACTS = 1000
-"""Most facts of a set (the paper's have 24); the rule's search looks at pairs of them."""
+"""Maximum number of facts of a set (24 in the paper); finding the rule compares pairs of them."""
 
 MAX_RELATIONS = 50
-"""Most relations of a set's facts (the paper's have two); the search tries all pairs."""
+"""Maximum number of relations of a set's facts (2 in the paper); all pairs are tried."""
 
 _WORD = re.compile(r"\[([^\[\]]+)\]")
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One question of a record; `trips` is None where the record gives none."""
+    """One question of a record; `trips` is None if the record has no triple."""
 
     q: str
     a: str
@@ -43,7 +43,10 @@ class Item:
 def published(
     place: Place, record: Mapping[str, Any], id: str, setting: str, seed: int
 ) -> tuple[KnowledgeSet, list[str]]:
-    """The set of one record, and what was left out or contradicts itself in it.
+    """Convert one record.
+
+    Returns:
+        The set, and notes on omissions and contradictions.
 
     Raises:
         SchemaError: a field is missing or wrong; names line and field.
@@ -52,10 +55,10 @@ def published(
     init = _phase(place, record, "init", setting)
     facts = [_triple(place, item) for item, _ in init.facts]
     names = {name for s, _, o in facts for name in (s, o)}
-    told = [(item, _asked_triple(place, item, init, names)) for item in init.inference]
-    rule = _rule(place, init.said, facts, [triple for _, triple in told])
-    implications = _implications(rule, facts, told)
-    if dropped := len(told) - len(implications):
+    stated = [(item, _asked_triple(place, item, init, names)) for item in init.inference]
+    rule = _rule(place, init.templates, facts, [triple for _, triple in stated])
+    implications = _implications(rule, facts, stated)
+    if dropped := len(stated) - len(implications):
         notes.append(f"{dropped} implications follow from no two of its facts")
     copies = []
     for name in sorted((key for key in record if _is_copy(key)), key=int):
@@ -96,10 +99,10 @@ def _is_copy(key: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class _Phase:
     facts: list[tuple[Item, Item]]
-    """What is edited, and how it is asked for."""
+    """Every edited fact with the question that probes it."""
     inference: list[Item]
-    said: tuple[str, str, str]
-    """The rule's three templates."""
+    templates: tuple[str, str, str]
+    """The rule's: first premise, second premise, conclusion."""
     queries: Mapping[str, Any]
 
 
@@ -117,17 +120,17 @@ def _phase(place: Place, record: Mapping[str, Any], name: str, setting: str) -> 
     else:
         facts = [(item, item) for item in edited]
     rule = here.at("rule").mapping(here.field(phase, "rule"))
-    said = tuple(
+    templates = tuple(
         here.at("rule", key).text(here.at("rule").field(rule, key))
         for key in ("pre1", "pre2", "imp")
     )
     where = here.at("queries", "original", "inference")
     inference = _items(where, here.at("queries", "original").field(original, "inference"))
-    return _Phase(facts, inference, said, queries)  # type: ignore[arg-type]
+    return _Phase(facts, inference, templates, queries)  # type: ignore[arg-type]
 
 
 def _items(place: Place, value: object) -> list[Item]:
-    """The items that ask something."""
+    """The items whose question is not null."""
     found = []
     for i, entry in enumerate(place.sequence(value)):
         here = place.at(i)
@@ -152,7 +155,7 @@ def _items(place: Place, value: object) -> list[Item]:
 
 
 def _paired(place: Place, edited: Sequence[Item], asked: Sequence[Item]) -> list[tuple[Item, Item]]:
-    """Each fact with its rephrased question: by its triple, or by its place."""
+    """Each fact with its rephrased question, matched by triple or else by position."""
     by_triple = {item.trips: item for item in asked}
     pairs = []
     for i, item in enumerate(edited):
@@ -172,25 +175,28 @@ def _triple(place: Place, item: Item) -> Triple:
 
 
 def _asked_triple(place: Place, item: Item, phase: _Phase, names: set[str]) -> Triple:
-    """The triple that an implication asks for; without `trips` its subject is what it names."""
+    """The triple of an implication; without `trips` the subject is the longest name in it."""
     if item.trips is not None:
         return item.trips
     named = sorted((n for n in names if n in item.q and n != item.a), key=len)
     if not named:
         raise place.error(f"the implication {quoted(item.q)} names none of the facts' entities")
-    return (named[-1], phase.said[2], item.a)
+    return (named[-1], phase.templates[2], item.a)
 
 
 def _rule(
-    place: Place, said: tuple[str, str, str], facts: Sequence[Triple], follows: Sequence[Triple]
+    place: Place,
+    templates: tuple[str, str, str],
+    facts: Sequence[Triple],
+    follows: Sequence[Triple],
 ) -> Rule:
-    """The rule over the facts' relations by which most of the implications follow."""
+    """The rule over the facts' relations that entails most of the implications."""
     wanted = {(s, o) for s, _, o in follows}
     by_relation: dict[str, list[Triple]] = defaultdict(list)
     for fact in facts:
         by_relation[fact[1]].append(fact)
     relations = sorted(by_relation)
-    conclusion = follows[0][1] if follows else said[2]
+    conclusion = follows[0][1] if follows else templates[2]
     best: tuple[int, Rule | None] = (0, None)
     for first, second in product(relations, repeat=2):
         of_both = [fact for name in {first, second} for fact in by_relation[name]]
@@ -206,13 +212,13 @@ def _rule(
                 best = (len(hits & wanted), rule)
     if best[1] is None:
         raise place.error("no rule over its facts' relations gives one of its implications")
-    return _worded(best[1], said)
+    return _with_templates(best[1], templates)
 
 
-def _worded(rule: Rule, said: tuple[str, str, str]) -> Rule:
-    """The rule with its templates, and the variables' words where the templates tell them."""
-    words = [_WORD.findall(text) for text in said]
-    premises = [said[0], said[1]]
+def _with_templates(rule: Rule, templates: tuple[str, str, str]) -> Rule:
+    """The rule with its templates, and the variables' words if the templates identify them."""
+    words = [_WORD.findall(text) for text in templates]
+    premises = [templates[0], templates[1]]
     named: tuple[tuple[str, str], ...] = ()
     shared = set(words[0]) & set(words[1])
     if len(shared) == 1 and all(len(w) == 2 for w in words):
@@ -229,20 +235,20 @@ def _worded(rule: Rule, said: tuple[str, str, str]) -> Rule:
     return Rule(
         atom(rule.first, premises[0]),
         atom(rule.second, premises[1]),
-        atom(rule.conclusion, said[2]),
+        atom(rule.conclusion, templates[2]),
         words=named,
         source=rule.source,
     )
 
 
 def _implications(
-    rule: Rule, facts: Sequence[Triple], told: Sequence[tuple[Item, Triple]]
+    rule: Rule, facts: Sequence[Triple], stated: Sequence[tuple[Item, Triple]]
 ) -> list[Implication]:
     by_ends: dict[tuple[str, str], Grounding] = {}
     for grounding in groundings(rule, facts):
         by_ends.setdefault((grounding.conclusion[0], grounding.conclusion[2]), grounding)
     found = []
-    for item, (subject, relation, object_) in told:
+    for item, (subject, relation, object_) in stated:
         if (grounding := by_ends.get((subject, object_))) is not None:
             cloze = _cloze(item.q, subject)
             qa = QA(subject, relation, item.a, cloze, cloze)
@@ -272,17 +278,21 @@ def _copy(
         notes.append(f"copy {place.where.split(', ')[-1]}: is_update contradicts the answers")
     facts = [_triple(place, item) for item, _ in phase.facts]
     names = names | {name for s, _, o in facts for name in (s, o)}
-    told = [(item, _asked_triple(place, item, phase, names)) for item in phase.inference]
-    after = {i.qa.key: i for i in _implications(rule, facts, told)}
-    held = {i.qa.key: i.qa.object for i in before}
-    changed = [i for key, i in after.items() if key in held and i.qa.object != held[key]]
-    position = {key: i for i, key in enumerate(held)}
+    stated = [(item, _asked_triple(place, item, phase, names)) for item in phase.inference]
+    after = {i.qa.key: i for i in _implications(rule, facts, stated)}
+    entailed = {i.qa.key: i.qa.object for i in before}
+    changed = [i for key, i in after.items() if key in entailed and i.qa.object != entailed[key]]
+    position = {key: i for i, key in enumerate(entailed)}
     changed.sort(key=lambda i: position[i.qa.key])
     return Copy(
         updates=updates,
-        updated=(*changed, *(i for key, i in after.items() if key not in held)),
-        kept=tuple(k for k, answer in held.items() if k in after and after[k].qa.object == answer),
-        lost=tuple(key for key in held if key not in after),
+        updated=(*changed, *(i for key, i in after.items() if key not in entailed)),
+        kept=tuple(
+            key
+            for key, answer in entailed.items()
+            if key in after and after[key].qa.object == answer
+        ),
+        lost=tuple(key for key in entailed if key not in after),
     )
 
 
@@ -293,5 +303,5 @@ def _qa(item: Item, asked: Item) -> QA:
 
 
 def _cloze(question: str, subject: str) -> str:
-    """The question with the subject's place open, where it names the subject."""
+    """The question with `{}` for the subject, if it names the subject."""
     return question.replace(subject, "{}", 1)

@@ -1,18 +1,19 @@
-"""A knowledge set as a record of DepEdit's JSON, and back.
+"""Conversion of a knowledge set to a record of DepEdit's JSON, and back.
 
-The published record has a part a phase, `init` (establish) and `0`, `1`, `2` (the updated copies):
+The published record has one part per phase, `init` (establish) and `0`, `1`, `2` (updated copies):
 
-    {"facts": [{"q", "a", "trips": [s, r, o], "is_update"}],       what is edited
-     "rule": {"pre1", "pre2", "imp"},                              in words
+    {"facts": [{"q", "a", "trips": [s, r, o], "is_update"}],       edited facts
+     "rule": {"pre1", "pre2", "imp"},                              templates
      "queries": {"original":       {"facts": [...], "inference": [...]},
-                 "semantic-equiv": {"facts": [...]}}}              what is asked
+                 "semantic-equiv": {"facts": [...]}}}              questions
 
-Implications of a copy stand where those of `init` stand; `q` is null where one follows no more,
-new ones come last. Unrelated facts are in `init.queries.irre`, where they were sampled beforehand.
+The implications of a copy are in the order of those of `init`; `q` is null for an implication that
+no longer follows, and new implications come last. Unrelated facts are in `init.queries.irre`, if
+they were sampled in advance.
 
-Ours adds what that lacks, and nobody needs to read it: `prompt` (the cloze of a question),
-`premises` of an implication, and `thinkeval` with id, data set, setting, seed and the rule's
-relations. So a set is read back as it was written. A record without them is read too: see
+ThinkEval's records have additional keys, which other readers may ignore: `prompt` (the cloze of a
+question), `premises` of an implication, and `thinkeval` with id, data set, setting, seed and the
+rule's relations. With them a set is read back exactly as written. Records without them are read by
 `loaders/depedit_published.py`.
 """
 
@@ -25,11 +26,11 @@ from thinkeval.loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
 from thinkeval.loaders.rule_records import Atom, Rule
 
 OWN = "thinkeval"
-"""The key of what we add to a record."""
+"""The key of ThinkEval's additions to a record."""
 
 
 def to_json(knowledge: KnowledgeSet) -> dict[str, Any]:
-    """The set as one record."""
+    """Convert a set to one record."""
     record: dict[str, Any] = {"init": _phase(knowledge, None)}
     record["init"]["queries"]["irre"] = [_item(qa, qa.asked) for qa in knowledge.unrelated]
     for i, copy in enumerate(knowledge.copies):
@@ -48,7 +49,7 @@ def to_json(knowledge: KnowledgeSet) -> dict[str, Any]:
 def _phase(knowledge: KnowledgeSet, copy: Copy | None) -> dict[str, Any]:
     facts = knowledge.specific if copy is None else knowledge.after(copy)
     changed = set() if copy is None else {qa.key for qa in copy.updates}
-    # Before the update everything is new to the model, as in the published files.
+    # `init` flags every fact as an update, as the published files do.
     flags = [copy is None or qa.key in changed for qa in facts]
     edited = [_item(qa, qa.prompt, flag) for qa, flag in zip(facts, flags, strict=True)]
     asked = [_item(qa, qa.asked, flag) for qa, flag in zip(facts, flags, strict=True)]
@@ -60,7 +61,7 @@ def _phase(knowledge: KnowledgeSet, copy: Copy | None) -> dict[str, Any]:
         "rule": dict(
             zip(
                 ("pre1", "pre2", "imp"),
-                (_said(rule, atom) for atom in (rule.first, rule.second, rule.conclusion)),
+                (_sentence(rule, atom) for atom in (rule.first, rule.second, rule.conclusion)),
                 strict=True,
             )
         ),
@@ -107,12 +108,12 @@ def _implied(implication: Implication, is_update: bool) -> dict[str, Any]:
     }
 
 
-def _said(rule: Rule, atom: Atom) -> str:
-    return atom.templates[0] if atom.templates else f"{rule.said(atom)}."
+def _sentence(rule: Rule, atom: Atom) -> str:
+    return atom.templates[0] if atom.templates else f"{rule.sentence(atom)}."
 
 
 def rule_to_json(rule: Rule) -> dict[str, Any]:
-    """A rule as JSON, with its relations and all its words."""
+    """Convert a rule to JSON, with its relations, templates and words."""
 
     def line(atom: Atom) -> dict[str, Any]:
         return {
@@ -135,7 +136,7 @@ def rule_to_json(rule: Rule) -> dict[str, Any]:
 
 
 def rule_from_json(item: Mapping[str, Any]) -> Rule:
-    """The rule that `rule_to_json` wrote."""
+    """Read a rule that `rule_to_json` wrote."""
 
     def atom(line: Mapping[str, Any]) -> Atom:
         return Atom(line["subject"], line["relation"], line["object"], tuple(line["templates"]))
@@ -153,13 +154,13 @@ def rule_from_json(item: Mapping[str, Any]) -> Rule:
 
 
 def from_json(record: Mapping[str, Any], id: str | None = None) -> KnowledgeSet:
-    """The set that `to_json` wrote.
+    """Read a set that `to_json` wrote.
 
     Args:
-        id: what to call it, in place of its own id.
+        id: an id in place of the record's.
 
     Raises:
-        KeyError, TypeError, ValueError: the record is not one that `to_json` wrote.
+        KeyError, TypeError, ValueError: `to_json` did not write the record.
     """
     own = record[OWN]
     init = record["init"]
@@ -184,8 +185,8 @@ def _facts(phase: Mapping[str, Any], setting: str) -> tuple[QA, ...]:
     name = "semantic-equiv" if setting == "ICQ_DT" else "original"
     asked = phase["queries"][name]["facts"]
     return tuple(
-        _qa(item, item["prompt"], said["prompt"])
-        for item, said in zip(phase["facts"], asked, strict=True)
+        _qa(item, item["prompt"], question["prompt"])
+        for item, question in zip(phase["facts"], asked, strict=True)
     )
 
 
@@ -203,11 +204,11 @@ def _copy(phase: Mapping[str, Any], setting: str, before: Sequence[Implication])
     flags = [item["is_update"] for item in phase["facts"]]
     facts = _facts(phase, setting)
     items = phase["queries"]["original"]["inference"]
-    told = [item for item in items if item["q"] is not None]
+    entailed = [item for item in items if item["q"] is not None]
     return Copy(
         updates=tuple(qa for qa, flag in zip(facts, flags, strict=True) if flag),
-        updated=tuple(_implication(item) for item in told if item["is_update"]),
-        kept=tuple(_key(item) for item in told if not item["is_update"]),
+        updated=tuple(_implication(item) for item in entailed if item["is_update"]),
+        kept=tuple(_key(item) for item in entailed if not item["is_update"]),
         lost=tuple(_key(item) for item in items[: len(before)] if item["q"] is None),
     )
 

@@ -1,7 +1,7 @@
-"""What the files of single edits (CounterFact, zsRE) have in common: records read one by one.
+"""Reader of files with one edit per record (CounterFact, zsRE).
 
-A record that cannot be used is refused and reported, and the others are read; only a file with no
-usable record at all is an error.
+An unusable record is refused and reported, and the others are read; only a file without any usable
+record is an error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One record: the request, with the id it would have alone, and the record's own number."""
+    """One record: the request, with the id it has without others, and the record's number."""
 
     request: RewriteRequest
     number: str
@@ -37,11 +37,11 @@ def read_records(
     limit: int | None,
     parse: Callable[[Place, dict[str, Any]], T],
 ) -> list[T]:
-    """The records that `parse` accepts; those it refuses with a SchemaError are reported.
+    """Read the records that `parse` accepts; report those it refuses with a SchemaError.
 
     Raises:
-        UnreadableFileError: the file is missing, cut off, or no JSON.
-        SchemaError: it holds no list, or no record that can be used.
+        UnreadableFileError: the file is missing, cut off, or not JSON.
+        SchemaError: the file is not a list, or no record is usable.
     """
     found: list[T] = []
     refused: list[SchemaError] = []
@@ -62,21 +62,21 @@ def read_records(
 
 
 def texts(place: Place, record: dict[str, Any], name: str) -> tuple[str, ...]:
-    """A list of texts that a record may lack, in its order and with its repeats."""
+    """An optional list of texts, in its order and with its repeats."""
     listed = place.at(name).sequence(record.get(name, []))
     return tuple(place.at(f"{name}[{i}]").text(text) for i, text in enumerate(listed))
 
 
 def number_of(place: Place, record: dict[str, Any]) -> str:
-    """`case-` and the record's own number, or its place in the file if it has none."""
+    """`case-` and the record's `case_id`, or its index in the file if it has none."""
     number = record.get("case_id", place.where.removeprefix("record "))
     return place.at("case_id").name(f"case-{number}")
 
 
 def slotted(text: str, subject: str) -> str:
-    """The text with `{}` for the subject, where it stands last; as it is where it does not stand.
+    """The text with `{}` for the last occurrence of the subject; unchanged if there is none.
 
-    CounterFact puts a sentence of other matter before its paraphrases; it may name the subject too.
+    CounterFact's paraphrases begin with an unrelated sentence, which may name the subject as well.
     """
     at = text.rfind(subject)
     if at < 0 or SUBJECT_SLOT in text:
@@ -85,9 +85,9 @@ def slotted(text: str, subject: str) -> str:
 
 
 def add_edits(edits: Sequence[Edit], assembly: GraphAssembly) -> None:
-    """Put a fact and a rewrite request for each record into the graph, every id once.
+    """Add a fact and a rewrite request for each record to the graph, with unique ids.
 
-    A record that says the same as an earlier one is merged with it; one that asks for the same edit
+    A record with the same content as an earlier one is merged with it; a record with the same edit
     in other words gets its number at the end of its id.
     """
     placed = _Placed()
@@ -99,7 +99,7 @@ def add_edits(edits: Sequence[Edit], assembly: GraphAssembly) -> None:
     requests = placed.requests
     assembly.rewrites.extend(requests.values())
     if same:
-        assembly.note("merged", f"{len(same)} records", f"say the same as others: {examples(same)}")
+        assembly.note("merged", f"{len(same)} records", f"repeat others: {examples(same)}")
     unslotted = Counter(
         r.id for r in requests.values() for text in r.paraphrases if SUBJECT_SLOT not in text
     )
@@ -107,15 +107,15 @@ def add_edits(edits: Sequence[Edit], assembly: GraphAssembly) -> None:
         assembly.note(
             "flagged",
             f"{unslotted.total()} paraphrases",
-            f"do not name the subject; they are asked as they stand: {examples(unslotted)}",
+            f"do not name the subject; they are used unchanged: {examples(unslotted)}",
         )
 
 
 class _Placed:
-    """The requests by id. A record gets the first id that is free or has the same content.
+    """Requests by id. A record gets the first id that is free or has the same content.
 
-    Records that share an id and a number try the same ids one after the other. What was found at
-    those is remembered, so that each id is tried once and not once for every such record.
+    Records with the same id and number try the same sequence of ids. The contents found there are
+    memoised, so that each id is tried once and not once per record.
     """
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class _Placed:
         self._tried: dict[tuple[str, str], tuple[dict[RewriteRequest, str], Iterator[str]]] = {}
 
     def add(self, edit: Edit) -> str | None:
-        """Put the request in its place; the id of an earlier one that says the same, if any."""
+        """Add the request; returns the id of an earlier request with the same content, if any."""
         key = (edit.request.id, edit.number)
         found, untried = self._tried.setdefault(key, ({}, _ids(edit)))
         content = _content(edit.request)
@@ -142,12 +142,12 @@ class _Placed:
 
 
 def _content(request: RewriteRequest) -> RewriteRequest:
-    """The request without its id and count, to compare it with others."""
+    """The request without its id and count, for comparison."""
     return replace(request, id="", n_records=0)
 
 
 def _ids(edit: Edit) -> Iterator[str]:
-    """The ids a record may have, in order; it gets the first that no other edit has."""
+    """The ids that a record may get, in the order of preference."""
     yield edit.request.id
     yield f"{edit.request.id}--{edit.number}"
     yield from (f"{edit.request.id}--{edit.number}-{i}" for i in count(2))

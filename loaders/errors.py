@@ -1,4 +1,4 @@
-"""What can go wrong while a file is read: one base class, so that a caller can catch them all."""
+"""Errors of the loaders, with one base class."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from thinkeval.loaders.texts import fitted
 
 
 class LoaderError(Exception):
-    """A file could not be read as what it claims to be.
+    """A file could not be read in its format.
 
     Attributes:
-        detail: what is wrong and where (file, record, field); shortened if it is long.
-        remedy: what the user can do about it.
+        detail: the problem with its place (file, record, field); shortened if it is long.
+        remedy: an action that may fix the problem.
     """
 
     remedy = "Check the file against the format described in `thinkeval import --help`."
@@ -39,7 +39,7 @@ class SchemaError(LoaderError):
 
 
 class RuleError(LoaderError):
-    """An If-Then rule that cannot be one."""
+    """An If-Then rule is not valid."""
 
     remedy = (
         "Write it as two premises over three variables that share one of them, and a conclusion"

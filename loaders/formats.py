@@ -1,7 +1,7 @@
-"""Which formats there are, which one a path is in, and one `load` for all of them.
+"""Registry of file formats: list them, detect the format of a path, and load it.
 
 A format is a module of this package with `SUMMARY`, `recognises(path)` and `load(path, *, name)`;
-a new one is found by being there.
+a new module is discovered automatically.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Format:
 
     Attributes:
         key: the module's name.
-        summary: what it reads, in a line.
-        recognises: whether a path looks like it, from a glance.
+        summary: one line on the files it reads.
+        recognises: whether a path is probably in this format; reads only a file's beginning.
         load: `load(path, *, name=None, **options) -> LoadedGraph`.
         options: the names of the options `load` takes besides `name`.
     """
@@ -56,10 +56,13 @@ def formats() -> dict[str, Format]:
 
 
 def detect(path: Path | str) -> str:
-    """The key of the format a path is in.
+    """Detect the format of a path.
+
+    Returns:
+        The format's key.
 
     Raises:
-        UnreadableFileError: there is no such path.
+        UnreadableFileError: the path does not exist.
         UnknownFormatError: no format recognises it, or several do.
     """
     path = Path(path)
@@ -79,17 +82,17 @@ def detect(path: Path | str) -> str:
 
 
 def in_named_folder(path: Path, format: str | None = None) -> Path:
-    """Move an uploaded file whose name is plain into a folder that is named after its format.
+    """Move an uploaded file with a generic name into a folder that is named after its format.
 
-    A data set whose file is called `chains.json` is named after the folder (`default_name`), and
-    the folder of an upload has a random name.
+    The data set of a file such as `chains.json` is named after the folder (`default_name`), and the
+    temporary folder of an upload has a random name.
 
     Args:
         path: the file, alone in a temporary folder.
-        format: a key of `formats()`; None to recognise it.
+        format: a key of `formats()`; None to detect it.
 
     Returns:
-        Where the file is now; `path` where nothing had to be moved.
+        The file's new path; `path` if the file was not moved.
 
     Raises:
         UnknownFormatError: no format recognises the file, or several do.
@@ -105,16 +108,16 @@ def in_named_folder(path: Path, format: str | None = None) -> Path:
 def load(
     path: Path | str, *, format: str | None = None, name: str | None = None, **options: object
 ) -> LoadedGraph:
-    """Read a path in the named format, or in the one it is recognised as.
+    """Read a path in the given or the detected format.
 
     Args:
         path: a file or folder.
-        format: a key of `formats()`; None to recognise it.
-        name: the data set's name; None for the file's own or its file name.
-        options: what the format takes besides (`aliases`, `target_new`, ...); None is not given.
+        format: a key of `formats()`; None to detect it.
+        name: the data set's name; None for the name in the file, or else the file name.
+        options: further options of the format (`aliases`, `target_new`, ...); None means not given.
 
     Raises:
-        LoaderError: any of its kinds; what is wrong, where, and what to do.
+        LoaderError: a subclass, with the problem, its place and a remedy.
     """
     known = formats()
     key = detect(path) if format is None else format

@@ -1,12 +1,12 @@
-"""Our own format for a graph: YAML with the ways to ask for every relation.
+"""ThinkEval's format for a graph: YAML with prompts and questions for every relation.
 
     name: hogwarts                          # optional; else the file's name
-    relations:                              # how to ask; {} is the subject, the object follows
+    relations:                              # {} is the subject; the object follows a prompt
       studied at:
         prompt: "{} studied at"
         question: "Which school did {} attend?"          # optional
         paraphrases: ["{} went to school at"]            # optional
-    entities:                               # optional, and so is everything in it
+    entities:                               # optional, as are all its fields
       Harry Potter: {kind: person, aliases: [The Boy Who Lived]}
     facts:                                  # subject -> relation -> object or list of objects
       Harry Potter:
@@ -15,10 +15,10 @@
       - subject: Harry Potter
         relation: studied at
         target_new: Ilvermorny
-        target_true: Hogwarts               # may be left out where the facts give one object
-        # prompt, question, paraphrases: in place of the relation's
+        target_true: Hogwarts               # optional if the facts have exactly one object
+        # prompt, question, paraphrases: override the relation's
 
-Every scalar is text, whatever it looks like, and a key that stands twice is an error.
+Every scalar is read as text, including numbers and dates, and a repeated key is an error.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from thinkeval.loaders.records import SUBJECT_SLOT, Fact, LoadedGraph, RewriteRe
 from thinkeval.loaders.sources import Place, default_name, read_yaml
 from thinkeval.loaders.texts import MAX_QUOTE, enumeration, examples, quoted
 
-SUMMARY = "our own YAML: facts with prompts, questions, paraphrases, aliases and rewrites"
+SUMMARY = "ThinkEval's YAML: facts with prompts, questions, paraphrases, aliases and rewrites"
 TOP_KEYS = ("name", "relations", "entities", "facts", "rewrites")
 RELATION_KEYS = ("prompt", "question", "paraphrases")
 ENTITY_KEYS = ("kind", "aliases")
@@ -45,20 +45,20 @@ REWRITE_KEYS = ("subject", "relation", "target_true", "target_new", *RELATION_KE
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The ways to ask for a relation, each with one `{}` for the subject."""
+    """Prompt, question and paraphrases of a relation, each with one `{}` for the subject."""
 
     prompt: str
     question: str | None = None
     paraphrases: tuple[str, ...] = ()
 
     def fact(self, subject: str, relation: str, object_: str) -> Fact:
-        """The fact in these words."""
+        """A fact with these prompts and questions."""
         asked = () if self.question is None else (fill(self.question, subject),)
         return Fact(subject, relation, object_, self.prompt, asked, self.paraphrases)
 
 
 def fill(template: str, subject: str) -> str:
-    """The template with the subject in its place."""
+    """The template with the subject in place of `{}`."""
     return template.replace(SUBJECT_SLOT, subject, 1)
 
 
@@ -98,7 +98,7 @@ def load(path: Path | str, *, name: str | None = None) -> LoadedGraph:
 
 
 def known(place: Place, item: object, keys: Iterable[str]) -> dict[str, Any]:
-    """The object, if all its keys are among those that mean something."""
+    """The fields of an object, all of whose keys must be among the allowed ones."""
     fields = place.mapping(item)
     allowed = list(keys)
     for key in fields:
@@ -111,7 +111,7 @@ def known(place: Place, item: object, keys: Iterable[str]) -> dict[str, Any]:
 
 
 def meant(word: str, words: Iterable[str]) -> str:
-    """`, did you mean ...?` when a known word is close, else nothing."""
+    """`, did you mean ...?` with the closest word; empty if none is close."""
     if len(word) > MAX_QUOTE:
         return ""
     near = difflib.get_close_matches(word, [w for w in words if len(w) <= MAX_QUOTE], n=1)
@@ -163,7 +163,7 @@ def _add_facts(
 def add_rewrite(
     place: Place, item: object, wordings: Mapping[str, Wording], assembly: GraphAssembly
 ) -> None:
-    """Read one entry of `rewrites` and add it, in the relation's words where it has none."""
+    """Read and add one entry of `rewrites`; the relation's wording is the default."""
     fields = known(place, item, REWRITE_KEYS)
     subject = place.at("subject").name(place.field(fields, "subject"))
     relation = place.at("relation").name(place.field(fields, "relation"))
@@ -192,7 +192,7 @@ def add_rewrite(
         paraphrases=wording.paraphrases,
     )
     if assembly.has_rewrite(request.id):
-        raise place.error(f"the rewrite {quoted(request.id)} is there already")
+        raise place.error(f"the rewrite {quoted(request.id)} is already defined")
     assembly.rewrites.append(request)
 
 
@@ -212,7 +212,7 @@ def _target_true(
         raise SchemaError(
             place.path,
             f"{place.where}, target_true",
-            "is missing, and the facts do not give it: "
+            "is missing, and the facts do not determine it: "
             f"{quoted(subject)} {quoted(relation)} has {found}",
         )
     return objects[0]

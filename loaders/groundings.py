@@ -1,6 +1,6 @@
-"""What follows from a handful of facts by one rule, in plain Python.
+"""Groundings of one rule over a list of facts, in plain Python.
 
-For sets of some dozens of facts; a stored graph is grounded by the queries of cypher/rules/.
+For knowledge sets of some dozens of facts; the queries of cypher/rules/ ground a stored graph.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Triple = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """Two facts and what follows from them."""
+    """Two facts and the conclusion that they entail."""
 
     first: Triple
     second: Triple
@@ -34,8 +34,8 @@ def groundings(
     x, y and z are three different entities.
 
     Args:
-        kinds: {entity: kind}; with it a variable that has a kind takes only entities of that kind,
-            without it any.
+        kinds: {entity: kind}; a variable with a kind then binds only entities of that kind. None:
+            kinds are ignored.
     """
     listed = list(facts)
     seconds: dict[str, list[tuple[str, Triple]]] = defaultdict(list)
@@ -54,7 +54,7 @@ def groundings(
 
 
 def conclusions(found: Iterable[Grounding]) -> dict[tuple[str, str], set[str]]:
-    """{(subject, relation): the objects that follow}."""
+    """The entailed objects, by subject and relation."""
     derived: dict[tuple[str, str], set[str]] = {}
     for grounding in found:
         subject, relation, object_ = grounding.conclusion

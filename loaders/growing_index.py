@@ -1,7 +1,7 @@
-"""An index of a list that grows while it is read: every item is indexed once.
+"""Index of a list that grows between reads: every item is indexed once.
 
-Loaders append to `GraphAssembly.facts` and `.rewrites` and look back at what is there. Searching
-the lists for each look would take quadratic time.
+Loaders append to `GraphAssembly.facts` and `.rewrites` and search them in between. A linear search
+for each record would take quadratic time.
 """
 
 from __future__ import annotations

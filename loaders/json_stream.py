@@ -1,7 +1,7 @@
-"""The items of a JSON list one by one, so that a large file is never in memory whole.
+"""Streaming reader of a JSON list: one item at a time, so that memory does not grow with the file.
 
-CounterFact is 45 MB and its snippets a gigabyte; with a limit only the beginning is read. What is
-broken in one item is that item's problem; where the text is no JSON any more, the file's.
+CounterFact has 45 MB and its snippets a gigabyte; with a limit only the beginning is read. A value
+that cannot be used is reported for its item; a syntax error is an error of the file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from thinkeval.loaders.json_values import DECODER, SKIPPER, JsonValueError
 from thinkeval.loaders.sources import readable
 
 CHUNK = 1 << 20
-"""Characters read at once, at first; doubled while one item does not fit."""
+"""Characters of the first read; doubled while an item is larger."""
 
 _BLANK = " \t\r\n"
 
@@ -28,7 +28,7 @@ class Item:
 
     Attributes:
         index: counted from 0.
-        value: the JSON value; None where there is a problem.
+        value: the JSON value; None if there is a problem.
         problem: why it cannot be used although it is JSON (a repeated key, an endless number).
     """
 
@@ -41,15 +41,15 @@ def items(path: Path, limit: int | None = None) -> Iterator[Item]:
     """The first `limit` items of the list in a file, or all.
 
     Raises:
-        UnreadableFileError: missing, empty, not UTF-8, no JSON from some point on, or cut off.
-        SchemaError: the file holds something else than a list.
+        UnreadableFileError: the file is missing, empty, not UTF-8, cut off, or not valid JSON.
+        SchemaError: the file is not a list.
     """
     with readable(path), path.open(encoding="utf-8-sig") as stream:
         yield from _Reader(path, stream).items(limit)
 
 
 class _Reader:
-    """A window on the text that moves over the items."""
+    """A window of the text that moves over the items."""
 
     def __init__(self, path: Path, stream: TextIO) -> None:
         self._path, self._stream = path, stream
@@ -75,7 +75,7 @@ class _Reader:
             self._at += 1
 
     def _peek(self) -> str:
-        """The next character that is not blank, which stays; empty at the end of the file."""
+        """The next character that is not white space, without consuming it; empty at the end."""
         while True:
             while self._at < len(self._text) and self._text[self._at] in _BLANK:
                 self._at += 1
@@ -85,7 +85,7 @@ class _Reader:
                 return ""
 
     def _more(self) -> bool:
-        """Read on, dropping what was passed; False at the end of the file."""
+        """Read more text and drop the consumed part; False at the end of the file."""
         if self._ended:
             return False
         found = self._stream.read(self._chunk)
@@ -106,7 +106,7 @@ class _Reader:
                 raise self._broken(index, error.msg) from error
             except RecursionError as error:
                 raise self._broken(index, "nested too deeply") from error
-            # A number may go on behind the end of the window.
+            # A number may continue after the end of the window.
             if end < len(self._text) or not self._more():
                 self._at = end
                 return item

@@ -1,7 +1,7 @@
-"""JSON text to values, without what Python's reader does silently or with an error of its own.
+"""JSON decoder that refuses repeated keys and numbers with thousands of digits.
 
-A repeated key would silently lose all values but the last; a number of thousands of digits raises
-a plain ValueError. Both are a `JsonValueError` here, with the problem in words.
+Python's decoder silently drops all but the last value of a repeated key, and raises a plain
+ValueError for such a number. Both are a `JsonValueError` here.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def first_repeated(keys: Iterable[str]) -> str | None:
 
 
 def whole_number(digits: str) -> int:
-    """The number that the digits write.
+    """The integer with these digits.
 
     Raises:
-        JsonValueError: it has more digits than Python converts (4,300 unless configured).
+        JsonValueError: there are more digits than Python converts (4,300 by default).
     """
     try:
         return int(digits)
@@ -60,7 +60,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=whole_number)
-"""Reads a value; raises JsonValueError for one that cannot be used."""
+"""Decodes a value; raises JsonValueError if it cannot be used."""
 
 SKIPPER = json.JSONDecoder(parse_int=len)
-"""Finds the end of any JSON value; what it returns is not to be used."""
+"""Finds the end of any JSON value; the value it returns must not be used."""

@@ -5,14 +5,14 @@ Baser et al., ThinkEval; https://github.com/manitbaser/KnowGIC (MIT). Two publis
 * `chains.json`: a list of records, each with a `requested_rewrite` (ROME's, in a list of one), one
   `chain` and its `broader_context`; both are objects of four parallel lists `questions`,
   `answers`, `prompts`, `subjects`. `case_id` numbers records, not rewrites.
-* the grouped file of an earlier revision: one record a rewrite with `chains`, a list of such
-  objects, and the union of the contexts. Its `case_id` is 0 everywhere.
+* the grouped file of an earlier revision: one record per rewrite with `chains`, a list of such
+  objects, and the union of the contexts. Its `case_id` is always 0.
 
-In both, a rewrite is told apart by (subject, prompt, target_true, target_new). The set gives no
-relation names: a relation here is the slug of its prompt. The chains are not kept as such: they
+In both, a rewrite is identified by (subject, prompt, target_true, target_new). The set has no
+relation names; the relation of a fact is the slug of its prompt. The chains are not stored: they
 are the simple paths from subject to target_true in the facts of the rewrite (`Fact.cases`).
 
-`attributes_with_aliases.json`, `{entity: {"answer_alias": [...]}}`, is taken from beside the file.
+`attributes_with_aliases.json`, `{entity: {"answer_alias": [...]}}`, is read from the same folder.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CHAINS_FILE = "chains.json"
 
 
 def recognises(path: Path) -> bool:
-    """Whether the path looks like KnowGIC; reads only the beginning of a file."""
+    """Whether the path is KnowGIC; reads only the beginning of a file."""
     if path.is_dir():
         return (path / CHAINS_FILE).is_file()
     if path.suffix.lower() != ".json":
@@ -52,13 +52,13 @@ def load(
     """Read a KnowGIC file.
 
     Args:
-        path: a `chains.json`, a grouped file, or the folder that holds them.
+        path: a `chains.json`, a grouped file, or the folder that contains them.
         name: the data set's name; by default the folder's or file's.
-        aliases: the aliases file; by default the one beside the chains, if there is one.
+        aliases: the aliases file; by default the one in the same folder, if it exists.
 
     Raises:
         UnreadableFileError: a file is missing, not JSON, or cut off.
-        SchemaError: a record lacks a field or has a wrong one; names file, record and field.
+        SchemaError: a field of a record is missing or wrong; names file, record and field.
     """
     path = Path(path)
     file = path / CHAINS_FILE if path.is_dir() else path
@@ -79,7 +79,7 @@ def load(
 
 
 def rewrite_ids(records: list[Record]) -> dict[tuple[str, ...], str]:
-    """A readable id for every distinct rewrite; target_true is added where two would share one."""
+    """A readable id for every distinct rewrite; two with the same id get target_true added."""
     requests = {record.request.key: record.request for record in records}
     relations = prompt_relations(records)
     plain = {
@@ -94,7 +94,7 @@ def rewrite_ids(records: list[Record]) -> dict[tuple[str, ...], str]:
 
 
 def prompt_relations(records: list[Record]) -> dict[str, str]:
-    """Prompt -> relation: its slug, numbered where two prompts share one (in KnowGIC none do)."""
+    """Prompt -> relation: its slug, with a number if two prompts share it (none do in KnowGIC)."""
     prompts = {link.prompt for record in records for link in record.links}
     by_slug: dict[str, list[str]] = defaultdict(list)
     for prompt in sorted(prompts | {record.request.prompt for record in records}):
@@ -107,24 +107,24 @@ def prompt_relations(records: list[Record]) -> dict[str, str]:
 
 
 def _check_chains(record: Record, assembly: GraphAssembly) -> None:
-    """Flag a chain that does not lead link by link from the subject to target_true."""
+    """Flag a chain whose links do not connect the subject with target_true."""
     for j, chain in enumerate(record.chains):
-        goes = [record.request.subject, *(link.answer for link in chain)]
+        ends = [record.request.subject, *(link.answer for link in chain)]
         starts = [*(link.subject for link in chain), record.request.target_true]
-        for i, (end, start) in enumerate(zip(goes, starts, strict=True)):
+        for i, (end, start) in enumerate(zip(ends, starts, strict=True)):
             if end.casefold() != start.casefold():
                 assembly.note(
                     "flagged",
                     f"{record.place.where}, chain {j}, link {i}",
                     f"the chain breaks: {quoted(start)} does not follow {quoted(end)}; its facts "
-                    "are kept",
+                    "are imported",
                 )
 
 
 def _add_facts(
     records: list[Record], ids: dict[tuple[str, ...], str], assembly: GraphAssembly
 ) -> None:
-    """One fact a distinct link; what the file repeats is reported in one note."""
+    """Add one fact per distinct link; one note reports the repeats."""
     relations = prompt_relations(records)
     cases: dict[tuple[str, str, str], set[str]] = defaultdict(set)
     questions: dict[tuple[str, str, str], set[str]] = defaultdict(set)
@@ -138,8 +138,8 @@ def _add_facts(
     assembly.note(
         "merged",
         f"{len(cases)} facts",
-        f"listed {listed} times over chains and broader contexts; one fact each, with all its "
-        "questions and the rewrites it is listed for",
+        f"listed {listed} times in chains and broader contexts; one fact each, with all its "
+        "questions and the rewrites that list it",
     )
     for (subject, prompt, answer), of in cases.items():
         asked = tuple(sorted(questions[subject, prompt, answer], key=_question_order(subject)))
@@ -150,12 +150,12 @@ def _add_facts(
 
 
 def _question_order(subject: str):
-    """Which question is asked first: one question, and one that names the subject."""
+    """Sort key of questions: first a single question, then one that names the subject."""
     return lambda text: (_is_glued(text), subject not in text, text)
 
 
 def _is_glued(question: str) -> bool:
-    """Two questions run together, as in `Where ...?Which ...?`."""
+    """Whether the text is two questions without a space, as in `Where ...?Which ...?`."""
     return "?" in question.rstrip().rstrip("?")
 
 
@@ -164,12 +164,12 @@ def _report_questions(assembly: GraphAssembly) -> None:
     unnamed = {q: f.subject for f in assembly.facts for q in f.questions if f.subject not in q}
     several = [f"{f.subject} {f.relation}" for f in assembly.facts if len(f.questions) > 1]
     for items, reason in (
-        (sorted(glued), "two questions run together; asked only where there is no other"),
+        (sorted(glued), "are two questions in one text; used only if there is no other"),
         (
             sorted(f"{quoted(q)} of {s}" for q, s in unnamed.items()),
-            "do not contain the subject as the fact writes it; kept as they are",
+            "do not contain the subject as the fact writes it; used unchanged",
         ),
-        (sorted(several), "facts asked in more than one way; the first is asked, all are kept"),
+        (sorted(several), "facts with more than one question; the first is used, all are stored"),
     ):
         if items:
             assembly.note("flagged", f"{len(items)} questions", f"{reason}: {examples(items)}")
@@ -178,10 +178,10 @@ def _report_questions(assembly: GraphAssembly) -> None:
 def _add_rewrites(
     records: list[Record], ids: dict[tuple[str, ...], str], assembly: GraphAssembly
 ) -> None:
-    """One rewrite request a distinct id; question and paraphrases come from the facts.
+    """Add one rewrite request per distinct id, with question and paraphrases from the facts.
 
-    The data set has none of its own. Another prompt in it that leads from the same subject to the
-    same target_true asks for the same thing in other words.
+    The data set has no paraphrases of rewrites. Another prompt in it with the same subject and the
+    same target_true is used as one.
     """
     relations = prompt_relations(records)
     requests: dict[str, Request] = {}
@@ -220,13 +220,13 @@ def _add_rewrites(
         assembly.note(
             "repaired",
             f"{len(derived)} rewrites",
-            "the file gives no paraphrases; taken from its other prompts between the same subject "
+            "the file has no paraphrases; taken from its other prompts between the same subject "
             f"and target_true: {examples(derived)}",
         )
 
 
 def _own_first(facts: list[Fact], relation: str) -> list[Fact]:
-    """The facts in a fixed order: those of the relation, then the others."""
+    """The facts sorted: those with the relation, then the others."""
     return sorted(facts, key=lambda fact: (fact.relation != relation, fact.relation, fact.object))
 
 
@@ -236,7 +236,7 @@ def _add_aliases(file: Path, given: Path | None, assembly: GraphAssembly) -> Non
         assembly.note(
             "flagged",
             ALIASES_FILE,
-            "not beside the chains, so no entity has aliases; give it with the option `aliases`",
+            "is not in the chains' folder, so no entity has aliases; use the option `aliases`",
         )
         return
     place = Place(source, "")
@@ -257,6 +257,6 @@ def _add_aliases(file: Path, given: Path | None, assembly: GraphAssembly) -> Non
         assembly.note(
             "flagged",
             f"{len(without)} entities",
-            f"have no entry in {source.name}, so only their name counts: {examples(without)}",
+            f"have no entry in {source.name}, so they have no aliases: {examples(without)}",
         )
     assembly.read["aliases"] = sum(len(values) for values in assembly.aliases.values())

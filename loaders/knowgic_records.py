@@ -1,6 +1,6 @@
-"""The records of a KnowGIC file, in either of its layouts, checked field by field.
+"""Records of a KnowGIC file, in either of its layouts, checked field by field.
 
-`knowgic.py` says what the layouts are; this reads them as they stand and merges nothing.
+`knowgic.py` describes the layouts. The records are read unchanged; nothing is merged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PARTS = ("questions", "answers", "prompts", "subjects")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One step of a chain, as the file has it."""
+    """One step of a chain, as in the file."""
 
     subject: str
     prompt: str
@@ -28,7 +28,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A `requested_rewrite`, as the file has it."""
+    """A `requested_rewrite`, as in the file."""
 
     subject: str
     prompt: str
@@ -37,7 +37,7 @@ class Request:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What tells it from other rewrites; case does not."""
+        """Identifies the rewrite, case-insensitively."""
         return (
             self.subject.casefold(),
             self.prompt,
@@ -57,14 +57,14 @@ class Record:
 
     @property
     def links(self) -> Iterator[Link]:
-        """Every link it lists, in chains first."""
+        """Every link, those of the chains first."""
         for chain in self.chains:
             yield from chain
         yield from self.context
 
 
 def read_records(file: Path) -> list[Record]:
-    """The records of a file in either layout, checked."""
+    """Read and check the records of a file in either layout."""
     top = Place(file, "")
     items = top.sequence(read_json(file))
     if not items:

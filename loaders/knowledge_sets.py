@@ -1,9 +1,9 @@
-"""Knowledge sets: what establish-and-update asks of a model (DepEdit, sections 3.1 to 3.4, 5.1).
+"""Knowledge sets of the establish-and-update protocol (DepEdit, sections 3.1 to 3.4 and 5.1).
 
-A set has specific facts, over which its rule holds, unrelated facts, the rule, and the implications
-that follow. Each copy of it changes some specific facts, and with them some implications.
+A set has a rule, specific facts to which the rule applies, the implications that they entail, and
+unrelated facts. Each copy of the set changes some specific facts, and thereby some implications.
 
-Frozen records in plain Python; `loaders.depedit` reads and writes them as JSONL.
+Frozen records in plain Python; `loaders/depedit.py` reads and writes them as JSONL.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class QA:
     """A fact as question and answer, T(f).
 
     Attributes:
-        prompt: cloze with one `{}` for the subject, by which it is established and edited.
-        asked: cloze by which it is asked; the same in the CQ settings, another in ICQ.
+        prompt: cloze with one `{}` for the subject, used to establish and edit the fact.
+        asked: cloze used to probe it; the same in the CQ settings, another in ICQ.
     """
 
     subject: str
@@ -34,18 +34,18 @@ class QA:
 
     @property
     def question(self) -> str:
-        """The complete question that is asked."""
+        """The complete question, with the subject."""
         return self.asked.replace(SUBJECT_SLOT, self.subject, 1)
 
     @property
     def key(self) -> tuple[str, str]:
-        """Subject and relation: what the question is about."""
+        """Subject and relation."""
         return (self.subject, self.relation)
 
 
 @dataclass(frozen=True, slots=True)
 class Implication:
-    """What follows from two specific facts by the rule.
+    """A conclusion that two specific facts entail by the rule.
 
     Attributes:
         premises: the two facts' keys, the rule's first premise first.
@@ -61,10 +61,10 @@ class Copy:
 
     Attributes:
         updates: the specific facts with another object than before, by key.
-        updated: implications that hold now and did not before: those with another object, and new
-            ones. These are what Upd.I asks for.
-        kept: keys of the implications that hold as before (what Cons.NI asks for).
-        lost: keys of the implications that follow from nothing now. Neither metric asks for them.
+        updated: newly entailed implications: those with another object, and new ones. Upd.I is
+            measured on them.
+        kept: keys of the implications that are entailed as before; Cons.NI is measured on them.
+        lost: keys of the implications that are no longer entailed; in neither metric.
     """
 
     updates: tuple[QA, ...]
@@ -79,15 +79,15 @@ class KnowledgeSet:
 
     Attributes:
         id: unique within its data set, readable.
-        dataset: the graph it was built from; "" where it came from a file.
+        dataset: the graph from which it was built; "" for a set from a file.
         setting: one of SETTINGS.
-        seed: of everything that was drawn.
-        specific: facts over which the rule holds (24 in the paper).
+        seed: seed of all random draws.
+        specific: facts to which the rule applies (24 in the paper).
         unrelated: facts of other relations (5).
-        implications: what follows from `specific` by the rule (12).
+        implications: conclusions that `specific` entails by the rule (12).
         copies: 3, with 20 updates each.
-        init: where its facts come from: `stored` as the graph has them (a model may know them),
-            `shuffled` among their subjects (it cannot), or a `file`.
+        init: origin of its facts: `stored` as in the graph (a model may know them), `shuffled`
+            among their subjects (it cannot know them), or a `file`.
     """
 
     id: str
@@ -102,6 +102,6 @@ class KnowledgeSet:
     init: str = "stored"
 
     def after(self, copy: Copy) -> tuple[QA, ...]:
-        """The specific facts as they are after the update, in the same order."""
+        """The specific facts after the update, in the same order."""
         new = {qa.key: qa for qa in copy.updates}
         return tuple(new.get(qa.key, qa) for qa in self.specific)

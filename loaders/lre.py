@@ -1,13 +1,13 @@
-"""The relations of "Linearity of Relation Decoding" (Hernandez et al., 2024): one JSON a relation.
+"""Relations of "Linearity of Relation Decoding" (Hernandez et al., 2024): one JSON per relation.
 
     {"name": "city in country",
      "prompt_templates": ["{} is part of"], "prompt_templates_zs": ["{} is located in ..."],
      "properties": {"domain_name": "city", "range_name": "country", ...},
      "samples": [{"subject": "New York City", "object": "United States"}, ...]}
 
-A file, or a folder of them. `domain_name` and `range_name` give the entities their kinds: an entity
-that different relations put under different kinds gets the one most facts say (a tie goes to the
-kind that sorts first), and the report tells. A template with a question in it
+A file, or a folder of them. `domain_name` and `range_name` are the kinds of the entities. An entity
+with different kinds in different relations gets the most frequent one (a tie goes to the kind that
+sorts first), and the report flags it. A template that contains a question
 ("Who is the CEO of {}? Their name is") gives the question; the others are clozes.
 """
 
@@ -27,12 +27,12 @@ _GLANCE = 4096
 
 
 def recognises(path: Path) -> bool:
-    """Whether it is such a file, or a folder that holds one."""
+    """Whether the path is such a file, or a folder with one."""
     return bool(_files(path))
 
 
 def load(path: Path | str, *, name: str | None = None) -> LoadedGraph:
-    """Read the relations, each file's facts in its first template's words.
+    """Read the relations; the first template of a file is the prompt of its facts.
 
     Raises:
         UnreadableFileError: a file is missing or not JSON.
@@ -51,10 +51,10 @@ def load(path: Path | str, *, name: str | None = None) -> LoadedGraph:
 
 def _files(path: Path) -> list[Path]:
     candidates = sorted(path.glob("*.json")) if path.is_dir() else [path]
-    return [file for file in candidates if file.suffix == ".json" and _looks_right(file)]
+    return [file for file in candidates if file.suffix == ".json" and _is_lre(file)]
 
 
-def _looks_right(file: Path) -> bool:
+def _is_lre(file: Path) -> bool:
     with file.open(encoding="utf-8", errors="replace") as opened:
         start = opened.read(_GLANCE)
     return start.lstrip().startswith("{") and _MARK in start
@@ -81,7 +81,7 @@ def _add_relation(file: Path, assembly: GraphAssembly, kinds: dict[str, Counter[
 
 
 def _wording(top: Place, content: dict[str, object]) -> tuple[tuple[str, ...], str | None]:
-    """The clozes, and the question if a template has one."""
+    """The clozes, and the question if a template contains one."""
     prompts: list[str] = []
     question: str | None = None
     for field in ("prompt_templates", "prompt_templates_zs"):
@@ -99,13 +99,13 @@ def _wording(top: Place, content: dict[str, object]) -> tuple[tuple[str, ...], s
 
 
 def _settle(kinds: dict[str, Counter[str]], assembly: GraphAssembly) -> dict[str, str]:
-    """One kind an entity."""
+    """Choose one kind per entity."""
     doubtful = sorted(entity for entity, found in kinds.items() if len(found) > 1)
     if doubtful:
         shown = examples(f"{quoted(e)} ({' or '.join(sorted(kinds[e]))})" for e in doubtful)
         assembly.note(
             "flagged",
             f"{len(doubtful)} entities",
-            f"relations put them under different kinds, the most frequent is taken: {shown}",
+            f"have different kinds in different relations; the most frequent is used: {shown}",
         )
     return {e: min(found, key=lambda k: (-found[k], k)) for e, found in kinds.items()}

@@ -4,12 +4,12 @@
     and  city    -located in-> country    premise of city and country
     then person  -citizen of-> country    conclusion
 
-Every rule is kept in one form: its conclusion goes from `x` to `z`; `y` is the variable that the
-premises share; the first premise is about x and y, the second about y and z. Either may point
-either way, which gives the four shapes that a triangle of facts can have around its conclusion:
+Every rule has the same normal form: its conclusion goes from `x` to `z`; `y` is the variable that
+the premises share; the first premise relates x and y, the second y and z. Each premise may have
+either direction, which gives the four shapes of a triangle of facts around its conclusion:
 x→y→z, x←y→z (shared subject), x→y←z (shared object) and x←y←z.
 
-Frozen records in plain Python; they import nothing of ours but the other records.
+Frozen records in plain Python.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from thinkeval.loaders.records import SUBJECT_SLOT, digest, unique
 from thinkeval.loaders.texts import quoted
 
 SHAPES = ("x→y→z", "x→y←z", "x←y→z", "x←y←z")
-"""By whether the first and the second premise point backwards."""
+"""Indexed by the directions of the first and the second premise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Atom:
         subject: name of the variable that is the subject.
         relation: name of the relation, as `Fact.relation`.
         object: name of the variable that is the object.
-        templates: sentences that say it, `[Person A] is from [City A]`, with each variable's word
-            in brackets (`Rule.words`). The first is the uniform wording, all of them together the
-            diverse one. () where nobody wrote any.
+        templates: sentences for the atom, `[Person A] is from [City A]`, with each variable's word
+            in brackets (`Rule.words`). The first is the uniform wording, all of them together are
+            the diverse one. () if none were written.
     """
 
     subject: str
@@ -50,16 +50,16 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """If both premises then the conclusion, in the form above. Make one with `rule`.
+    """Two premises and a conclusion in normal form; `rule` creates it.
 
     Attributes:
         first: the premise about x and y.
         second: the premise about y and z.
         conclusion: from x to z.
-        kinds: {variable: the kind its entities must have}; a variable without one takes any.
-        words: {variable: what stands for it in the templates, without brackets}.
-        support: groundings whose conclusion is known, where it was counted.
-        body: groundings of the premises, likewise.
+        kinds: {variable: the kind its entities must have}; a variable without one binds any.
+        words: {variable: its word in the templates, without brackets}.
+        support: number of groundings whose conclusion is known; None if not counted.
+        body: number of groundings of the premises; None if not counted.
         source: `given` by hand, `mined`, or the loader's key.
     """
 
@@ -74,7 +74,7 @@ class Rule:
 
     @property
     def id(self) -> str:
-        """Stable: depends on relations, shape and kinds, not on wording or counts."""
+        """Depends on relations, shape and kinds, not on wording or counts."""
         return digest([self.relations, self.inverse, sorted(self.kinds)])
 
     @property
@@ -95,7 +95,7 @@ class Rule:
 
     @property
     def confidence(self) -> float | None:
-        """Support / body; None where it was not counted, or the premises hold nowhere."""
+        """Support / body; None if not counted, or if the premises have no grounding."""
         if self.support is None or not self.body:
             return None
         return self.support / self.body
@@ -105,14 +105,14 @@ class Rule:
         return dict(self.kinds).get(variable)
 
     def word(self, variable: str) -> str:
-        """What stands for a variable in the templates: its own name where nobody chose another."""
+        """The word for a variable in the templates; by default its name."""
         return dict(self.words).get(variable, variable)
 
     def conclusion_clozes(self) -> tuple[str, ...]:
-        """The rule's own words for its conclusion, where they end with the object.
+        """Clozes from the templates of the conclusion that end with the object.
 
-        For a conclusion that no fact of a graph has: `[Person A] is from [Country A].` asks
-        `{} is from`.
+        They probe a conclusion whose relation no fact of the graph has:
+        `[Person A] is from [Country A].` gives `{} is from`.
         """
         x, z = (f"[{self.word(variable)}]" for variable in "xz")
         clozes = []
@@ -123,17 +123,17 @@ class Rule:
         return unique(clozes)
 
     def text(self) -> str:
-        """The rule as a sentence: uniform templates where they are written, else its relations."""
+        """The rule as a sentence, from its uniform templates or else its relations."""
         first, second, conclusion = (
-            self.said(atom) for atom in (self.first, self.second, self.conclusion)
+            self.sentence(atom) for atom in (self.first, self.second, self.conclusion)
         )
         return f"If {first}, and {second}, then {conclusion}."
 
-    def said(self, atom: Atom) -> str:
-        """One of its atoms as a sentence without its full stop: `[Person A] is from [City A]`.
+    def sentence(self, atom: Atom) -> str:
+        """An atom as a sentence without its full stop: `[Person A] is from [City A]`.
 
-        Where nobody wrote a template, by the relation's name in plain words. Variables without a
-        word go by their kinds then, unless other templates call them by their names.
+        Without a template the sentence is made of the relation's name. Then variables without a
+        word are called by their kinds, unless other templates use their names.
         """
         if atom.templates:
             return atom.templates[0].rstrip(".")
@@ -144,9 +144,9 @@ class Rule:
 
 
 def kind_words(kinds: Mapping[str, str]) -> dict[str, str]:
-    """`Person A`, `Person B`, `City A`, as DepEdit says variables; those without a kind are left.
+    """Words for variables from their kinds, as in DepEdit: `Person A`, `Person B`, `City A`.
 
-    So are names of kinds that the paper's form has no place for (brackets).
+    Variables without a kind, and those whose kind contains brackets, get no word.
     """
     letters: dict[str, int] = {}
     words = {}
@@ -168,18 +168,18 @@ def rule(
     body: int | None = None,
     source: str = "given",
 ) -> Rule:
-    """A rule in the one form, from atoms over any variable names.
+    """Create a rule in normal form, from atoms over any variable names.
 
     Args:
         premises: two atoms, in either order.
-        kinds, words: by the variables' own names.
+        kinds, words: by the variables' names.
 
     Raises:
-        RuleError: not two premises, a variable of the conclusion that no premise binds, an atom
-            about one variable only, or premises that do not share exactly one; says which.
+        RuleError: there are not two premises, a variable of the conclusion is unbound, an atom has
+            only one variable, or the premises do not share exactly one variable.
     """
     if len(premises) != 2:
-        raise RuleError(f"a rule has two premises, this one {len(premises)}")
+        raise RuleError(f"a rule has two premises, this one has {len(premises)}")
     for atom in (*premises, conclusion):
         if atom.subject == atom.object:
             raise RuleError(f"{quoted(atom.relation)} relates {atom.subject!r} to itself")
@@ -218,5 +218,5 @@ def rule(
 def _by_variable(
     names: Mapping[str, str], values: Mapping[str, str | None] | None
 ) -> tuple[tuple[str, str], ...]:
-    told = {names[name]: value for name, value in (values or {}).items() if value}
-    return tuple(sorted(told.items()))
+    renamed = {names[name]: value for name, value in (values or {}).items() if value}
+    return tuple(sorted(renamed.items()))

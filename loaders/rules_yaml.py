@@ -1,22 +1,22 @@
-"""Rules written by hand: YAML with two premises and a conclusion each.
+"""Reader of hand-written rules: YAML with two premises and a conclusion each.
 
     rules:
-      - if:                                 # subject, relation, object: the first word and the
-          - person born in city             # last are variables, what is between is the relation
+      - if:                                 # subject, relation, object: the first and the last
+          - person born in city             # word are variables, the words between the relation
           - city located in country
         then: person citizen of country
-        kinds: {person: person}             # optional: what sort of entity a variable takes
-        words: {person: Person A}           # optional: what stands for it in the templates
-        templates:                          # optional: sentences that say a line above; the first
-          person born in city:              # is the uniform wording, all of them the diverse one
+        kinds: {person: person}             # optional: the kind of entity a variable binds
+        words: {person: Person A}           # optional: its word in the templates
+        templates:                          # optional: sentences for a line above; the first is
+          person born in city:              # the uniform wording, all of them the diverse one
             - "[person] was born in [city]."
             - "[city] is where [person] was born."
 
-A variable is one word of your own (`person`, `city_a`); relations are named as in the graph. The
-two premises share one variable, and the conclusion relates the two others. `words` default to the
-variable itself with a capital: `city_a` is said `[City a]`.
+A variable is any word (`person`, `city_a`); relations are named as in the graph. The two premises
+share one variable, and the conclusion relates the two others. `words` default to the capitalised
+variable: `city_a` becomes `[City a]`.
 
-Every scalar is text, whatever it looks like, and a key that stands twice is an error.
+Every scalar is read as text, including numbers and dates, and a repeated key is an error.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ def load_rules(path: Path | str) -> tuple[Rule, ...]:
 
     Raises:
         UnreadableFileError: the file is missing or not YAML.
-        SchemaError: a field is missing, unknown or wrong, or something is no rule; names file,
+        SchemaError: a field is missing, unknown or wrong, or a rule is not valid; names file,
             place and problem.
     """
     return read_rules(read_yaml(Path(path)), Path(path))
 
 
 def read_rules(content: object, path: Path) -> tuple[Rule, ...]:
-    """Rules from what such a file holds, or from the same as JSON.
+    """Read rules from the content of such a file, or from the same structure in JSON.
 
     Args:
-        path: named in errors.
+        path: the path that errors name.
 
     Raises:
         SchemaError: as `load_rules`.
@@ -82,7 +82,7 @@ def _rule(place: Place, item: object) -> Rule:
     lines = [*premises, (place.at("then"), place.field(fields, "then"))]
     atoms = {there.name(text): _atom(there, text) for there, text in lines}
     if len(atoms) < len(lines):
-        raise place.error("says the same line twice")
+        raise place.error("has the same line twice")
     variables = unique(name for a in atoms.values() for name in (a.subject, a.object))
     kinds = _by_variable(place.at("kinds"), fields.get("kinds", {}), variables)
     words = _by_variable(place.at("words"), fields.get("words", {}), variables)
@@ -91,7 +91,7 @@ def _rule(place: Place, item: object) -> Rule:
     for line, listed in templates.items():
         there = place.at(f"templates, {quoted(line)}")
         if line.strip() not in atoms:
-            raise there.error(f"is no line of this rule{meant(line, atoms)}")
+            raise there.error(f"is not a line of this rule{meant(line, atoms)}")
         atoms[line.strip()] = _worded(there, atoms[line.strip()], listed, words)
     *given, conclusion = atoms.values()
     try:
@@ -109,7 +109,7 @@ def _atom(place: Place, value: object) -> Atom:
     for name in (parts[0], parts[-1]):
         if not _VARIABLE.fullmatch(name):
             raise place.error(
-                f"{quoted(name)} is no name of a variable: one word of letters, digits, _"
+                f"{quoted(name)} is not the name of a variable: one word of letters, digits, _"
             )
     return Atom(parts[0], " ".join(parts[1:-1]), parts[-1])
 
@@ -125,9 +125,9 @@ def _word(variable: str) -> str:
 
 
 def _worded(place: Place, atom: Atom, listed: object, words: dict[str, str]) -> Atom:
-    """The atom with its templates, in which variables are written as words."""
+    """The atom with its templates, in which words replace the variables."""
     texts = [listed] if isinstance(listed, str) else place.sequence(listed)
-    said: list[str] = []
+    templates: list[str] = []
     for i, value in enumerate(texts):
         there = place.at(i)
         text = there.text(value)
@@ -137,5 +137,5 @@ def _worded(place: Place, atom: Atom, listed: object, words: dict[str, str]) -> 
                 f"needs [{atom.subject}] and [{atom.object}] once each, found"
                 f" {enumeration(f'[{s}]' for s in slots) or 'none'}: {quoted(text)}"
             )
-        said.append(_SLOT.sub(lambda slot: f"[{words[slot[1]]}]", text))
-    return Atom(atom.subject, atom.relation, atom.object, unique(said))
+        templates.append(_SLOT.sub(lambda slot: f"[{words[slot[1]]}]", text))
+    return Atom(atom.subject, atom.relation, atom.object, unique(templates))

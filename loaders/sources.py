@@ -1,8 +1,7 @@
-"""Files to plain Python values, with errors that name the file and the place in it.
+"""Readers of text, JSON, YAML and CSV files, with errors that name the file and the place in it.
 
-Text, JSON, YAML and CSV are each read whole before anything is made of them, so a file that is
-cut off in the middle gives an error and never half a graph. Repeated keys are errors too: the
-standard readers keep the last one and forget the others without a word.
+A file is read completely before it is interpreted, so a truncated file gives an error and never
+half a graph. Repeated keys are errors too: the standard readers silently drop all but the last.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from thinkeval.loaders.texts import enumeration, name_flaw, quoted, text_flaw
 from thinkeval.loaders.yaml_bounds import require_bounded
 
 PLAIN_STEMS = frozenset({"chains", "kg", "graph", "data", "triples", "facts"})
-"""File names that say nothing about the data set; its folder's name does."""
+"""Generic file names; a data set with such a file is named after the folder."""
 
 
 def default_name(path: Path) -> str:
-    """The data set's name when the user gives none: the file's, or its folder's."""
+    """The default name of the data set: the file's, or its folder's if the file's is generic."""
     path = path.resolve()
     if path.is_dir():
         return slug(path.name)
@@ -37,13 +36,13 @@ def default_name(path: Path) -> str:
 
 
 def is_plain(path: Path) -> bool:
-    """Whether the file's name says nothing about the data set."""
+    """Whether the file's name is generic, such as `chains.json`."""
     return path.stem.lower() in PLAIN_STEMS
 
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """What goes wrong inside while the file is read, as an UnreadableFileError that names it."""
+    """Convert errors while reading the file into an UnreadableFileError that names it."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -56,10 +55,10 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def read_text(path: Path) -> str:
-    """The file's text.
+    """Read the file's text.
 
     Raises:
-        UnreadableFileError: it is missing, a folder, empty, not UTF-8, or not allowed to be read.
+        UnreadableFileError: the file is missing, a folder, empty, not UTF-8, or not readable.
     """
     with readable(path):
         text = path.read_text(encoding="utf-8-sig")
@@ -69,7 +68,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """The JSON value in the file; a repeated key in an object is an error."""
+    """Read the JSON value in the file; a repeated key in an object is an error."""
     text = read_text(path)
     try:
         return DECODER.decode(text)
@@ -82,15 +81,15 @@ def read_json(path: Path) -> Any:
             f"{path}: line {error.lineno}, column {error.colno}: {hint} ({error.msg})"
         ) from error
     except RecursionError as error:
-        raise UnreadableFileError(f"{path}: nested too deeply to be a data set") from error
+        raise UnreadableFileError(f"{path}: nested too deeply for a data set") from error
 
 
-# The C parser is about ten times faster; not every build of PyYAML has it.
+# The C parser is about ten times as fast, but not in every build of PyYAML.
 _YamlBase: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 class _TextYaml(_YamlBase):
-    """YAML in which every scalar is text: `No`, `1984` and `2001-09-11` may be entities."""
+    """Loads every scalar as text: `No`, `1984` and `2001-09-11` may be entities."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[str] = set()
@@ -105,14 +104,14 @@ class _TextYaml(_YamlBase):
 
 
 def read_yaml(path: Path) -> Any:
-    """The YAML value in the file, every scalar as text; a repeated key is an error."""
+    """Read the YAML value in the file, every scalar as text; a repeated key is an error."""
     text = read_text(path)
     try:
         require_bounded(yaml.parse(text, Loader=_YamlBase))
         return yaml.load(text, Loader=_TextYaml)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "somewhere"
+        place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "unknown place"
         raise UnreadableFileError(f"{path}: {place}: {error.problem or error.context}") from error
     except (yaml.YAMLError, RecursionError, TypeError) as error:
         raise UnreadableFileError(f"{path}: not valid YAML ({error})") from error
@@ -135,7 +134,7 @@ class CsvTable:
 
 
 def read_csv(path: Path) -> CsvTable:
-    """The table in the file; every row must have as many cells as the header."""
+    """Read the table in the file; every row must have as many cells as the header."""
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     rows: list[CsvRow] = []
     try:
@@ -161,14 +160,14 @@ def read_csv(path: Path) -> CsvTable:
 
 
 def kind_of(value: object) -> str:
-    """A value's type in the words of JSON and YAML, for messages."""
+    """The name of a value's type in JSON and YAML, for messages."""
     names = {dict: "an object", list: "a list", str: "text", bool: "true/false", type(None): "null"}
     return names.get(type(value), "a number")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Somewhere in a file, for messages; checks what stands there.
+    """A place in a file, for messages; checks the value at this place.
 
     Attributes:
         path: the file.
@@ -179,7 +178,7 @@ class Place:
     where: str
 
     def at(self, *parts: object) -> Place:
-        """A place further in."""
+        """A place inside this one."""
         return Place(self.path, ", ".join([self.where, *map(str, parts)]).removeprefix(", "))
 
     def error(self, problem: str) -> SchemaError:
@@ -187,14 +186,14 @@ class Place:
         return SchemaError(self.path, self.where or "top level", problem)
 
     def text(self, value: object) -> str:
-        """`value` if it is text that is not blank, without white space at its ends."""
+        """The value, which must be a text that is not blank, without white space at its ends."""
         text = self._not_blank(value)
         if (flaw := text_flaw(text)) is not None:
             raise self.error(flaw)
         return text
 
     def name(self, value: object) -> str:
-        """`value` if it can be the name of an entity, alias, relation, kind or data set."""
+        """The value, which must be a valid name of an entity, alias, relation, kind or data set."""
         name = self._not_blank(value)
         if (flaw := name_flaw(name)) is not None:
             raise self.error(flaw)
@@ -208,7 +207,7 @@ class Place:
         return value.strip()
 
     def prompt(self, value: object) -> str:
-        """`value` if it is a cloze with exactly one `{}` for the subject."""
+        """The value, which must be a cloze with exactly one `{}` for the subject."""
         text = self.text(value)
         if (found := text.count(SUBJECT_SLOT)) != 1:
             raise self.error(
@@ -217,19 +216,19 @@ class Place:
         return text
 
     def mapping(self, value: object) -> dict[str, Any]:
-        """`value` if it is an object."""
+        """The value, which must be an object."""
         if not isinstance(value, dict):
             raise self.error(f"expected an object, found {kind_of(value)}")
         return value
 
     def sequence(self, value: object) -> list[Any]:
-        """`value` if it is a list."""
+        """The value, which must be a list."""
         if not isinstance(value, list):
             raise self.error(f"expected a list, found {kind_of(value)}")
         return value
 
     def field(self, record: dict[str, Any], name: str) -> Any:
-        """The field of a record that must be there."""
+        """A mandatory field of a record."""
         if name not in record:
             raise self.error(
                 f"the field {quoted(name)} is missing (has: {enumeration(record) or 'none'})"

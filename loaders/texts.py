@@ -1,7 +1,7 @@
-"""Texts of a data set: which ones are accepted, and how a message quotes them.
+"""Checks of the names and texts of a data set, and quoting of texts in messages.
 
-`name_flaw` and `text_flaw` are the only checks of a text. `sources.Place` applies them to a value
-in a file, `GraphAssembly.finish` to a complete graph, so that no loader can leave them out.
+`name_flaw` and `text_flaw` are the only checks. `sources.Place` applies them to a value in a file
+and `GraphAssembly.finish` to the complete graph, so that no loader can omit them.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ import re
 from collections.abc import Iterable
 
 MAX_NAME = 1000
-"""Longest name of an entity, alias, relation, kind, data set or rewrite, in characters.
+"""Maximum length of the name of an entity, alias, relation, kind, data set or rewrite.
 
 Neo4j indexes these names and refuses an index key of more than about 8 KB; 1,000 characters are at
 most 4 KB of UTF-8, which leaves room for the graph's id before them.
 """
 
 MAX_QUOTE = 100
-"""Characters of a text from a file that a message quotes."""
+"""Maximum number of characters that a message quotes of one text."""
 
 MAX_MESSAGE = 480
-"""Longest message about a file."""
+"""Maximum length of a message about a file."""
 
 EXAMPLES = 3
-"""How many examples a summarising note names."""
+"""Number of examples in a summarising note."""
 
 # A text may have several lines; a name is one line without any control character.
 _NOT_IN_TEXTS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
@@ -80,7 +80,7 @@ def printable(text: str) -> str:
 
 
 def fitted(message: str) -> str:
-    """A message that can be printed and is at most MAX_MESSAGE long, shortened in its middle.
+    """The message, printable and at most MAX_MESSAGE long: a long one is shortened in the middle.
 
     The beginning names the file, the end names the problem.
     """

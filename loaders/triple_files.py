@@ -1,6 +1,6 @@
-"""Which file of a folder holds triples, and the triples in it, as they stand.
+"""Find the files of triples in a folder, and read the triples in them.
 
-`triples.py` says what the files are; this finds and reads them and merges nothing.
+`triples.py` describes the files. The triples are read unchanged; nothing is merged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BASE_COLUMNS = ("Attributes", "Relationships")
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """A fact as a file has it, with the sentences that say it."""
+    """A fact as in the file, with its statements."""
 
     subject: str
     relation: str
@@ -34,13 +34,13 @@ class Triple:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Subject, relation and object, without regard to case in the names."""
+        """Subject, relation and object; the names are case-insensitive."""
         return (self.subject.casefold(), self.relation, self.object.casefold())
 
 
 @dataclass
 class Sources:
-    """Which file of a folder plays which part."""
+    """The files of a folder, by their content."""
 
     facts: Path
     statements: list[Path] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Sources:
 
 
 def find_sources(path: Path) -> Sources:
-    """The files to read for a path: itself, or the one that holds a folder's facts, and helpers."""
+    """The files to read for a path: the file of facts, and those that complement it."""
     if not path.exists():
         raise UnreadableFileError(f"{path}: no such file or folder")
     folder = path if path.is_dir() else path.parent
@@ -84,20 +84,20 @@ def _facts_of_folder(folder: Path) -> Path:
         if kind:
             names = enumeration(file.name for file in kind)
             raise UnknownFormatError(
-                f"{folder}: holds several files of triples: {names}",
+                f"{folder}: contains several files of triples: {names}",
                 remedy="Give the path of the one to import.",
             )
-    raise UnknownFormatError(f"{folder}: holds no file of triples", remedy="Give a file's path.")
+    raise UnknownFormatError(f"{folder}: contains no file of triples", remedy="Give a file's path.")
 
 
 def is_facts(file: Path) -> bool:
-    """Whether the file looks like triples, from a glance."""
+    """Whether the file is probably a file of triples."""
     tables = (STATEMENT_COLUMNS, PLAIN_COLUMNS)
     return _is_nested_yaml(file) or any(has_columns(file, columns) for columns in tables)
 
 
 def _is_nested_yaml(file: Path) -> bool:
-    """Whether the first lines that say something are a key and, further in, another key."""
+    """Whether the first two lines, without comments, are a key and an indented key."""
     if file.suffix.lower() not in {".yaml", ".yml"} or file.name == REWRITES_FILE:
         return False
     if graph_yaml.recognises(file):
@@ -111,7 +111,7 @@ def _is_nested_yaml(file: Path) -> bool:
 
 
 def has_columns(file: Path, columns: tuple[str, ...]) -> bool:
-    """Whether it is a CSV file whose header has these columns."""
+    """Whether the file is a CSV file whose header has these columns."""
     if file.suffix.lower() != ".csv":
         return False
     with file.open(encoding="utf-8-sig", errors="replace") as stream:
@@ -120,7 +120,7 @@ def has_columns(file: Path, columns: tuple[str, ...]) -> bool:
 
 
 def read_facts(file: Path) -> list[Triple]:
-    """The triples of a YAML or CSV file, in its order; at least one."""
+    """Read the triples of a YAML or CSV file, in its order; at least one."""
     if file.suffix.lower() in {".yaml", ".yml"}:
         triples = _read_nested(file)
     else:
@@ -145,7 +145,7 @@ def _read_nested(file: Path) -> list[Triple]:
 
 
 def read_table(file: Path, table: CsvTable) -> list[Triple]:
-    """The triples of a table, with the statements where it has any."""
+    """Convert the rows of a table to triples, with their statements if it has any."""
     columns = STATEMENT_COLUMNS
     if not set(columns) <= set(table.columns):
         columns = PLAIN_COLUMNS
@@ -155,13 +155,15 @@ def read_table(file: Path, table: CsvTable) -> list[Triple]:
             f"the columns are {enumeration(table.columns)}; expected "
             f"{', '.join(STATEMENT_COLUMNS)} with statements, or {', '.join(PLAIN_COLUMNS)}"
         )
-    said = [column for column in table.columns if column.startswith("statement")]
+    statement_columns = [column for column in table.columns if column.startswith("statement")]
     triples: list[Triple] = []
     for row in table.rows:
         place = Place(file, f"line {row.line}")
         subject, relation, object_ = (place.at(c).name(row.cells[c]) for c in columns)
         statements = unique(
-            place.at(column).text(row.cells[column]) for column in said if row.cells[column]
+            place.at(column).text(row.cells[column])
+            for column in statement_columns
+            if row.cells[column]
         )
         triples.append(Triple(subject, relation, object_, place, statements))
     return triples

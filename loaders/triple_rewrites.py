@@ -1,6 +1,6 @@
-"""The rewrites of a set of triples: the base triple, and what its object becomes.
+"""Rewrite requests for a set of triples: the base triple and its new object.
 
-`triples.py` says where that is looked for, and in which order.
+`triples.py` describes the sources of the new object and their order.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from thinkeval.loaders.wording import from_relation
 KNOWGIC_FILE = "chains.json"
 BASE_COLUMNS = ("Attributes", "Relationships")
 HOW_TO_GIVE = (
-    f"give it with --target-new (option `target_new`), or in a {REWRITES_FILE} beside the file"
+    f"give it with --target-new (option `target_new`), or in a {REWRITES_FILE} in the same folder"
 )
 
 
 def add_rewrites(sources: Sources, target_new: str | None, assembly: GraphAssembly) -> None:
-    """Add the rewrites of `rewrites.yaml` and of the base triple to the facts already there."""
+    """Add the rewrites of `rewrites.yaml` and of the base triples, after the facts."""
     wanted = _read_base(sources.base) if sources.base else []
     assembly.read["base triples"] = len(wanted)
     if target_new is not None and not wanted:
         raise LoaderError(
-            f"{sources.facts}: target_new {quoted(target_new)} is given, but no {BASE_FILE} beside "
-            "the file says which fact it is for",
-            remedy=f"Write the rewrite in a {REWRITES_FILE} beside the file instead.",
+            f"{sources.facts}: target_new {quoted(target_new)} is given, but no {BASE_FILE} in "
+            "its folder names the fact to edit",
+            remedy=f"Write the rewrite in a {REWRITES_FILE} in the same folder instead.",
         )
     phrases = _Phrases(assembly.facts)
     if sources.rewrites:
@@ -72,7 +72,7 @@ def _read_rewrites(file: Path, phrases: _Phrases, assembly: GraphAssembly) -> No
 
 
 class _Phrases:
-    """The wording of each relation, by the subject."""
+    """Wordings of each relation, by subject."""
 
     def __init__(self, facts: list[Fact]) -> None:
         self._of_any: dict[str, Wording] = {}
@@ -83,7 +83,7 @@ class _Phrases:
             self._of_subject[fact.subject].setdefault(fact.relation, wording)
 
     def of(self, subject: object) -> Mapping[str, Wording]:
-        """Relation -> wording: that of the subject's own fact if it has one."""
+        """Relation -> wording, from the subject's fact if it has one, or else from any fact."""
         own = self._of_subject.get(subject, {}) if isinstance(subject, str) else {}
         return ChainMap(own, self._of_any)
 
@@ -109,8 +109,8 @@ def _add_base(
         assembly.note(
             "repaired",
             where,
-            f"target_new {quoted(target_new)} is not in these files; taken from {source}, which "
-            "asks for the same rewrite",
+            f"target_new {quoted(target_new)} is not in these files; taken from the same rewrite "
+            f"in {source}",
         )
     item = {
         "subject": triple.subject,
@@ -128,14 +128,14 @@ def _add_base(
 
 
 def _target_from_knowgic(folder: Path, triple: Triple) -> tuple[str | None, str]:
-    """What KnowGIC's own rewrite of this subject and relation asks for, if it stands nearby."""
+    """The target_new of this subject and relation in a `chains.json` nearby, and its file name."""
     for file in (folder / KNOWGIC_FILE, folder.resolve().parent / KNOWGIC_FILE):
         if not file.is_file():
             continue
         try:
             requests = {record.request for record in read_records(file)}
         except LoaderError:
-            continue  # It is only looked at for help; importing it says what is wrong with it.
+            continue  # Only a hint here; importing that file reports its errors.
         targets = {
             request.target_new
             for request in requests

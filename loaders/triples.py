@@ -2,18 +2,18 @@
 
 * YAML: subject -> relation -> list of objects (`kg.yaml`).
 * CSV with columns beginning_object, ending_object, predicate, statement1, statement2, ...: the
-  statements say the fact in several ways, the object left off (`atomic_samples.csv`). The first
-  is the prompt, the others are paraphrases.
+  statements express the fact in several ways, without the object (`atomic_samples.csv`). The
+  first is the prompt, the others are paraphrases.
 * CSV with columns Entity, Relationship, Attribute.
-* `base_triple.csv` beside them, columns Attributes (`Harry Potter->Hogwarts`) and Relationships:
-  the fact that is to be edited.
+* `base_triple.csv` in the same folder, columns Attributes (`Harry Potter->Hogwarts`) and
+  Relationships: the fact to edit.
 
-A YAML file is read together with the statements and the base triple beside it; so is a folder.
+A YAML file is read together with the statements and the base triple in its folder; so is a folder.
 
-None of these files says what the edited fact becomes. That is taken from, in this order: the
-option `target_new`; a `rewrites.yaml` beside the file, a list of rewrites as in `graph_yaml.py`;
-a KnowGIC `chains.json` in the folder or the one above that asks for the same rewrite. Where none
-of them knows, the graph comes without the rewrite and the report says so.
+None of these files contains the new object of the edited fact. Its sources are, in this order: the
+option `target_new`; a `rewrites.yaml` in the same folder, a list of rewrites as in `graph_yaml.py`;
+a KnowGIC `chains.json` with the same rewrite, in the folder or the one above. Without any of them
+the graph has no rewrite, and the report says so.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SUMMARY = "triples: YAML subject -> relation -> [objects], or CSV, with base_tri
 
 
 def recognises(path: Path) -> bool:
-    """Whether it looks like triples, or like a folder with a file of them."""
+    """Whether the path is a file of triples, or a folder with one."""
     if path.is_dir():
         if knowgic.recognises(path):
             return False
@@ -56,14 +56,14 @@ def load(
     """Read triples.
 
     Args:
-        path: a YAML or CSV file, or the folder that holds them.
+        path: a YAML or CSV file, or the folder that contains them.
         name: the data set's name; by default the folder's or file's.
-        target_new: what the base triple's object becomes.
+        target_new: the new object of the base triple.
 
     Raises:
         UnreadableFileError: a file is missing, or is not YAML or CSV.
-        SchemaError: something in it is missing or wrong; names file, line or key, and problem.
-        UnknownFormatError: the folder holds no such file, or several.
+        SchemaError: a value is missing or wrong; names file, line or key, and problem.
+        UnknownFormatError: the folder contains no such file, or several.
     """
     path = Path(path)
     sources = find_sources(path)
@@ -78,14 +78,16 @@ def load(
     add_rewrites(sources, target_new, assembly)
     if sources.unread:
         listed = examples(file.name for file in sources.unread)
-        assembly.note("flagged", f"{len(sources.unread)} files", f"not part of this: {listed}")
+        assembly.note(
+            "flagged", f"{len(sources.unread)} files", f"are not part of this data set: {listed}"
+        )
     return assembly.finish(str(path), "triples")
 
 
 def _read_statements(
     sources: Sources, triples: list[Triple], assembly: GraphAssembly
 ) -> list[Triple]:
-    """The rows beside a YAML file that say its facts in sentences; others are refused."""
+    """Rows of statements for the facts of a YAML file; rows for other facts are refused."""
     keys = {triple.key for triple in triples}
     kept: list[Triple] = []
     for file in sources.statements:
@@ -132,8 +134,7 @@ def _word_facts(
             assembly.note(
                 "repaired",
                 f"relation {quoted(relation)}",
-                f"{count} facts come without a sentence; asked as "
-                f"{quoted(from_relation(relation))}",
+                f"{count} facts have no statement; the prompt is {quoted(from_relation(relation))}",
             )
     return wordings
 
@@ -146,7 +147,7 @@ def _repair(
     clozes: dict[tuple[str, str, str], list[str]],
     assembly: GraphAssembly,
 ) -> None:
-    """Take the words other facts of the relation use, where a statement gives no cloze."""
+    """Use the cloze of other facts of the relation if a statement gives none."""
     where = f"{triple.place.path.name}, {triple.place.where}, statement {i + 1}"
     problem = (
         f"{quoted(statement)} does not name {quoted(triple.subject)} once and "
@@ -154,9 +155,11 @@ def _repair(
     )
     others = usual[triple.relation, i]
     if not others:
-        assembly.note("refused", where, f"{problem}; no other fact shows how to say it")
+        assembly.note("refused", where, f"{problem}; no other fact of the relation gives a cloze")
         return
     cloze = min(others, key=lambda text: (-others[text], text))
-    # In its own place: the first statement is the prompt.
+    # At the statement's index: the first statement is the prompt.
     clozes[triple.key].insert(min(i, len(clozes[triple.key])), cloze)
-    assembly.note("repaired", where, f"{problem}; said as for other facts: {quoted(cloze)}")
+    assembly.note(
+        "repaired", where, f"{problem}; replaced by the cloze of other facts: {quoted(cloze)}"
+    )

@@ -1,7 +1,7 @@
-"""How to ask for a fact when a file gives sentences, or only the relation's name.
+"""Prompts derived from a file's sentences, or from the name of a relation.
 
-The rules are small and their results are reported as repaired, for a person to look over; a file
-in our own format (`graph_yaml.py`) says its prompts outright.
+The heuristics are simple and their results are reported as repaired, for review; a file in
+ThinkEval's format (`graph_yaml.py`) contains its prompts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PREPOSITION = re.compile(r"at|of|in|to|by|for|from|with|on|under|near|as")
 
 
 def from_relation(relation: str) -> str:
-    """A cloze from a relation's name.
+    """Derive a cloze from a relation's name.
 
     A verb phrase follows the subject (`studied at` -> `{} studied at`), a noun with a preposition
     is what the subject is (`teacher at` -> `{} is a teacher at`), any other noun is what the
@@ -42,10 +42,10 @@ def from_relation(relation: str) -> str:
 
 
 def from_statement(statement: str, subject: str, object_: str) -> str | None:
-    """A cloze from a sentence about the subject that the object ends, or would end.
+    """Derive a cloze from a sentence about the subject that ends, or would end, with the object.
 
-    None where the subject does not stand in it, where it stands twice, or where the object stands
-    before the end, so that no text up to the object asks for it.
+    None if the subject is missing or occurs twice, or if the object occurs before the end: then no
+    beginning of the sentence is a prompt for the object.
     """
     text = statement.strip().rstrip(".").rstrip()
     if SUBJECT_SLOT not in text:

@@ -1,8 +1,8 @@
-"""Bounds on a YAML file, checked before anything is composed of it.
+"""Bounds on the nesting and the aliases of a YAML file, checked before it is composed.
 
-libyaml's composer calls itself for every level of nesting: at some 30,000 levels the C stack
-overflows, and the process ends with a segmentation fault that Python cannot catch. The parser's
-events come one by one, so counting them is safe at any depth.
+libyaml's composer is recursive: at some 30,000 levels of nesting the C stack overflows, and the
+process ends with a segmentation fault that Python cannot catch. The parser's events are produced
+iteratively, so counting them is safe at any depth.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import yaml
 
 MAX_LEVELS = 100
-"""Deepest nesting; a data set needs 5 levels."""
+"""Maximum depth of nesting; a data set needs 5 levels."""
 
 MAX_ALIASED = 1_000_000
-"""Most values that all aliases (`*name`) of a file may stand for together."""
+"""Maximum number of values to which all aliases (`*name`) of a file may expand."""
 
 
 class YamlBoundsError(yaml.MarkedYAMLError):
@@ -25,7 +25,7 @@ class YamlBoundsError(yaml.MarkedYAMLError):
 
 @dataclass(slots=True)
 class _Node:
-    """A node while its content is counted: levels below and with it, values in it."""
+    """Counts of a node: levels of nesting and values, both with the node itself."""
 
     anchor: str | None
     levels: int
@@ -33,9 +33,9 @@ class _Node:
 
 
 def require_bounded(events: Iterable[yaml.Event]) -> None:
-    """Refuse YAML that is nested too deeply, or whose aliases stand for too many values.
+    """Refuse YAML that is nested too deeply, or whose aliases expand to too many values.
 
-    An alias counts as the node that it stands for.
+    An alias counts as the node that it refers to.
 
     Args:
         events: the events of the file, as `yaml.parse` gives them.
@@ -57,7 +57,7 @@ def require_bounded(events: Iterable[yaml.Event]) -> None:
         elif isinstance(event, yaml.ScalarEvent):
             node = _Node(event.anchor, levels=0)
         elif isinstance(event, yaml.AliasEvent):
-            # An unknown anchor is the composer's error.
+            # The composer reports an unknown anchor.
             target = anchors.get(event.anchor, _Node(None, levels=0))
             node = _Node(None, target.levels, target.values)
             aliased += node.values
@@ -72,8 +72,8 @@ def require_bounded(events: Iterable[yaml.Event]) -> None:
             parents[-1].values += node.values
 
 
-_TOO_DEEP = f"nested more than {MAX_LEVELS} levels deep, which no data set is"
-_TOO_MANY = f"aliases (*name) stand for more than {MAX_ALIASED:,} values; write the values out"
+_TOO_DEEP = f"nested more than {MAX_LEVELS} levels deep; a data set needs 5"
+_TOO_MANY = f"aliases (*name) expand to more than {MAX_ALIASED:,} values; write the values out"
 
 
 def _require(fulfilled: bool, problem: str, event: yaml.Event) -> None:

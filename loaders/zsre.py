@@ -1,15 +1,16 @@
-"""zsRE as the editing papers use it (`zsre_mend_eval.json`): questions, rephrased, and unrelated.
+"""zsRE as used by the editing papers (`zsre_mend_eval.json`).
 
-A list of records with `subject`, `src` (a question that names it), `rephrase`, `answers` (right
-ones), `alt` (another answer), `loc` and `loc_ans` (an unrelated question of Natural Questions with
-its answer), `pred` (what MEND's own model said) and `cond`; the last two are not used.
+A list of records with `subject`, `src` (a question about it), `rephrase`, `answers` (correct ones),
+`alt` (another answer), `loc` and `loc_ans` (an unrelated question of Natural Questions with its
+answer), `pred` (the answer of MEND's model) and `cond`; the last two are not used.
 
-The edit is answers[0] -> alt, so that there is an old object to look for. (Meng et al. 2022 and
-2023 install answers[0] itself on this file, in a model that does not know it; there is no old
-object then, and nothing to deduce.) The prompt is the question with {} for the subject, and the
-answer follows it, as in their evaluation. The relation is the slug of the prompt. `loc` with a
-question mark is the neighborhood, with its own answer: specificity asks whether that stays likelier
-than `alt`. Their zsRE scores are shares of right tokens and no probabilities: not comparable.
+The edit is answers[0] -> alt, so that there is an old object. (Meng et al. 2022 and 2023 install
+answers[0] with this file, in a model that does not know it; then there is no old object, and
+nothing to deduce.) The prompt is the question with {} for the subject, and the answer follows it,
+as in their evaluation. The relation is the slug of the prompt. `loc` with a question mark is the
+neighborhood, with its own answer: specificity is whether that answer remains likelier than `alt`.
+The zsRE scores of those papers are fractions of correct tokens and not probabilities, so they are
+not comparable.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ SUMMARY = "zsRE: zsre_mend_eval.json (subject, src, alt, answers, rephrase, loc)
 
 
 def recognises(path: Path) -> bool:
-    """Whether the file looks like zsRE; reads only its beginning."""
+    """Whether the file is zsRE; reads only its beginning."""
     if path.is_dir() or path.suffix.lower() != ".json":
         return False
     with path.open(encoding="utf-8", errors="replace") as file:
@@ -42,11 +43,11 @@ def load(path: Path | str, *, name: str | None = None, limit: int | None = None)
     Args:
         path: the file.
         name: the data set's name; by default the file's.
-        limit: read only the first so many records.
+        limit: number of records to read, from the beginning.
 
     Raises:
-        UnreadableFileError: the file is missing, cut off, or no JSON.
-        SchemaError: there is no usable record; single bad ones are refused in the report.
+        UnreadableFileError: the file is missing, cut off, or not JSON.
+        SchemaError: no record is usable; single unusable records are refused in the report.
     """
     path = Path(path)
     assembly = GraphAssembly(name or default_name(path))
@@ -61,7 +62,7 @@ def load(path: Path | str, *, name: str | None = None, limit: int | None = None)
         assembly.note(
             "flagged",
             f"{len(several)} records",
-            f"have several right answers; the first is target_true: {examples(several)}",
+            f"have several correct answers; the first is target_true: {examples(several)}",
         )
     return assembly.finish(str(path), "zsre")
 
@@ -115,7 +116,7 @@ def _edit(
 
 
 class _Relations(dict[str, str]):
-    """Prompt -> relation: its slug, numbered where two prompts share one."""
+    """Prompt -> relation: its slug, with a number if two prompts have the same slug."""
 
     def __init__(self) -> None:
         super().__init__()

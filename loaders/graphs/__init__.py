@@ -10,13 +10,13 @@ from thinkeval.loaders.errors import UnreadableFileError
 
 
 def names() -> tuple[str, ...]:
-    """The graphs there are, by name."""
+    """Names of the bundled graphs."""
     files = resources.files(__name__).iterdir()
     return tuple(sorted(f.name.removesuffix(".yaml") for f in files if f.name.endswith(".yaml")))
 
 
 def path(name: str) -> Path:
-    """Where the graph's file lies (the package is always installed unpacked).
+    """Path of a bundled graph (the package is always installed unpacked).
 
     Raises:
         UnreadableFileError: there is no graph of that name.

@@ -1,6 +1,6 @@
 """Rules that ship with the package, in the format of `loaders/rules_yaml.py`.
 
-A file is named after the graph of `loaders/graphs` that its rules speak of.
+A file has the name of the graph of `loaders/graphs` that its rules are about.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from pathlib import Path
 
 
 def names() -> tuple[str, ...]:
-    """The graphs that rules ship for, by name."""
+    """Names of the graphs with bundled rules."""
     files = resources.files(__name__).iterdir()
     return tuple(sorted(f.name.removesuffix(".yaml") for f in files if f.name.endswith(".yaml")))
 
 
 def path(name: str) -> Path | None:
-    """Where the rules of a bundled graph lie; None where none ship for it."""
+    """Path of the rules of a bundled graph; None if it has none."""
     return Path(str(resources.files(__name__) / f"{name}.yaml")) if name in names() else None

@@ -258,7 +258,7 @@ BAD = {
     ),
     "ours, damaged": (
         {"init": {}, "thinkeval": {"id": "a"}},
-        "line 2: is not the record that it says it is",
+        "line 2: has the key 'thinkeval', but not its schema",
     ),
 }
 

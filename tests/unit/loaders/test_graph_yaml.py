@@ -211,7 +211,7 @@ def test_wrong_field(tmp_path: Path, old: str, new: str, where: str, problem: st
 
 def test_the_same_rewrite_twice(tmp_path: Path) -> None:
     line = SMALL.splitlines()[-1]
-    with pytest.raises(SchemaError, match=r"rewrites\[1\]: .* is there already"):
+    with pytest.raises(SchemaError, match=r"rewrites\[1\]: .* is already defined"):
         graph_yaml.load(write(tmp_path, SMALL + line + "\n"))
 
 

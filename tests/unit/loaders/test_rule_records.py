@@ -88,7 +88,7 @@ def test_names_and_order_do_not_matter(
 @pytest.mark.parametrize(
     ("premises", "conclusion", "said"),
     [
-        ([Atom("a", "r", "b")], Atom("a", "t", "b"), "two premises, this one 1"),
+        ([Atom("a", "r", "b")], Atom("a", "t", "b"), "two premises, this one has 1"),
         ([Atom("a", "r", "b"), Atom("b", "s", "c")], Atom("a", "t", "d"), "no premise binds"),
         ([Atom("a", "r", "a"), Atom("a", "s", "c")], Atom("a", "t", "c"), "to itself"),
         ([Atom("a", "r", "b"), Atom("a", "s", "b")], Atom("a", "t", "b"), "exactly one variable"),
@@ -118,9 +118,9 @@ def test_a_rule_without_templates_is_said_in_the_words_of_its_kinds() -> None:
         "If [Person A] child of [Person B], and [Person B] was born in [City A],"
         " then [Person A] comes from [City A]."
     )
-    assert kind.said(kind.second) == "[Person B] was born in [City A]"
+    assert kind.sentence(kind.second) == "[Person B] was born in [City A]"
     worded = rule(premises, Atom("a", "comes_from", "c"), kinds=kinds, words={"c": "Town"})
-    assert worded.said(worded.second) == "[Person B] was born in [Town]"
+    assert worded.sentence(worded.second) == "[Person B] was born in [Town]"
     # Templates that call a variable by its name decide for all lines.
     named = rule(premises, Atom("a", "comes_from", "c", ("[x] is from [z].",)), kinds=kinds)
     assert named.text().endswith("and [y] was born in [z], then [x] is from [z].")

@@ -73,7 +73,7 @@ def test_words_and_wording_do_not_change_the_id(tmp_path: Path) -> None:
         ("    then:", "    than:", "unknown key 'than', did you mean 'then'"),
         ("rules:", "rule:", "unknown key 'rule'"),
         ("- person born in city_a\n", "- city_a located in country\n", "same line twice"),
-        ("person born in city_a\n", "per-son born in city_a\n", "no name of a variable"),
+        ("person born in city_a\n", "per-son born in city_a\n", "not the name of a variable"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(
@@ -100,7 +100,7 @@ def test_the_same_rule_twice_is_refused(tmp_path: Path) -> None:
             r"rules\[0\]: the conclusion uses 'ruler', which no premise",
         ),
         ("[a r b, d s c]", "a t c", "share exactly one"),
-        ("[a r b]", "a t b", "a rule has two premises, this one 1"),
+        ("[a r b]", "a t b", "a rule has two premises, this one has 1"),
         ("[a r b, b s b]", "a t b", "to itself"),
     ],
 )
