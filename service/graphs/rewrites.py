@@ -242,8 +242,10 @@ def _override(text: str) -> tuple[str, object]:
         raise UsageError(f"--set {text!r} is not key=value.", remedy="For example --set v_lr=0.5.")
     try:
         return key.strip(), yaml.safe_load(value)
-    except yaml.YAMLError as error:
+    # ValueError: a date or number out of range; RecursionError: deep nesting.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        shown = text if len(text) <= 100 else f"{text[:100]}…"
         raise UsageError(
-            f"The value of --set {text!r} cannot be read.",
+            f"The value of --set {shown!r} cannot be read.",
             remedy="Write it as YAML: 0.5, true, [3, 4], 'a text'.",
         ) from error
