@@ -102,12 +102,9 @@ def read(
     if not found:
         first = f"; {refused[0].reason}" if refused else ""
         raise SchemaError(path, "top level", f"no line is a knowledge set{first}")
-    relations = [_relations(knowledge) for knowledge in found]
-    for i, knowledge in enumerate(found):
-        if not knowledge.unrelated:
-            found[i] = replace(knowledge, unrelated=_unrelated(found, relations, i, seed))
-            n = len(found[i].unrelated)
-            notes.append(LineNote(lines[i], f"{n} unrelated facts drawn from other lines"))
+    for i in _draw_unrelated(found, seed):
+        n = len(found[i].unrelated)
+        notes.append(LineNote(lines[i], f"{n} unrelated facts drawn from other lines"))
     return LoadedSets(path, tuple(found), tuple(refused), tuple(sorted(notes, key=_by_line)))
 
 
@@ -193,6 +190,15 @@ def _require_distinct(place: Place, facts: Sequence[QA]) -> None:
                 f"two answers to one question: {quoted(qa.subject)}, {quoted(qa.relation)}"
             )
         seen.add(qa.key)
+
+
+def _draw_unrelated(found: list[KnowledgeSet], seed: int) -> list[int]:
+    """Draw unrelated facts for the sets without any; returns the indices of these sets."""
+    relations = [_relations(knowledge) for knowledge in found]
+    lacking = [i for i, knowledge in enumerate(found) if not knowledge.unrelated]
+    for i in lacking:
+        found[i] = replace(found[i], unrelated=_unrelated(found, relations, i, seed))
+    return lacking
 
 
 def _relations(knowledge: KnowledgeSet) -> set[str]:

@@ -14,7 +14,7 @@ Frozen records in plain Python.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thinkeval.loaders.errors import RuleError
@@ -178,6 +178,28 @@ def rule(
         RuleError: there are not two premises, a variable of the conclusion is unbound, an atom has
             only one variable, or the premises do not share exactly one variable.
     """
+    shared = _shared_variable(premises, conclusion)
+    names = {conclusion.subject: "x", shared: "y", conclusion.object: "z"}
+    first, second = (atom.renamed(names) for atom in premises)
+    if "x" not in (first.subject, first.object):
+        first, second = second, first
+    unknown = sorted({*(kinds or {}), *(words or {})} - set(names))
+    if unknown:
+        raise RuleError(f"{unknown[0]!r} is not a variable of the rule ({', '.join(names)})")
+    return Rule(
+        first,
+        second,
+        conclusion.renamed(names),
+        kinds=_by_variable(names, kinds),
+        words=_by_variable(names, words),
+        support=support,
+        body=body,
+        source=source,
+    )
+
+
+def _shared_variable(premises: Sequence[Atom], conclusion: Atom) -> str:
+    """The variable that the premises share; RuleError if the atoms do not form a rule."""
     if len(premises) != 2:
         raise RuleError(f"a rule has two premises, this one has {len(premises)}")
     for atom in (*premises, conclusion):
@@ -196,23 +218,7 @@ def rule(
         raise RuleError(
             "the premises must share exactly one variable, and the conclusion relate the two others"
         )
-    names = {conclusion.subject: "x", shared.pop(): "y", conclusion.object: "z"}
-    first, second = (atom.renamed(names) for atom in premises)
-    if "x" not in (first.subject, first.object):
-        first, second = second, first
-    unknown = sorted({*(kinds or {}), *(words or {})} - set(names))
-    if unknown:
-        raise RuleError(f"{unknown[0]!r} is not a variable of the rule ({', '.join(names)})")
-    return Rule(
-        first,
-        second,
-        conclusion.renamed(names),
-        kinds=_by_variable(names, kinds),
-        words=_by_variable(names, words),
-        support=support,
-        body=body,
-        source=source,
-    )
+    return shared.pop()
 
 
 def _by_variable(
