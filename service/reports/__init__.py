@@ -1,0 +1,1 @@
+"""Stored scores as tables, comparisons and figures."""
