@@ -17,8 +17,7 @@ from torch import nn
 
 from thinkeval.editing.architectures import Adapter, adapter_for
 from thinkeval.editing.covariance.checkpoint import Partial
-from thinkeval.editing.covariance.covariance_check import checked
-from thinkeval.editing.covariance.files import load, path_of, read_if_same, save
+from thinkeval.editing.covariance.files import checked, load, path_of, read_if_same, save
 from thinkeval.editing.covariance.moments import Progress, second_moments
 from thinkeval.editing.covariance.statistics import Covariance, Source
 from thinkeval.editing.covariance.texts import Texts, counted

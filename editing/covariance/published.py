@@ -23,8 +23,7 @@ import torch
 from torch import nn
 
 from thinkeval.editing.architectures import adapter_for
-from thinkeval.editing.covariance.covariance_check import checked
-from thinkeval.editing.covariance.files import path_of, read_if_same, save, source_of
+from thinkeval.editing.covariance.files import checked, path_of, read_if_same, save, source_of
 from thinkeval.editing.covariance.statistics import Covariance, Source
 from thinkeval.editing.errors import CovarianceError
 from thinkeval.loaders.records import digest

@@ -2,21 +2,55 @@
 
 For a linear map y = x W the gradient of a loss with respect to W is Σ_tokens x ⊗ δ, where δ is the
 loss' gradient with respect to y at that token (Mitchell et al. 2022, §3.1).
+
+What the gradient of a linear map is made of: its inputs, and the loss' gradient at its outputs.
+
+For y = x W the gradient with respect to W is Σ_tokens x ⊗ δ (Mitchell et al. 2022, §3.1). Neither
+needs a gradient of the weight to be written out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from thinkeval.editing import nethook
 from thinkeval.editing.architectures import Adapter
+from thinkeval.editing.mend.data import TargetBatch, log_probabilities
 from thinkeval.editing.mend.network import Matrix
-from thinkeval.editing.mend.rows import TargetBatch, log_probabilities
-from thinkeval.editing.mend.token_gradients import inputs_and_deltas
+
+
+def inputs_and_deltas(
+    modules: Mapping[str, nn.Module], losses: Callable[[], Tensor]
+) -> tuple[dict[str, tuple[Tensor, Tensor]], Tensor]:
+    """{name: (x [..., d_in], δ [..., d_out])} of each map under the sum of the losses, and these.
+
+    Args:
+        losses: runs the model and returns one loss a row, [n]. A token's δ depends on its own row's
+            loss only, so one backward pass serves all rows.
+    """
+    probes: dict[str, Tensor] = {}
+
+    def probed(name: str, output: Tensor) -> Tensor:
+        # Adding zeros changes no value; their gradient is that of the output.
+        probes[name] = torch.zeros_like(output, requires_grad=True)
+        return output + probes[name]
+
+    with torch.enable_grad(), ExitStack() as stack:
+        for name, module in modules.items():
+            stack.enter_context(nethook.changing(module, lambda y, name=name: probed(name, y)))
+        seen = stack.enter_context(nethook.recording(inputs=modules))
+        taken = losses()
+        deltas = torch.autograd.grad(taken.sum(), [probes[name] for name in modules])
+    found = {
+        name: (seen.inputs[name].detach(), delta)
+        for name, delta in zip(modules, deltas, strict=True)
+    }
+    return found, taken.detach()
 
 
 class Pairs(NamedTuple):

@@ -3,6 +3,10 @@
 Mitchell et al. 2022, §3.1: the gradient of a linear map's weight is a sum over tokens of
 outer products of the map's input x and the loss' gradient δ with respect to its output. g
 normalises (x, δ), sends it through low-rank residual layers, and gives (x̃, δ̃).
+
+Mean and standard deviation of each dimension, kept up batch by batch in float64.
+
+Which weights MEND edits, and the hypernetwork that belongs to them before any training.
 """
 
 from __future__ import annotations
@@ -13,7 +17,47 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing.mend.statistics import STD_FLOOR
+from thinkeval.editing.architectures import Adapter, adapter_for
+from thinkeval.editing.deltas import unedited_digest
+from thinkeval.editing.errors import HparamsError
+from thinkeval.editing.key_value.sites import check_exist
+from thinkeval.editing.mend.hyperparams import HyperParams
+
+STD_FLOOR = 1e-7
+"""Added to a standard deviation before it divides (published constant)."""
+
+
+class RunningStatistics:
+    """Takes in rows of numbers; tells their mean and standard deviation so far.
+
+    Batches are merged by the sums of squares around each one's own mean (Chan et al. 1983), so that
+    the result is that of all rows at once, also where the mean is large beside the deviation.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.count = 0
+        self.mean = torch.zeros(width, dtype=torch.float64)
+        self._squares = torch.zeros(width, dtype=torch.float64)
+
+    def update(self, rows: Tensor) -> None:
+        """Take in rows [n, width]."""
+        n = len(rows)
+        if not n:
+            return
+        wide = rows.detach().to("cpu", torch.float64)
+        mean = wide.mean(0)
+        away = mean - self.mean
+        total = self.count + n
+        self._squares += (wide - mean).square().sum(0) + away.square() * (self.count * n / total)
+        self.mean = self.mean + away * (n / total)
+        self.count = total
+
+    @property
+    def std(self) -> Tensor:
+        """Of the sample (n − 1); 1 while there are fewer than two rows."""
+        if self.count < 2:
+            return torch.ones_like(self.mean)
+        return (self._squares / (self.count - 1)).sqrt()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,3 +215,57 @@ class Hypernetwork(nn.Module):
         if self.matrices[name].in_out:
             return x.T.contiguous(), delta.contiguous()
         return delta.T.contiguous(), x.contiguous()
+
+
+def matrices_of(adapter: Adapter, hparams: HyperParams) -> list[Matrix]:
+    """The edited weights, as the model stores them.
+
+    Raises:
+        HparamsError: a name that the model does not have, or that is no projection's weight.
+    """
+    check_exist(adapter, hparams.layers)
+    names = hparams.inner_params or [
+        f"{adapter.mlp_name(layer)}.{path}.weight"
+        for layer in hparams.layers
+        for path, module in adapter.mlp(layer).named_modules()
+        if getattr(module, "weight", None) is not None and module.weight.ndim == 2
+    ]
+    return [_matrix(adapter, name) for name in names]
+
+
+def untrained(
+    model: nn.Module, hparams: HyperParams, *, weights_digest: str | None = None
+) -> Hypernetwork:
+    """A hypernetwork for a model before training: the identity.
+
+    An edit is then a plain gradient step of size |edit_lr|, descent where edit_lr is negative.
+
+    Raises:
+        HparamsError: as `matrices_of`.
+    """
+    adapter = adapter_for(model)
+    network = Hypernetwork(
+        matrices_of(adapter, hparams),
+        rank=hparams.rank,
+        n_hidden=hparams.n_hidden,
+        edit_lr=hparams.edit_lr,
+        seed=hparams.train_seed,
+        weights_digest=weights_digest or unedited_digest(model),
+    )
+    return network.to(next(model.parameters()).device)
+
+
+def _matrix(adapter: Adapter, name: str) -> Matrix:
+    try:
+        shape = adapter.model.get_parameter(name).shape
+        module = adapter.model.get_submodule(name.removesuffix(".weight"))
+    except AttributeError as error:
+        raise HparamsError(
+            f"'inner_params' names {name}, which the model does not have",
+            remedy="Take the hyperparameters of this model.",
+        ) from error
+    if not name.endswith(".weight") or len(shape) != 2:
+        raise HparamsError(f"'inner_params' names {name}, which is no projection's weight")
+    in_out = adapter.orientation(module) == "in_out"
+    d_in, d_out = shape if in_out else reversed(shape)
+    return Matrix(name, d_in, d_out, in_out)

@@ -24,8 +24,8 @@ from thinkeval.editing import nethook
 from thinkeval.editing.deltas import preserved
 from thinkeval.editing.errors import DeviceMemoryError, EditingError
 from thinkeval.editing.key_value.tokens import prompt_row, target_ids
-from thinkeval.editing.mend.rows import TargetBatch, TargetRow, target_batch
-from thinkeval.editing.mend.token_gradients import inputs_and_deltas
+from thinkeval.editing.mend.data import TargetBatch, TargetRow, target_batch
+from thinkeval.editing.mend.gradients import inputs_and_deltas
 from thinkeval.loaders.records import RewriteRequest
 
 Parameters = Literal["linear", "all"]

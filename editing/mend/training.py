@@ -24,13 +24,16 @@ from torch import Tensor, nn
 from thinkeval.editing.architectures import Adapter, adapter_for
 from thinkeval.editing.deltas import is_edited, preserved
 from thinkeval.editing.errors import HypernetworkError
-from thinkeval.editing.mend.data import Example, Examples, Inference
+from thinkeval.editing.mend.data import (
+    Example,
+    Examples,
+    Inference,
+    log_probabilities,
+    target_batch,
+)
 from thinkeval.editing.mend.gradients import RowUpdate, by_row, row_updates, token_pairs
 from thinkeval.editing.mend.hyperparams import HyperParams
-from thinkeval.editing.mend.matrices import untrained
-from thinkeval.editing.mend.network import Hypernetwork
-from thinkeval.editing.mend.rows import log_probabilities, target_batch
-from thinkeval.editing.mend.statistics import RunningStatistics
+from thinkeval.editing.mend.network import Hypernetwork, RunningStatistics, untrained
 from thinkeval.loaders.records import Fact
 
 Progress = Callable[[int, int, str], None]

@@ -33,9 +33,15 @@ from thinkeval.editing.errors import EditFailedError, RequestError
 from thinkeval.editing.hparams.common import ModuleNames
 from thinkeval.editing.hparams.schema import require
 from thinkeval.editing.key_value.keys import Templates
-from thinkeval.editing.key_value.neurons import attribution, closed_path, greedy, paper_path
+from thinkeval.editing.key_value.neurons import (
+    Neuron,
+    attribution,
+    closed_path,
+    greedy,
+    paper_path,
+    shifted_slots,
+)
 from thinkeval.editing.key_value.sites import check_projection, editable
-from thinkeval.editing.key_value.slots import Neuron, shifted_slots
 from thinkeval.editing.key_value.subject_position import SLOT
 from thinkeval.editing.key_value.templates import grouped
 from thinkeval.editing.key_value.tokens import prompt_row, target_ids

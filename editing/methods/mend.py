@@ -26,11 +26,10 @@ from thinkeval.editing.errors import EditFailedError, HypernetworkError
 from thinkeval.editing.key_value.sites import editable
 from thinkeval.editing.key_value.tokens import prompt_row, target_ids
 from thinkeval.editing.mend import store
+from thinkeval.editing.mend.data import TargetRow, target_batch
 from thinkeval.editing.mend.gradients import token_pairs
 from thinkeval.editing.mend.hyperparams import HyperParams
-from thinkeval.editing.mend.matrices import matrices_of
-from thinkeval.editing.mend.network import Hypernetwork
-from thinkeval.editing.mend.rows import TargetRow, target_batch
+from thinkeval.editing.mend.network import Hypernetwork, matrices_of
 from thinkeval.loaders.records import RewriteRequest
 
 __all__ = ["HyperParams", "execute"]

@@ -1,43 +1,42 @@
 """The service: `create_app` puts routes, errors, guards, database and workers together.
 
-Read `service/jobs/submit.py` for what a post becomes, `service/jobs/worker.py` for who scores it.
+`serve` runs it on a socket. `service/jobs/submit.py` accepts what is submitted,
+`service/jobs/worker.py` executes it.
 """
 
 from __future__ import annotations
 
+import socket
+import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 
+import uvicorn
 from anyio import to_thread
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 from starlette.concurrency import run_in_threadpool
 
-from thinkeval.service import __version__
+from thinkeval.service import __version__, logs
 from thinkeval.service.api import (
     catalog,
-    closure,
-    depedit_api,
-    diffs,
+    depedit,
     edits,
     events,
-    figures,
-    graph_imports,
     graphs,
     health,
-    neo4j_browser,
     openapi,
     problems,
     results,
-    rewrites,
     rules,
     security,
     sweeps,
 )
 from thinkeval.service.api.connection import Connection
-from thinkeval.service.api.limits import BodyLimit
-from thinkeval.service.api.pages import pages_delete, pages_depedit, routes
+from thinkeval.service.api.pages import routes
+from thinkeval.service.api.security import BodyLimit, require_token_elsewhere
 from thinkeval.service.api.state import State
+from thinkeval.service.errors import UsageError
 from thinkeval.service.jobs.supervisor import Supervisor
 from thinkeval.service.settings import Settings
 
@@ -87,14 +86,64 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     app.state.thinkeval = State(settings, connection, supervisor, extras={"registry": registry})
     problems.install(app)
     openapi.install(app)
-    for part in (
-        health, graphs, graph_imports, rewrites, edits, events, results, rules, closure, diffs,
-        sweeps, catalog, figures, depedit_api, neo4j_browser, security, routes, pages_delete,
-        pages_depedit,
+    for router in (
+        health.router, graphs.router, edits.router, events.router, results.router, rules.router,
+        rules.closure_router, results.diff_router, sweeps.router, catalog.router,
+        results.figures_router, depedit.router, catalog.browser_router, security.router,
+        routes.router, routes.depedit_router,
     ):  # fmt: skip
-        app.include_router(part.router)
+        app.include_router(router)
     registry.register(health.Edits(connection))
     app.add_middleware(BodyLimit, upload_bytes=settings.body_limit_mb * 2**20)
     app.add_middleware(security.Guard, settings=settings)
     app.add_middleware(health.Observed, registry=registry)
     return app
+
+
+GRACE_S = 5
+"""How long open event streams may keep the service from ending."""
+
+
+def run(settings: Settings) -> None:
+    """Serve until told to end.
+
+    Raises:
+        UsageError: the port is taken, or other machines are let in without a token.
+    """
+    require_token_elsewhere(settings, settings.host)
+    with closing(_listen(settings)) as listener:
+        port = listener.getsockname()[1]
+        logs.set_up()
+        app = create_app(settings)
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            timeout_graceful_shutdown=GRACE_S,
+            server_header=False,
+        )
+        shown = f"[{settings.host}]" if ":" in settings.host else settings.host
+        shown = "127.0.0.1" if shown in ("0.0.0.0", "[::]") else shown
+        print(  # noqa: T201
+            f"ThinkEval is at http://{shown}:{port}/ (REST: /v1, /openapi.json). Ctrl-C ends it.",
+            file=sys.stderr,
+            flush=True,
+        )
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listen(settings: Settings) -> socket.socket:
+    """The socket, bound before anything is started: a taken port is noticed at once."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+        listener.listen(512)
+    except OSError as error:
+        listener.close()
+        raise UsageError(
+            f"Cannot listen on {settings.host}:{settings.port}: {error.strerror or error}.",
+            remedy="Choose another --port (0 takes any free one) or --host.",
+        ) from error
+    return listener

@@ -1,4 +1,10 @@
-"""/v1/methods, models, metrics, queries, leaderboard: what there is, and how methods compare."""
+"""/v1/methods, models, metrics, queries, leaderboard: what there is, and how methods compare.
+
+What Neo4j Browser fetches from us: the guide it plays and the style of our graphs.
+
+Browser is another origin, so both carry CORS headers and answer its preflight. They hold nothing
+of what is stored, and so need no token.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +15,15 @@ from pydantic import BaseModel
 
 from thinkeval import cypher
 from thinkeval.cypher import rows
+from thinkeval.cypher.browser import style
 from thinkeval.editing import hparams as hparams_files
 from thinkeval.editing import methods as registry
+from thinkeval.service.api.pages import guide
 from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import Db, Here, InForce, answer
-from thinkeval.service.edit_schemas import Name
 from thinkeval.service.errors import NotFoundError
 from thinkeval.service.reports import table
-from thinkeval.service.schemas import Measure
+from thinkeval.service.schemas import Measure, Name
 from thinkeval.service.scoring import record
 
 router = APIRouter(prefix="/v1", tags=["catalogue"], responses=DESCRIBED)
@@ -188,3 +195,37 @@ def leaderboard(
         return board.model_dump_json().encode()
 
     return answer(request, here.answers.get(key, body))
+
+
+browser_router = APIRouter(prefix="/neo4j", tags=["Neo4j Browser"], include_in_schema=False)
+
+CORS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "GET, HEAD, OPTIONS",
+    "Access-Control-Max-Age": "600",
+    "Cache-Control": "no-cache",
+}
+
+EditId = Annotated[str | None, Query(pattern=r"^[\w.~@-]+$", max_length=200)]
+
+
+@browser_router.api_route("/guide.html", methods=["GET", "HEAD"])
+def guide_page(request: Request, edit: EditId = None) -> Response:
+    """The guide, about one edit or the newest."""
+    page = guide.render(str(request.base_url), edit)
+    return Response(page, media_type="text/html", headers=CORS)
+
+
+@browser_router.api_route("/thinkeval.grass", methods=["GET", "HEAD"])
+def style_sheet() -> Response:
+    """The style sheet, for `:style`."""
+    return Response(style(), media_type="text/plain", headers=CORS)
+
+
+@browser_router.options("/guide.html")
+@browser_router.options("/thinkeval.grass")
+def preflight(request: Request) -> Response:
+    """Browser asks first, as it sends headers of its own; whatever they are, they may come."""
+    asked = request.headers.get("Access-Control-Request-Headers")
+    allowed = {"Access-Control-Allow-Headers": asked, "Vary": "Access-Control-Request-Headers"}
+    return Response(status_code=204, headers=CORS | (allowed if asked else {}))

@@ -1,4 +1,11 @@
-"""/v1/depedit/sets: knowledge sets built from a graph, imported, exported, read and deleted."""
+"""/v1/depedit/sets: knowledge sets built from a graph, imported, exported, read and deleted.
+
+/v1/depedit/jobs: runs of the protocol posted to be done, followed, cancelled and removed.
+
+They are posted at /v1/depedit/runs, and the runs themselves are read there.
+
+/v1/depedit/runs and /report: stored runs of the protocol, and the paper's tables over them.
+"""
 
 from __future__ import annotations
 
@@ -8,30 +15,46 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, File, Form, Response, UploadFile
+from fastapi import APIRouter, File, Form, Header, Query, Request, Response, UploadFile
+from fastapi import Path as PathParam
+from sse_starlette import EventSourceResponse
+from starlette.concurrency import run_in_threadpool
 
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import depedit as jsonl
 from thinkeval.loaders.errors import LoaderError
 from thinkeval.loaders.knowledge_sets import KnowledgeSet
+from thinkeval.service.api import events
 from thinkeval.service.api.problems import DESCRIBED
-from thinkeval.service.api.state import Db
+from thinkeval.service.api.state import JSON, Db, Here
 from thinkeval.service.depedit import build as building
-from thinkeval.service.depedit import store
+from thinkeval.service.depedit import job_posting, job_queue, report, store
+from thinkeval.service.depedit.metrics import Share, metrics_of
 from thinkeval.service.depedit.questions import questions
 from thinkeval.service.depedit.schemas import (
     MANY,
+    AnswerOut,
     BuiltSet,
     BuiltSets,
     Cursor,
     Id,
     ImportedSets,
     In,
+    JobOut,
+    JobPage,
+    JobStands,
     Limit,
     LineOut,
+    MethodRow,
     Of,
     QuestionOut,
+    Report,
+    RunOut,
+    Runs,
+    RunShareOut,
+    RunsIn,
+    RunWithAnswers,
     SetIn,
     SetOut,
     Sets,
@@ -39,6 +62,7 @@ from thinkeval.service.depedit.schemas import (
     SetWithQuestions,
     SkippedOut,
 )
+from thinkeval.service.schemas import ENDED, Status
 
 router = APIRouter(prefix="/v1/depedit", tags=["depedit"], responses=DESCRIBED)
 
@@ -137,3 +161,162 @@ def _saved(db: Database, sets: Iterable[KnowledgeSet], *, replace: bool) -> list
     status = {each.id: store.save_set(db, each, replace=replace).status for each in sets}
     found = db.read(rows.KnowledgeSetRow, ids=list(status))
     return [BuiltSet.model_validate(asdict(row) | {"status": status[row.id]}) for row in found]
+
+
+JobId = Annotated[str, PathParam(min_length=1, max_length=200)]
+
+
+@router.post(
+    "/runs",
+    summary="Run the protocol",
+    status_code=202,
+    response_model=JobOut,
+    responses={
+        200: {"description": "All its runs are stored already.", "model": JobOut},
+        429: {
+            "description": "Too many edits and jobs wait; `Retry-After` says when to try again.",
+            "content": DESCRIBED["default"]["content"],
+        },
+    },
+)
+def post_protocol_runs(
+    posted: RunsIn,
+    db: Db,
+    here: Here,
+    response: Response,
+    idempotency_key: Annotated[
+        str | None,
+        Header(min_length=1, max_length=200, description="The same key never runs twice."),
+    ] = None,
+) -> JobOut:
+    """Every strategy on every set, as one job; it is stored before this answers.
+
+    A worker takes it up as soon as it can. Posting the same again finds the same job. What failed
+    or was cancelled is queued anew; runs that are stored are not done again, but with `force`.
+    """
+    accepted = job_posting.post(db, here.settings, posted, key=idempotency_key)
+    if accepted.outcome != "known":
+        here.supervisor.wake()
+    job = job_queue.out(job_queue.row_of(db, accepted.edit))
+    response.headers["Location"] = f"/v1/depedit/jobs/{job.id}"
+    if job.status == "succeeded":
+        response.status_code = 200
+    return job
+
+
+@router.get("/jobs", response_model=JobPage, summary="List the jobs")
+def list_protocol_jobs(
+    db: Db,
+    status: Status | None = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    cursor: Annotated[str | None, Query(max_length=300)] = None,
+) -> JobPage:
+    """Newest first, a page at a time: give `next` as `cursor` until it is null."""
+    items, following, total = job_queue.page(db, limit=limit, cursor=cursor, status=status)
+    return JobPage(items=items, next=following, total=total)
+
+
+@router.get("/jobs/{job}", response_model=JobOut, summary="See how a job stands")
+def get_protocol_job(job: JobId, db: Db) -> JobOut:
+    """Status, stage and progress; the runs that are done so far."""
+    return job_queue.out(job_queue.row_of(db, job))
+
+
+@router.post(
+    "/jobs/{job}/cancel", status_code=202, response_model=JobStands, summary="Cancel a job"
+)
+def cancel_protocol_job(job: JobId, db: Db) -> JobStands:
+    """One that waits stops at once, one that runs within a second or so.
+
+    What has ended stays as it is, and so do runs that are stored.
+    """
+    found, status = job_queue.cancel(db, job)
+    return JobStands(id=found, status=status)
+
+
+@router.delete(
+    "/jobs/{job}",
+    summary="Remove or cancel a job",
+    status_code=204,
+    response_model=None,
+    responses={
+        202: {"description": "It waited or ran, and is being cancelled.", "model": JobStands}
+    },
+)
+def delete_protocol_job(job: JobId, db: Db) -> Response:
+    """One that has ended is removed; its runs stay.
+
+    One that waits or runs is cancelled instead (202).
+    """
+    if job_queue.row_of(db, job).status in ENDED:
+        job_queue.remove(db, job)
+        return Response(status_code=204)
+    found, status = job_queue.cancel(db, job)
+    return Response(JobStands(id=found, status=status).model_dump_json(), 202, media_type=JSON)
+
+
+@router.get(
+    "/jobs/{job}/events",
+    summary="Follow a job until it ends (server-sent events)",
+    response_class=EventSourceResponse,
+    responses=events.STREAM,
+)
+async def follow_protocol_job(
+    job: JobId, db: Db, here: Here, request: Request, last_event_id: events.LastEventId = None
+) -> Response:
+    """A `stage` event for each run that is done, `progress` in between, `end` at last.
+
+    A client that comes back with `Last-Event-ID` gets every `stage` and `end` it missed, once.
+    """
+    row = await run_in_threadpool(job_queue.row_of, db, job)
+    return events.stream(here.connection, request, rows.ProtocolJobRow, row, last_event_id)
+
+
+@router.get("/runs", response_model=Runs, summary="List runs of the protocol")
+def list_protocol_runs(
+    db: Db,
+    graph: Of = None,
+    setting: In = None,
+    model: Annotated[str | None, Query(max_length=200)] = None,
+    knowledge_set: Annotated[str | None, Query(max_length=300)] = None,
+    limit: Limit = MANY,
+    cursor: Cursor = None,
+) -> Runs:
+    """Oldest first, a page at a time: give `next` as `cursor` until it is null."""
+    sets = None if knowledge_set is None else [knowledge_set]
+    found, more, total = store.page_runs(
+        db, limit, cursor, sets=sets, dataset=graph, setting=setting, model=model
+    )
+    return Runs(items=[RunOut.model_validate(row) for row in found], next=more, total=total)
+
+
+@router.get("/runs/{run}", response_model=RunWithAnswers, summary="See a run of the protocol")
+def get_protocol_run(run: Id, db: Db) -> RunWithAnswers:
+    """With its seven metrics and every answer."""
+    answers = store.answers_of(db, run)
+    row = db.read(rows.ProtocolRunRow, ids=[run])[0]
+    shares: dict[str, Share] = metrics_of(db, run)
+    return RunWithAnswers(
+        **RunOut.model_validate(row).model_dump(),
+        metrics={name: RunShareOut.model_validate(share) for name, share in shares.items()},
+        answers=[AnswerOut.model_validate(asdict(answer)) for answer in answers],
+    )
+
+
+@router.delete("/runs/{run}", status_code=204, summary="Delete a run of the protocol")
+def delete_protocol_run(run: Id, db: Db) -> Response:
+    """With its answers; the set stays."""
+    store.delete_run(db, run)
+    return Response(status_code=204)
+
+
+@router.get("/report", response_model=Report, summary="See the tables over runs")
+def report_protocol_runs(
+    db: Db,
+    graph: Of = None,
+    setting: In = None,
+    model: Annotated[str | None, Query(max_length=200)] = None,
+) -> Report:
+    """A row a method, means over sets with their n; of one method on one set the newest counts."""
+    found = report.methods(db, dataset=graph, setting=setting, model=model)
+    return Report(items=[MethodRow.model_validate(method) for method in found])

@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 
 from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import JSON, Db, Here, answer
-from thinkeval.service.edit_schemas import ENDED, EditIn, EditOut, Name, Status
 from thinkeval.service.jobs import queue, submit
+from thinkeval.service.schemas import ENDED, EditIn, EditOut, Name, Status
 
 router = APIRouter(prefix="/v1/edits", tags=["edits"], responses=DESCRIBED)
 

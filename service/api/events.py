@@ -23,8 +23,8 @@ from thinkeval.service.api.connection import Connection
 from thinkeval.service.api.edits import EditId
 from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import Db, Here
-from thinkeval.service.edit_schemas import ENDED
 from thinkeval.service.jobs import queue
+from thinkeval.service.schemas import ENDED
 
 router = APIRouter(prefix="/v1/edits/{edit}", tags=["edits"], responses=DESCRIBED)
 

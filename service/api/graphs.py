@@ -1,18 +1,38 @@
-"""/v1/graphs: the stored graphs, listed, looked at and deleted."""
+"""/v1/graphs: the stored graphs, listed, looked at and deleted.
+
+/v1/graphs: data sets in, uploaded or from the one folder that is allowed.
+
+/v1/rewrites and /v1/graphs/GRAPH/rewrites: what may be rewritten, with its chains counted.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+import re
+import shutil
+import tempfile
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, File, Form, Query, Response, UploadFile
 from fastapi import Path as PathParam
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
+from thinkeval.cypher.run import Database
+from thinkeval.loaders import formats
+from thinkeval.loaders import graphs as shipped
+from thinkeval.loaders.errors import LoaderError
+from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.api.problems import DESCRIBED
-from thinkeval.service.api.state import Db, Here
-from thinkeval.service.errors import NotFoundError
+from thinkeval.service.api.state import Db, Here, InForce
+from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets, delete
+from thinkeval.service.reports.edit import offset_of
+from thinkeval.service.schemas import Name
 from thinkeval.service.scoring import deltas
+from thinkeval.service.settings import Settings
 
 router = APIRouter(prefix="/v1", tags=["graphs"], responses=DESCRIBED)
 
@@ -77,3 +97,247 @@ def delete_graph(
         deltas.remove(here.settings, edit)
     here.looks.clear()
     return Response(status_code=204)
+
+
+GRAPH_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@:+ -]*$"
+NewName = Annotated[str, Field(min_length=1, max_length=100, pattern=GRAPH_NAME)]
+Format = Annotated[str, Field(max_length=40)]
+
+
+class ImportIn(BaseModel):
+    """What to import: a graph that ships with ThinkEval, or a file in the allowed folder."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"source": "hogwarts"}]}
+    )
+
+    source: str = Field(
+        min_length=1,
+        max_length=400,
+        description="`hogwarts`, or a path below the folder THINKEVAL_IMPORT_DIR.",
+    )
+    name: NewName | None = None
+    format: Format | None = None
+    target_new: Annotated[str, Field(max_length=400)] | None = None
+    limit: int | None = Field(default=None, ge=1)
+    replace: bool = False
+
+
+class Note(BaseModel):
+    """Something an import merged, repaired or refused."""
+
+    kind: str
+    where: str
+    reason: str
+
+
+class Imported(BaseModel):
+    """What an import did: `imported`, `replaced` or `unchanged`."""
+
+    graph: str
+    status: str
+    n_facts: int
+    n_entities: int
+    read: dict[str, int]
+    kept: dict[str, int]
+    counts: dict[str, int] = Field(description="Notes by kind.")
+    notes: list[Note] = Field(description="The first 200 of them.")
+
+
+UNCHANGED: dict[int | str, dict[str, Any]] = {
+    200: {"description": "It is stored already, with the same content.", "model": Imported}
+}
+
+
+@router.post(
+    "/graphs",
+    status_code=201,
+    response_model=Imported,
+    responses=UNCHANGED,
+    summary="Import an uploaded data set",
+)
+def upload_graph(
+    db: Db,
+    response: Response,
+    file: Annotated[UploadFile, File(description="A data set in any format `import` reads.")],
+    name: Annotated[NewName | None, Form()] = None,
+    format: Annotated[Format | None, Form()] = None,
+    target_new: Annotated[str | None, Form(max_length=400)] = None,
+    limit: Annotated[int | None, Form(ge=1)] = None,
+    replace: Annotated[bool, Form()] = False,
+) -> Imported:
+    """In any format `import` reads. The same file twice changes nothing (200).
+
+    A graph of that name with other content stays as it is (409) unless `replace` is set.
+    """
+    given = _file_name(file.filename or "")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / given
+        with path.open("wb") as out:
+            shutil.copyfileobj(file.file, out)
+        try:
+            path = formats.in_named_folder(path, format)
+            return _import(
+                db, response, path, replace, name=name, format=format, target_new=target_new,
+                limit=limit,
+            )  # fmt: skip
+        except LoaderError as error:
+            # The temporary folder means nothing to the client.
+            error.detail = error.detail.replace(f"{path.parent}/", "")
+            raise
+
+
+def _file_name(sent: str) -> str:
+    """The last part of an upload's name: it tells the format, and names the graph.
+
+    Raises:
+        UsageError: no file can be called that.
+    """
+    name = PurePosixPath(sent.replace("\\", "/")).name
+    if not name or name.startswith(".") or not name.isprintable() or len(name.encode()) > 200:
+        raise UsageError(
+            "The uploaded file has no name that can be used.",
+            remedy="Send it with a short one, such as chains.json.",
+        )
+    return name
+
+
+@router.post(
+    "/graphs/import",
+    status_code=201,
+    response_model=Imported,
+    responses=UNCHANGED,
+    summary="Import a data set by its name or path",
+)
+def import_graph(asked: ImportIn, db: Db, settings: InForce, response: Response) -> Imported:
+    """Import a graph that ships with ThinkEval, or a file of the server's allowed folder."""
+    path = _allowed(settings, asked.source)
+    return _import(
+        db, response, path, asked.replace, name=asked.name, format=asked.format,
+        target_new=asked.target_new, limit=asked.limit,
+    )  # fmt: skip
+
+
+def _import(db: Any, response: Response, path: Path | str, replace: bool, **how: Any) -> Imported:
+    loaded = datasets.read(path, **how)
+    if not re.fullmatch(GRAPH_NAME, loaded.graph.name) or len(loaded.graph.name) > 100:
+        raise UsageError(
+            f"No graph can be called {loaded.graph.name[:120]!r}.",
+            remedy="Give a `name` of at most 100 letters, digits, spaces and . _ @ : + -.",
+        )
+    done = datasets.store(db, loaded, replace=replace)
+    report = loaded.report
+    if done.status == "unchanged":
+        response.status_code = 200
+    response.headers["Location"] = f"/v1/graphs/{done.graph}"
+    return Imported(
+        **asdict(done),
+        read=dict(report.read),
+        kept=dict(report.kept),
+        counts=dict(report.counts()),
+        notes=[Note(kind=n.kind, where=n.where, reason=n.reason) for n in report.notes[:200]],
+    )
+
+
+def _allowed(settings: Settings, source: str) -> Path | str:
+    """The file that is meant, resolved; never one outside the allowed folder.
+
+    Raises:
+        UsageError: no folder is allowed, or the path leads out of it.
+        NotFoundError: there is no such file.
+    """
+    if source in shipped.names():
+        return source
+    folder = settings.import_dir
+    if folder is None:
+        raise UsageError(
+            f"{source!r} is no graph that ships with ThinkEval, and this service imports no files"
+            " by their path.",
+            remedy=f"Upload the file to /v1/graphs, or import {' or '.join(shipped.names())}.",
+            status=403,
+        )
+    root = folder.resolve()
+    try:
+        path = (root / source).resolve() if source.isprintable() else root
+    except (OSError, RuntimeError):  # links that lead in a circle
+        path = root
+    if not path.is_relative_to(root) or path == root:
+        raise UsageError(
+            f"{source!r} is not inside the folder that may be imported from.",
+            remedy="Give a path below it, without `..`.",
+            status=403,
+        )
+    if not os.path.exists(path):  # False, too, for names that are too long
+        names = [str(p.relative_to(root)) for p in sorted(root.rglob("*"))[:1000]]
+        raise NotFoundError("file", source, names, listing="POST /v1/graphs")
+    return path
+
+
+class RewriteOut(BaseModel):
+    """A rewrite request of a graph, and its chains by number of facts."""
+
+    graph: str
+    id: str
+    subject: str
+    relation: str
+    prompt: str
+    target_true: str
+    target_new: str
+    question: str | None
+    paraphrases: list[str] = []
+    chains: dict[int, int]
+
+
+class Rewrites(BaseModel):
+    """The rewrite requests of a graph."""
+
+    items: list[RewriteOut]
+
+
+class RewritePage(Rewrites):
+    """Rewrite requests of all graphs, or of one, by graph and id."""
+
+    next: str | None = Field(default=None, description="`cursor` of the next page; null at the end")
+    total: int = Field(description="How many there are on all pages.")
+
+
+@router.get(
+    "/graphs/{graph}/rewrites", response_model=Rewrites, summary="List a graph's rewrite requests"
+)
+def list_rewrites_of_graph(graph: GraphId, db: Db) -> Rewrites:
+    """By id, each with the number of its chains of 1 to 5 facts.
+
+    A graph that ships with ThinkEval is imported when it is first asked for.
+    """
+    datasets.ensure(db, graph)
+    return Rewrites(items=_rewrites(db, graph, datasets.list_rewrites(db, graph)))
+
+
+@router.get("/rewrites", response_model=RewritePage, summary="List rewrite requests")
+def list_rewrites(
+    db: Db,
+    graph: Annotated[Name | None, Query(description="Only of this graph.")] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    cursor: Annotated[str | None, Query(max_length=20)] = None,
+) -> RewritePage:
+    """Of all data sets, or of one; by data set and id, a page at a time."""
+    if graph is not None:
+        datasets.ensure(db, graph)
+    start = offset_of(cursor)
+    found = datasets.all_rewrites(db, graph)
+    shown = found[start : start + limit]
+    items = [
+        out
+        for dataset, part in groupby(shown, key=lambda rewrite: rewrite.dataset)
+        for out in _rewrites(db, dataset, list(part))
+    ]
+    more = start + limit < len(found)
+    return RewritePage(items=items, next=str(start + limit) if more else None, total=len(found))
+
+
+def _rewrites(db: Database, graph: str, found: list[RewriteRequest]) -> list[RewriteOut]:
+    chains = datasets.chain_counts(db, graph, found)
+    return [
+        RewriteOut.model_validate(asdict(each) | {"graph": graph, "chains": chains[each.id]})
+        for each in found
+    ]

@@ -22,8 +22,8 @@ from thinkeval.service.api.connection import Connection
 from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import Db, Here
 from thinkeval.service.depedit import job_queue
-from thinkeval.service.edit_schemas import Status
 from thinkeval.service.jobs import queue as jobs
+from thinkeval.service.schemas import Status
 
 router = APIRouter(tags=["service"], responses=DESCRIBED)
 

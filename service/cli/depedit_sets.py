@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thinkeval.service.cli.depedit_options import DatasetOption, SettingName, SettingOption
-from thinkeval.service.cli.options import JsonFlag, OutputOption, emit_json, emit_table, emit_text
+from thinkeval.service.cli.options import (
+    DatasetOption,
+    JsonFlag,
+    OutputOption,
+    SettingName,
+    SettingOption,
+    emit_json,
+    emit_table,
+    emit_text,
+)
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.scoring.runtime import Workbench

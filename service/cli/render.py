@@ -1,7 +1,13 @@
-"""How a score, its chains and its leaking facts look in a terminal."""
+"""How a score, its chains and its leaking facts look in a terminal.
+
+How CounterFact's metrics of an edit look in a terminal: score and magnitude side by side.
+
+How a sweep's report looks in a terminal.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -9,14 +15,24 @@ from rich.panel import Panel
 from rich.text import Text
 
 from thinkeval.cypher.metric_options import integers, interval_titles
-from thinkeval.service.cli.options import cell, console, emit_table, several, with_interval
+from thinkeval.service.cli.options import (
+    cell,
+    console,
+    emit_table,
+    interval,
+    several,
+    with_interval,
+)
 from thinkeval.service.reports.score_lines import lines
 from thinkeval.service.reports.table import STEPS, caption, method_table
 from thinkeval.service.schemas import MEASURE_NAMES, Measure, MetricValue, Score
+from thinkeval.service.scoring.generation import MEASURE as TEXT
 from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.service.reports.matched import Difference
+    from thinkeval.service.reports.sweep import SweepReport
 
 
 def show_score(score: Score) -> None:
@@ -133,3 +149,136 @@ def show_method_table(scores: list[Score], measure: Measure) -> None:
         rows,
         note=f"{', '.join(same)}. {caption(scores, measure, columns)}",
     )
+
+
+ROWS = ("efficacy", "generalization", "specificity")
+
+
+def show_counterfact(score: Score) -> None:
+    """Share of prompts where the right object is the likelier one, and by how much; then texts."""
+    rows: list[list[object]] = []
+    for name in ROWS:
+        pairs = [(score.get(f"{name}_score", m), score.get(f"{name}_magnitude", m))
+                 for m in score.measures]  # fmt: skip
+        rows.append([name, *(_pair(*pair) for pair in pairs), _count(one for one, _ in pairs)])
+    whole = [score.get("counterfact_score", m) for m in score.measures]
+    rows.append(["Score S", *(_cell(value) for value in whole), _count(whole)])
+    emit_table(
+        "As CounterFact measures it: score (magnitude)",
+        ["metric", *(MEASURE_NAMES[m] for m in score.measures), "prompts"],
+        rows,
+        note="share of prompts where the right object is the likelier one (mean margin); S is the"
+        " harmonic mean of the three. The paper's own measure is the length-normalised one.",
+    )
+    if (line := _written(score)) is not None:
+        console().print(line, highlight=False)
+
+
+def _written(score: Score) -> str | None:
+    """Fluency and consistency in a line; None where nothing was generated."""
+    before, after = (score.get(f"fluency{side}", TEXT) for side in ("_pre", ""))
+    if before is None or after is None:
+        return None
+    line = f"Fluency {before.value:.3f} → {after.value:.3f} bits over {after.n} texts"
+    before, after = (score.get(f"consistency{side}", TEXT) for side in ("_pre", ""))
+    if before is None or after is None or not after.n:
+        return f"{line}; consistency needs reference texts, and the rewrite has none."
+    texts = f"{after.n} reference text{'s' if after.n > 1 else ''}"
+    return f"{line}; consistency {before.value:.3f} → {after.value:.3f} with {texts}."
+
+
+def _pair(score: MetricValue | None, magnitude: MetricValue | None) -> str:
+    return f"{_cell(score)} ({_cell(magnitude)})" if score and score.n else "–"
+
+
+def _cell(value: MetricValue | None) -> str:
+    return cell(value.value if value and value.n else None)
+
+
+def _count(values: Iterable[MetricValue | None]) -> int:
+    return max((value.n for value in values if value), default=0)
+
+
+def show_sweep(report: SweepReport, measure: Measure) -> None:
+    """The table, methods at equal efficacy, differences that count, failed cells."""
+    if report.scores:
+        show_method_table(report.scores, measure)
+    _show_matched(report)
+    for model, rows in report.differences.items():
+        _show_differences(model, rows)
+    if report.failed:
+        emit_table(
+            f"{several(len(report.failed), 'cell')} failed",
+            ["cell", "reason"],
+            [(outcome.cell.name, outcome.error) for outcome in report.failed],
+        )
+
+
+def _show_matched(report: SweepReport) -> None:
+    for (model, seed), rows in report.matched.items():
+        if not rows:
+            continue
+        emit_table(
+            f"At equal efficacy: {model}, seed {seed}",
+            ["method", "efficacy", "IFR", "95 % over rewrites", "Preservation", "rewrites"],
+            [
+                (
+                    row.method,
+                    row.efficacy,
+                    cell(row.ifr),
+                    _interval(row.ifr_interval),
+                    cell(row.preservation),
+                    row.n,
+                )
+                for row in rows
+            ],
+            note="Updates were also put on at a quarter, half and three quarters of their size; IFR"
+            " and Preservation are interpolated where the mean efficacy is the one given. A dash:"
+            " the method never has that efficacy.",
+        )
+
+
+def _show_differences(model: str, rows: list[Difference]) -> None:
+    """Those that exceed chance; how many were looked at stands beside them.
+
+    Where methods were compared at equal efficacy, only that: as they are they differ in strength.
+    """
+    if any(row.efficacy is not None for row in rows):
+        rows = [row for row in rows if row.efficacy is not None]
+    counted = [row for row in rows if row.beyond_rewrites and row.beyond_seeds is not False]
+    if not rows:
+        return
+    seeds = rows[0].seeds
+    over_seeds = (
+        f" and exceed twice their standard deviation over {seeds} seeds"
+        if seeds > 1
+        else "; over seeds nothing is known from one: add --seed 1 --seed 2"
+    )
+    if not counted:
+        console().print(
+            f"{model}: none of {len(rows)} differences between methods leaves 0 out of its 95 %"
+            f" interval over rewrites{over_seeds}."
+        )
+        return
+    emit_table(
+        f"Differences that exceed chance: {model}",
+        ["methods", "metric", "at efficacy", "difference", "95 % over rewrites", "sd over seeds"],
+        [
+            (
+                f"{row.first} − {row.second}",
+                row.metric,
+                "as it is" if row.efficacy is None else cell(row.efficacy),
+                f"{row.value:+.3f}",
+                _interval(row.interval),
+                cell(row.spread),
+            )
+            for row in counted
+        ],
+        note=f"{len(counted)} of {len(rows)} differences between methods of efficacy above .5 leave"
+        f" 0 out of their 95 % interval over rewrites (paired bootstrap){over_seeds}. With so many"
+        " looked at, one in twenty does so by chance.",
+    )
+
+
+def _interval(bounds: tuple[float, float] | None) -> str:
+    return cell(None) if bounds is None else interval(*bounds)

@@ -1,23 +1,37 @@
-"""How an edit's implications look in a terminal: what leaks, what is stale, what is due."""
+"""How an edit's implications look in a terminal: what leaks, what is stale, what is due.
+
+A list of rules as `thinkeval rules` prints it: a table, or a format to paste.
+
+How chains over facts and conclusions together look in a terminal.
+
+How the implications of several edits look in a terminal: one row a method.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.panel import Panel
 from rich.text import Text
+from rich.tree import Tree
 
-from thinkeval.service.cli.options import cell, console, emit_table, several
+from thinkeval.service.cli.options import cell, console, emit_json, emit_table, emit_text, several
 from thinkeval.service.cli.rules_apply import proof_tree
-from thinkeval.service.rules.implications import implications
+from thinkeval.service.errors import UsageError
+from thinkeval.service.rules.implications import GOOD, MEANINGS, implications
 from thinkeval.service.rules.omega import KINDS, WAYS, OmegaOut, kept_rules, omega
-from thinkeval.service.rules.shares import share_text
-from thinkeval.service.rules.verdicts import GOOD, MEANINGS
+from thinkeval.service.rules.summary import plain_share, share_text
 from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
-    from thinkeval.service.rules.verdicts import ImplicationOut, ImplicationsOut
+    from thinkeval.service.rules.implications import ImplicationOut, ImplicationsOut
+    from thinkeval.service.rules.mixed_chains import MixedChainOut, MixedLinkOut, MixedPage
+    from thinkeval.service.rules.store import StoredRule
+    from thinkeval.service.rules.summary import SummaryOut
 
 
 def show_implied(db: Database, score: Score, measure: Measure, limit: int = 20) -> None:
@@ -82,3 +96,127 @@ def _append(text: Text, item: ImplicationOut) -> None:
                 f"       {each.subject} {each.relation} {each.object}"
                 f"   {cell(each.pre)} → {cell(each.post)}{edited}\n"
             )
+
+
+class TableFormat(StrEnum):
+    """How the list of rules is printed."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+    latex = "latex"
+
+
+def print_rules(
+    title: str, found: Sequence[StoredRule], style: TableFormat, output: Path | None, json: bool,
+    note: str,
+) -> None:  # fmt: skip
+    """Print rules; to a file where one is given.
+
+    Raises:
+        UsageError: a table is to be written to a file.
+    """
+    from thinkeval.service.rules.schemas import RuleOut
+
+    if json or style is TableFormat.json:
+        emit_json([RuleOut.of(r).model_dump() for r in found], output)
+        return
+    columns = ["rule", "text", "support", "body", "confidence", "status", "labels"]
+    body = [
+        (r.id, r.rule.text(), r.rule.support, r.rule.body, r.rule.confidence, r.status,
+         " ".join(f"{who}:{said}" for who, said in r.labels))
+        for r in found
+    ]  # fmt: skip
+    if style is TableFormat.table:
+        if output is not None:
+            raise UsageError("-o writes a format, not a table.", remedy="Add --format csv.")
+        emit_table(title, columns, body, note=note)
+        return
+    import pandas as pd
+
+    from thinkeval.service.reports.formats import render
+
+    emit_text(render(pd.DataFrame(body, columns=columns).astype(object), style.value), output)
+
+
+def show_mixed(page: MixedPage) -> None:
+    """The chains, strongest after the edit first; implied links with their proofs."""
+    out = console()
+    out.print(
+        f"{page.surviving} of {several(page.looked_at, 'chain')} with implied links"
+        f" {'survives' if page.surviving == 1 else 'survive'}, within"
+        f" {several(page.max_steps, 'fact')}, by {several(page.rules, 'rule')}"
+        f" ({MEASURE_NAMES[page.measure]})",
+        highlight=False,
+    )
+    for number, item in enumerate(page.items, 1):
+        out.print(_tree(number, item))
+    if len(page.items) < page.total:
+        out.print(f"showing {len(page.items)} of {page.total}", style="dim", highlight=False)
+
+
+def _tree(number: int, item: MixedChainOut) -> Tree:
+    text = Text(f"{number}. ")
+    if item.surviving is None:
+        text.append("? not probed", "dim")
+    else:
+        text.append(*(("● survives", "bold red") if item.surviving else ("○ cut", "dim")))
+        text.append(
+            f"  {several(item.steps or 0, 'fact')}  R {cell(item.r_pre)} → R' {cell(item.r_post)}"
+            f"  retention {cell(item.ratio)}"
+        )
+    text.append(f"\n   {item.entities[0]}", "blue")
+    tree = Tree(text, guide_style="dim")
+    for link in item.links:
+        branch = tree.add(_link(link))
+        if link.proof is not None:
+            branch.add(proof_tree(link.proof))
+    return tree
+
+
+def _link(link: MixedLinkOut) -> Text:
+    text = Text("∴ " if link.implied else "─ ")
+    text.append(f"{link.relation} → {link.object}", "bold" if link.implied else "")
+    text.append(f"   {cell(link.pre)} → {cell(link.post)}  (× {cell(link.ratio)})")
+    if link.implied and link.facts:
+        text.append(f"   implied, by {several(link.facts, 'fact')}", "dim")
+    return text
+
+
+NOTE = (
+    "stale: no longer follows, yet the model gives it; of those only the rules say, and of those"
+    " that the data set states too. come back: ways that survive, of all, by chains, by rules, by"
+    " both. deep: share of edits where nothing survives."
+)
+
+
+def show_summaries(told: Mapping[str, SummaryOut]) -> None:
+    """By label: stale, taken up and kept with their n; how the old objects come back."""
+    if not told:
+        return
+    first = next(iter(told.values()))
+    rows = [
+        [
+            label,
+            each.edits,
+            plain_share(each.stale.only_implied),
+            plain_share(each.stale.stated),
+            plain_share(each.taken_up),
+            plain_share(each.kept),
+            *(f"{each.by(kind).surviving} of {each.by(kind).chains}" for kind in KINDS),
+            " / ".join(
+                "–" if each.by(kind).deep is None else f"{each.by(kind).deep:.2f}" for kind in KINDS
+            ),
+        ]
+        for label, each in told.items()
+    ]
+    emit_table(
+        f"Implications by {several(first.rules, 'rule')} ({MEASURE_NAMES[first.measure]})",
+        [
+            "", "edits", "stale, by rules only", "stale, stated too", "taken up", "kept",
+            "come back: paths", "rules", "both", "deep: paths / rules / both",
+        ],
+        rows,
+        note=NOTE,
+    )  # fmt: skip

@@ -21,15 +21,15 @@ from thinkeval.service.cli.options import (
     several,
 )
 from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.cli.rules_apply import closure
-from thinkeval.service.cli.rules_groundings import (
+from thinkeval.service.cli.render_rules import TableFormat, print_rules
+from thinkeval.service.cli.rules_apply import (
     GraphArgument,
+    closure,
     instantiate,
     print_groundings,
     relations,
 )
 from thinkeval.service.cli.rules_review import review
-from thinkeval.service.cli.rules_table import TableFormat, print_rules
 from thinkeval.service.errors import UsageError
 from thinkeval.service.scoring.runtime import Workbench
 from thinkeval.service.settings import Settings
@@ -143,7 +143,7 @@ def show(dataset: DatasetArgument, rule: RuleArgument, json: JsonFlag = False) -
     """Show one rule: its words, kinds, counts, labels, and a few groundings."""
     from thinkeval.service.rules import groundings, store
     from thinkeval.service.rules.review import LABELS
-    from thinkeval.service.rules.schemas_rules import GroundingOut, RuleOut
+    from thinkeval.service.rules.schemas import GroundingOut, RuleOut
 
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
         found = store.rule_of(bench.db, store.dataset_of(bench.db, dataset), rule)
@@ -204,7 +204,7 @@ def add(
     """  # noqa: D301
     from thinkeval.service.graphs import datasets
     from thinkeval.service.rules import add as writing
-    from thinkeval.service.rules.schemas_rules import RuleOut
+    from thinkeval.service.rules.schemas import RuleOut
 
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
         datasets.ensure(bench.db, dataset)

@@ -44,9 +44,10 @@ def review(
     with --annotator, at a terminal, they are asked for one by one. Agreement is reported as the
     share of equal labels and as Gwet's AC1.
     """  # noqa: D301
-    from thinkeval.service.rules import agreement, store
+    from thinkeval.service.rules import review as agreement
     from thinkeval.service.rules import review as reviewing
-    from thinkeval.service.rules.schemas_rules import RuleOut
+    from thinkeval.service.rules import store
+    from thinkeval.service.rules.schemas import RuleOut
 
     given = [_parsed(each) for each in label or []]
     if given and annotator is None:

@@ -1,34 +1,73 @@
-"""`thinkeval score`: one rewrite or all of a data set, by one method or several."""
+"""`thinkeval score`: one rewrite or all of a data set, by one method or several.
+
+The gate: does an edit stay within the limits a team has set? For use in their CI.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinkeval.service.cli import gates
-from thinkeval.service.cli.counterfact import show_counterfact
 from thinkeval.service.cli.options import (
     JsonFlag,
     MeasureName,
     MeasureOption,
     ModelOption,
     OutputOption,
+    ProbeOptions,
     emit_json,
     emit_text,
+    probe_settings,
+    require_taken,
 )
-from thinkeval.service.cli.probe_options import ProbeOptions, probe_settings, require_taken
 from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.cli.render import show_chains, show_method_table, show_score
+from thinkeval.service.cli.render import (
+    show_chains,
+    show_counterfact,
+    show_method_table,
+    show_score,
+)
 from thinkeval.service.errors import UsageError, in_one_line
+from thinkeval.service.formatting import several
 from thinkeval.service.graphs import rewrites as selection
-from thinkeval.service.schemas import Score
+from thinkeval.service.schemas import Measure, Score
 from thinkeval.service.scoring.runtime import Workbench
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
     from thinkeval.service.scoring.request import ScoreRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an edit may leak at most and must preserve at least; None is no limit."""
+
+    max_ifr: float | None = None
+    min_preservation: float | None = None
+
+
+def check(score: Score, limits: Limits, measure: Measure) -> list[str]:
+    """One line for each limit the score breaks; empty when it holds. At the limit it holds."""
+    broken = []
+    ifr, preservation = score.get("ifr", measure), score.get("preservation", measure)
+    if limits.max_ifr is not None and ifr is not None and ifr.value > limits.max_ifr:
+        broken.append(
+            f"gate: {score.edit}: IFR {ifr.value:.4f} > {limits.max_ifr} over"
+            f" {several(ifr.n, 'chain')}; see `thinkeval chains {score.edit} --surviving`"
+        )
+    if (
+        limits.min_preservation is not None
+        and preservation is not None
+        and preservation.value < limits.min_preservation
+    ):
+        broken.append(
+            f"gate: {score.edit}: Preservation {preservation.value:.4f} <"
+            f" {limits.min_preservation} over {several(preservation.n, 'fact')}"
+        )
+    return broken
 
 
 def score(
@@ -138,8 +177,8 @@ def score(
         _emit(bench, scores, measure, json, csv, output, implications)
     for request, reason in failed:
         typer.echo(f"failed: {request.method} on {request.rewrite.id}: {reason}", err=True)
-    limits = gates.Limits(max_ifr, min_preservation)
-    verdicts = [gates.check(s, limits, measure.key) for s in scores]
+    limits = Limits(max_ifr, min_preservation)
+    verdicts = [check(s, limits, measure.key) for s in scores]
     for line in (line for verdict in verdicts for line in verdict):
         typer.echo(line, err=True)
     if failed:

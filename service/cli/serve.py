@@ -36,7 +36,7 @@ def serve(
     """
     given = {"host": host, "port": port, "workers": workers}
     settings = Settings(**{name: value for name, value in given.items() if value is not None})
-    from thinkeval.service.api.server import run
+    from thinkeval.service.api.app import run
 
     run(settings)
 

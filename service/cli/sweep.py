@@ -1,4 +1,7 @@
-"""`thinkeval sweep`: all methods on all rewrites, one report; run again, it goes on."""
+"""`thinkeval sweep`: all methods on all rewrites, one report; run again, it goes on.
+
+`thinkeval sequence`: edits one after the other, scored after each and again at the end.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,26 @@ from thinkeval.service.cli.options import (
     JsonFlag,
     MeasureName,
     MeasureOption,
+    ModelOption,
     OutputOption,
+    ProbeOptions,
+    cell,
     emit_json,
+    emit_table,
+    probe_settings,
     require_json,
+    require_taken,
 )
-from thinkeval.service.cli.probe_options import ProbeOptions, probe_settings, require_taken
 from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.cli.show_sweep import show_sweep
+from thinkeval.service.cli.render import show_sweep
 from thinkeval.service.graphs import rewrites
+from thinkeval.service.schemas import MEASURE_NAMES, Measure
 from thinkeval.service.scoring.runtime import Workbench
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
+    from thinkeval.service.rules.summary import SummaryOut
+    from thinkeval.service.scoring.sequence import SequenceScore
     from thinkeval.service.scoring.sweep import Sweep
 
 MATCHING = (0.25, 0.5, 0.75, 1.0)
@@ -98,7 +109,7 @@ def sweep(
     probe = probe_settings(samples, ask, False, chat, 0)
     require_taken(measure.key, probe, samples)
     from thinkeval.editing import methods
-    from thinkeval.service.cli.show_summary import show_summaries
+    from thinkeval.service.cli.render_rules import show_summaries
     from thinkeval.service.reports import sweep as sweep_report
     from thinkeval.service.rules import groundings, summary
     from thinkeval.service.scoring import sweep as sweeps
@@ -143,3 +154,106 @@ def sweep(
         })  # fmt: skip
     if found.failed:
         raise typer.Exit(2)
+
+
+def sequence(
+    rewrite: Annotated[
+        list[str] | None,
+        typer.Argument(help="Rewrite ids or subjects, in order; default: all of the graph."),
+    ] = None,
+    graph: Annotated[str, typer.Option("--graph", "-g", help="Data set graph.")] = "hogwarts",
+    model: ModelOption = "organism",
+    method: Annotated[str, typer.Option("--method", "-m", help="Editing method.")] = "alphaedit",
+    batch: Annotated[int, typer.Option(min=1, help="Rewrites that are edited together.")] = 1,
+    override: Annotated[
+        list[str] | None, typer.Option("--set", help="One hyperparameter, as key=value.")
+    ] = None,
+    measure: MeasureOption = MeasureName.likelihood,
+    samples: Annotated[
+        int, typer.Option(min=0, help="Sampled answers a prompt; 0 takes exact likelihoods only.")
+    ] = 0,
+    dtype: ProbeOptions.dtype = "float32",
+    seed: ProbeOptions.seed = 0,
+    implications: Annotated[
+        bool,
+        typer.Option(
+            "--implications",
+            help="Ask for what the graph's rules imply too, and sum it up after and at the end.",
+        ),
+    ] = False,
+    json: JsonFlag = False,
+    output: OutputOption = None,
+) -> None:
+    """Edit rewrites one after the other, and score each after its edit and again at the end.
+
+    What later edits do to an earlier one is the difference between the two. A --batch of all
+    rewrites edits them at once. Each score is stored like any other (`thinkeval chains EDIT`).
+    With --implications, --json gives an object: `edits`, and `implications` after and at the end.
+    """
+    require_json(output, json)
+    probe = probe_settings(samples, "cloze", False, "auto", seed)
+    require_taken(measure.key, probe, samples)
+    from thinkeval.service.cli.render_rules import show_summaries
+    from thinkeval.service.rules import groundings
+    from thinkeval.service.scoring import sequence as sequences
+
+    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+        chosen = rewrites.rewrites(
+            bench.db, graph, rewrite or [], rewrites.OwnRewrite(), not rewrite
+        )
+        options = rewrites.scoring_options(5, "listed", "rewrite")
+        request = rewrites.request(
+            graph, chosen[0], model, method, probe, options,
+            overrides=override or [], dtype=dtype, seed=seed, implications=implications,
+        )  # fmt: skip
+        if implications:
+            groundings.rules_for(bench.db, graph)  # refused before anything is edited
+        found = sequences.score_sequence(bench, request, chosen, batch)
+        implied = _implied(bench, found, measure.key) if implications else {}
+    if json:
+        pairs = [{"after": s.after.model_dump(), "end": s.end.model_dump()} for s in found]
+        told = {when: each.model_dump() for when, each in implied.items()}
+        emit_json({"edits": pairs, "implications": told} if implications else pairs, output)
+    else:
+        _show(found, measure.key, method, batch)
+        show_summaries(implied)
+
+
+def _implied(
+    bench: Workbench, found: list[SequenceScore], measure: Measure
+) -> dict[str, SummaryOut]:
+    """What the rules say of all edits, each after its own batch, and at the end."""
+    from thinkeval.service.rules import summary
+
+    return {
+        when: each
+        for when in ("after", "end")
+        for each in summary.by_method(bench.db, [getattr(s, when) for s in found], measure)
+    }
+
+
+def _show(found: list[SequenceScore], measure: Measure, method: str, batch: int) -> None:
+    from thinkeval.service.reports.pooling import POOLED, pooled, terms
+
+    rows = []
+    for number, one in enumerate(found, 1):
+        pairs = [
+            (one.after.get(metric, measure), one.end.get(metric, measure)) for metric in POOLED
+        ]
+        rows.append(
+            [number, one.after.rewrite[:48]]
+            + [cell(v.value if v and v.n else None) for pair in pairs for v in pair]
+        )
+    after, end = (
+        pooled(terms([getattr(one, when) for one in found], measure)) for when in ("after", "end")
+    )
+    means = [cell(v) for pair in zip(after, end, strict=True) for v in pair]
+    rows.append(["", f"all {len(found)}", *means])
+    names = {"efficacy": "effic.", "ifr": "IFR", "preservation": "Pres."}
+    emit_table(
+        f"{method} in sequence, {batch} at a time: {MEASURE_NAMES[measure]}",
+        ["", "rewrite", *(f"{names[m]} {when}" for m in POOLED for when in ("after", "end"))],
+        rows,
+        note="`after`: on the model with this and all earlier edits; `end`: with all of them. The"
+        " last row pools: IFR over all chains, means of the others.",
+    )

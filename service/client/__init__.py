@@ -18,11 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from thinkeval.service.client.depedit import Protocols
-from thinkeval.service.client.http import Http, ProblemError
+from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, tell
 from thinkeval.service.client.results import CHAIN_COLUMNS, LEAK_COLUMNS, Results
-from thinkeval.service.client.tables import Progress, frame, part, tell
-from thinkeval.service.edit_schemas import ENDED, EditOut, Status, SweepOut
-from thinkeval.service.schemas import RewriteIn, Score
+from thinkeval.service.schemas import ENDED, EditOut, RewriteIn, Score, Status, SweepOut
 
 if TYPE_CHECKING:
     import httpx

@@ -6,10 +6,9 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.client.http import Http, ProblemError
-from thinkeval.service.client.tables import Progress, frame, part, tell
-from thinkeval.service.depedit.job_schemas import JobOut, JobPage
-from thinkeval.service.edit_schemas import ENDED, Status
+from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, tell
+from thinkeval.service.depedit.schemas import JobOut, JobPage
+from thinkeval.service.schemas import ENDED, Status
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,6 +2,8 @@
 
 Reads are tried again when the connection breaks or the database is away. A post is tried again when
 nothing can have arrived, or when it carries an idempotency key, by which the service knows it.
+
+What the parts of the client share: names in paths, progress, tables.
 """
 
 from __future__ import annotations
@@ -10,14 +12,17 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
 
 import httpx
 
 from thinkeval.service.errors import ServiceError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ATTEMPTS = 4
 BACKOFF_S = 0.25
@@ -225,3 +230,25 @@ def _parsed(response: httpx.Response) -> Any:
             "Is that the address of ThinkEval's service?",
             response.status_code,
         ) from error
+
+
+Progress = Callable[[str, float], object]
+"""Called with the stage and how much is done, from 0 to 1."""
+
+
+def part(name: str) -> str:
+    """A name as one part of a path."""
+    return quote(name, safe="")
+
+
+def tell(progress: Progress | None, stage: str, fraction: float) -> None:
+    """Tell whoever watches, if anybody does."""
+    if progress is not None:
+        progress(stage, fraction)
+
+
+def frame(items: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """A table; with its columns even where there is no row."""
+    import pandas as pd
+
+    return pd.DataFrame(list(items), columns=None if columns is None else list(columns))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from thinkeval.service.client.http import Http
-from thinkeval.service.client.tables import frame, part
+from thinkeval.service.client.http import Http, frame, part
 from thinkeval.service.reports.schemas import Diff
 from thinkeval.service.schemas import Measure
 

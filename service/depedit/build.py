@@ -1,17 +1,274 @@
-"""Knowledge sets drawn from a stored graph and its rules; `draw.py` draws each."""
+"""Knowledge sets drawn from a stored graph and its rules; `draw.py` draws each.
+
+One knowledge set drawn from a graph's facts and one rule (DepEdit, section 5.1).
+
+Nothing here talks to the database; `build.py` brings facts and rules from it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
-from thinkeval.loaders.knowledge_sets import KnowledgeSet
-from thinkeval.service.depedit.draw import SetOptions, TooSmallError, draw, material_of
+from thinkeval.loaders.groundings import Grounding, Triple, groundings
+from thinkeval.loaders.knowledge_sets import SETTINGS, Copy, Implication, KnowledgeSet
+from thinkeval.loaders.records import KnowledgeGraph, digest, slug
+from thinkeval.loaders.rule_records import Rule
+from thinkeval.service.depedit.questions import Wording, templates
+from thinkeval.service.depedit.updates import Pool, consistent, redraw, what_changes
 from thinkeval.service.errors import NothingStoredError, UsageError
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+
+Init = Literal["stored", "shuffled"]
+RESTARTS = 20
+"""Orders in which groundings are tried where the first one gives too few."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetOptions:
+    """How a set is drawn; the defaults are the paper's.
+
+    Attributes:
+        facts: specific facts; twice the implications at least, the others are premises of nothing.
+        copies: updated versions, of which each has `updates` specific facts changed.
+        init: `stored` facts as the graph has them, or with their objects `shuffled` within their
+            kind, so that a model trained on the graph knows nothing of them beforehand.
+    """
+
+    setting: str = "CQ_DT"
+    seed: int = 0
+    facts: int = 24
+    unrelated: int = 5
+    implications: int = 12
+    copies: int = 3
+    updates: int = 20
+    init: Init = "stored"
+
+    def check(self) -> None:
+        """UsageError where the numbers do not go together."""
+        if self.setting not in SETTINGS:
+            raise UsageError(
+                f"{self.setting!r} is no setting.", remedy=f"Use one of {', '.join(SETTINGS)}."
+            )
+        if min(self.facts, self.implications, self.copies) < 1 or self.unrelated < 0:
+            raise UsageError(
+                "A set has at least one fact, implication and copy.", remedy="Ask for more."
+            )
+        if self.facts < 2 * self.implications:
+            raise UsageError(
+                f"{self.implications} implications need {2 * self.implications} facts, two each;"
+                f" {self.facts} are asked for.",
+                remedy="Ask for more --facts, or for fewer --implications.",
+            )
+        if not 1 <= self.updates <= self.facts:
+            raise UsageError(
+                f"{self.updates} of {self.facts} facts cannot be updated.",
+                remedy=f"Ask for 1 to {self.facts} --updates.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What sets are drawn from: a graph's facts that are the only answer to their question.
+
+    Attributes:
+        dataset: id of the graph.
+        content: its content digest.
+        facts: (subject, relation, object), sorted.
+        templates: {relation: clozes}.
+    """
+
+    dataset: str
+    content: str
+    facts: tuple[Triple, ...]
+    pool: Pool
+    templates: Mapping[str, tuple[str, ...]]
+
+
+class TooSmallError(UsageError):
+    """A graph has too few facts for a set.
+
+    Attributes:
+        apart: groundings that could be in one.
+    """
+
+    def __init__(self, detail: str, *, remedy: str, apart: int) -> None:
+        super().__init__(detail, remedy=remedy)
+        self.apart = apart
+
+
+def material_of(graph: KnowledgeGraph) -> Material:
+    """What sets can be drawn from a graph."""
+    objects: dict[tuple[str, str], set[str]] = {}
+    by_relation: dict[str, set[str]] = {}
+    for fact in graph.facts:
+        objects.setdefault((fact.subject, fact.relation), set()).add(fact.object)
+        by_relation.setdefault(fact.relation, set()).add(fact.object)
+    single = sorted((*key, *found) for key, found in objects.items() if len(found) == 1)
+    return Material(
+        dataset=graph.name,
+        content=graph.content_digest,
+        facts=tuple((s, r, o) for s, r, o in single if s != o),
+        pool=Pool(
+            {entity.name: entity.kind for entity in graph.entities},
+            {relation: sorted(found) for relation, found in by_relation.items()},
+        ),
+        templates=templates(graph.facts),
+    )
+
+
+def draw(material: Material, rule: Rule, options: SetOptions) -> KnowledgeSet:
+    """One set of one rule.
+
+    Raises:
+        UsageError: the graph has too few facts or words for it; says how many there are.
+    """
+    options.check()
+    conclusion = rule.conclusion.relation
+    words = {conclusion: rule.conclusion_clozes(), **material.templates}
+    wording = Wording(words, options.setting, options.seed)
+    wording.require(rule)
+    rng = random.Random(f"{options.seed}|{rule.id}|facts")
+    facts = _specific(material, rule, options, rng)
+    if options.init == "shuffled":
+        every = range(len(facts))
+        facts = redraw(rule, facts, every, material.pool, rng, follow=options.implications)
+    unrelated = _unrelated(material, rule, options, rng)
+    kinds = material.pool.kinds
+    follows = {g.conclusion[:2]: g for g in groundings(rule, facts, kinds)}
+    before = {key: g.conclusion[2] for key, g in follows.items()}
+    copies = []
+    for i in range(options.copies):
+        again = random.Random(f"{options.seed}|{rule.id}|copy|{i}")
+        changed = sorted(again.sample(range(len(facts)), options.updates))
+        after = redraw(rule, facts, changed, material.pool, again)
+        change = what_changes(rule, before, groundings(rule, after, kinds))
+        copies.append(
+            Copy(
+                updates=tuple(wording.specific(*after[index]) for index in changed),
+                updated=tuple(_implication(wording, g) for g in change.updated),
+                kept=change.kept,
+                lost=change.lost,
+            )
+        )
+    return KnowledgeSet(
+        id=_id(material, rule, options),
+        dataset=material.dataset,
+        setting=options.setting,
+        seed=options.seed,
+        rule=rule,
+        specific=tuple(wording.specific(*fact) for fact in facts),
+        unrelated=tuple(wording.other(*fact) for fact in unrelated),
+        implications=tuple(_implication(wording, g) for g in follows.values()),
+        copies=tuple(copies),
+        init=options.init,
+    )
+
+
+def _specific(
+    material: Material, rule: Rule, options: SetOptions, rng: random.Random
+) -> list[Triple]:
+    """Premises of as many groundings as asked, each with its own, and facts that ground nothing."""
+    kinds = material.pool.kinds
+    usable = [fact for fact in material.facts if fact[1] in rule.relations[:2]]
+    found = groundings(rule, usable, kinds)
+    best: list[Grounding] = []
+    for _ in range(RESTARTS):
+        rng.shuffle(found)
+        chosen = _apart(rule, found, options.implications, kinds)
+        best = max(best, chosen, key=len)
+        if len(best) == options.implications:
+            break
+    facts = [fact for g in best for fact in (g.first, g.second)]
+    if len(best) == options.implications:
+        _fill(rule, facts, usable, options.facts, kinds, rng)
+    if len(best) < options.implications or len(facts) < options.facts:
+        raise TooSmallError(
+            f"{material.dataset!r} is too small for a set of {options.facts} facts and"
+            f" {options.implications} implications by the rule '{rule.text()}' It has"
+            f" {len(usable)} facts of the premises that are the only answer to their question, and"
+            f" {len(found)} groundings, of which {len(best)} have premises of their own and do not"
+            " meet.",
+            remedy=f"Ask for --facts {2 * len(best)} --implications {len(best)} and fewer"
+            " --updates, or take another rule."
+            if best
+            else "Take another rule; `thinkeval rules instantiate` shows what grounds one.",
+            apart=len(best),
+        )
+    rng.shuffle(facts)
+    return facts
+
+
+def _apart(
+    rule: Rule, found: Sequence[Grounding], wanted: int, kinds: Mapping[str, str | None]
+) -> list[Grounding]:
+    """Groundings in this order that share no premise and whose facts ground nothing else."""
+    chosen: list[Grounding] = []
+    facts: list[Triple] = []
+    for grounding in found:
+        pair = [grounding.first, grounding.second]
+        if len(chosen) == wanted or any(fact in facts for fact in pair) or pair[0] == pair[1]:
+            continue
+        together = [*facts, *pair]
+        grounded = groundings(rule, together, kinds)
+        if len(grounded) == len(chosen) + 1 and consistent(rule, together, kinds):
+            follows = {g.conclusion[:2] for g in grounded}
+            if len(follows) == len(grounded):
+                chosen.append(grounding)
+                facts = together
+    return chosen
+
+
+def _fill(
+    rule: Rule,
+    facts: list[Triple],
+    usable: Sequence[Triple],
+    wanted: int,
+    kinds: Mapping[str, str | None],
+    rng: random.Random,
+) -> None:
+    """Add facts of the premises' relations that ground nothing with the others."""
+    there = len(groundings(rule, facts, kinds))
+    for fact in rng.sample(list(usable), len(usable)):
+        if len(facts) == wanted:
+            return
+        together = [*facts, fact]
+        if (
+            fact not in facts
+            and len(groundings(rule, together, kinds)) == there
+            and consistent(rule, together, kinds)
+        ):
+            facts.append(fact)
+
+
+def _unrelated(
+    material: Material, rule: Rule, options: SetOptions, rng: random.Random
+) -> list[Triple]:
+    others = [fact for fact in material.facts if fact[1] not in rule.relations]
+    if len(others) < options.unrelated:
+        raise UsageError(
+            f"{material.dataset!r} has {len(others)} facts of other relations than the rule's that"
+            f" are the only answer to their question; {options.unrelated} are asked for.",
+            remedy=f"Ask for --unrelated {len(others)}.",
+        )
+    return rng.sample(others, options.unrelated)
+
+
+def _implication(wording: Wording, grounding: Grounding) -> Implication:
+    premises = (grounding.first[:2], grounding.second[:2])
+    return Implication(wording.other(*grounding.conclusion), premises)
+
+
+def _id(material: Material, rule: Rule, options: SetOptions) -> str:
+    """Readable, and different where anything is that the set depends on."""
+    parts = (material.dataset, options.setting.lower(), slug(rule.conclusion.relation)[:30])
+    about = digest([material.content, rule.id, asdict(options)], 6)
+    return f"{'-'.join(parts)}-s{options.seed}-{about}"
+
 
 Progress = Callable[[int, int, str], None]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from thinkeval.loaders.knowledge_sets import QA
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.errors import UsageError
-from thinkeval.service.scoring import corpora
+from thinkeval.service.scoring import covariance as corpora
 from thinkeval.service.scoring.hypernetwork import SMALL
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thinkeval.loaders.rule_records import Rule
-from thinkeval.service.depedit.answers import Fact
+from thinkeval.service.depedit.questions import Statement
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -37,7 +37,7 @@ class Conclusion:
 
 
 def derived(
-    db: Database, rule: Rule, new: Sequence[Fact], known: Sequence[Fact]
+    db: Database, rule: Rule, new: Sequence[Statement], known: Sequence[Statement]
 ) -> list[Conclusion]:
     """All that follows from a new fact with a known one, in a stable order."""
     from thinkeval.cypher import rows
@@ -66,7 +66,7 @@ def derived(
 
 
 def closed(
-    db: Database, rule: Rule, new: Sequence[Fact], known: Sequence[Fact]
+    db: Database, rule: Rule, new: Sequence[Statement], known: Sequence[Statement]
 ) -> list[Conclusion]:
     """All that follows from the new facts, round by round, until a round says nothing new.
 

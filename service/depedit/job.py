@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
 from thinkeval.service.depedit import job_checks, run, store
-from thinkeval.service.depedit.job_schemas import RunsIn
 from thinkeval.service.depedit.run import Done, Step
+from thinkeval.service.depedit.schemas import RunsIn
 from thinkeval.service.errors import describe
 from thinkeval.service.jobs import recovery
 from thinkeval.service.jobs.heartbeat import Task

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from thinkeval.editing import methods as editing_methods
 from thinkeval.service.depedit import run, store, strategies
 from thinkeval.service.depedit.editor import ALIASES, require_weights
-from thinkeval.service.depedit.job_schemas import RunsIn
 from thinkeval.service.depedit.protocol import Method
+from thinkeval.service.depedit.schemas import RunsIn
 from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.jobs import job_requests

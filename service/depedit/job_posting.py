@@ -11,13 +11,13 @@ from thinkeval.cypher import rows
 from thinkeval.loaders.records import digest
 from thinkeval.service import __version__
 from thinkeval.service.depedit import job_checks
-from thinkeval.service.depedit.job_schemas import RunsIn
+from thinkeval.service.depedit.schemas import RunsIn
 from thinkeval.service.errors import ConflictError, QueueFullError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.jobs import job_requests
 from thinkeval.service.jobs.submit import Posted
-from thinkeval.service.scoring.modelspec import parse
 from thinkeval.service.scoring.record import event
+from thinkeval.service.scoring.runtime import parse
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database

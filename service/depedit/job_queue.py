@@ -13,10 +13,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
-from thinkeval.service.depedit.job_schemas import JobOut
-from thinkeval.service.edit_schemas import ENDED, Status
+from thinkeval.service.depedit.schemas import JobOut
 from thinkeval.service.errors import ConflictError, NotFoundError
 from thinkeval.service.jobs import queue
+from thinkeval.service.schemas import ENDED, Status
 from thinkeval.service.scoring.record import event, now
 
 if TYPE_CHECKING:

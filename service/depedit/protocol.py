@@ -17,16 +17,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.loaders.knowledge_sets import Copy, KnowledgeSet
-from thinkeval.service.depedit import answers as asking
+from thinkeval.service.depedit import questions as asking
 from thinkeval.service.depedit import strategies
 from thinkeval.service.depedit.editor import Editor, EditorOptions, editor
 from thinkeval.service.depedit.questions import Question, questions
-from thinkeval.service.depedit.records import Answer, RunRecord
+from thinkeval.service.depedit.store import Answer, RunRecord
 from thinkeval.service.errors import UsageError
 
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
-    from thinkeval.service.depedit.strategies._strategy import Strategy
+    from thinkeval.service.depedit.strategies import Strategy
     from thinkeval.service.scoring.runtime import BenchModel, Workbench
 
 PROTOCOL = 1
@@ -82,7 +82,7 @@ class Protocol:
         Raises:
             EditingError, ServiceError: no such editor, no hyperparameters for the model.
         """
-        from thinkeval.service.depedit.strategies._strategy import Bed
+        from thinkeval.service.depedit.strategies import Bed
 
         bed = Bed(self.knowledge, self.bench.db, self.editor, self.ask, self.options.seed)
         strategy = strategies.get(method.strategy)(bed, method.editor)

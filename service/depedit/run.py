@@ -14,7 +14,7 @@ from thinkeval.service.depedit import store, strategies
 from thinkeval.service.depedit.editor import EditorOptions
 from thinkeval.service.depedit.protocol import Method, Protocol
 from thinkeval.service.errors import NothingStoredError, UsageError
-from thinkeval.service.scoring import modelspec
+from thinkeval.service.scoring import runtime
 
 if TYPE_CHECKING:
     from thinkeval.service.scoring.runtime import Workbench
@@ -177,4 +177,4 @@ def graph_of(knowledge: KnowledgeSet, given: str | None) -> str:
 
 def model_name(options: RunOptions) -> str:
     """What the runs' records call the model."""
-    return modelspec.parse(options.model).name
+    return runtime.parse(options.model).name

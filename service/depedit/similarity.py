@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from thinkeval.loaders.knowledge_sets import QA, KnowledgeSet
 from thinkeval.loaders.records import SUBJECT_SLOT, RewriteRequest, unique
 from thinkeval.service.depedit.editor import request
-from thinkeval.service.depedit.wording import templates
+from thinkeval.service.depedit.questions import templates
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database

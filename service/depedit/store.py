@@ -1,11 +1,14 @@
-"""Knowledge sets and runs in the graph: saved whole or not at all, read back as they were."""
+"""Knowledge sets and runs in the graph: saved whole or not at all, read back as they were.
+
+What a run of the protocol leaves behind: the run itself and the answers it got.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
 
 from thinkeval.cypher import rows
 from thinkeval.loaders.depedit_records import from_json, to_json
@@ -13,12 +16,58 @@ from thinkeval.loaders.knowledge_sets import KnowledgeSet
 from thinkeval.loaders.records import digest
 from thinkeval.service.depedit.metrics import Share, metrics_of, metrics_of_runs
 from thinkeval.service.depedit.questions import Question, questions
-from thinkeval.service.depedit.records import Answer, RunRecord
 from thinkeval.service.errors import ConflictError, NotFoundError, UsageError
 from thinkeval.service.jobs.queue import read_cursor
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model said to one question.
+
+    Attributes:
+        question: `Question.id` (service/depedit/questions.py), which also says phase and copy.
+        answer: as decoded; stored and compared without white space at its ends.
+    """
+
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """One strategy on one knowledge set with one model.
+
+    Attributes:
+        knowledge_set: id of the set.
+        strategy: its key, such as `forwchain`.
+        editor: the editing method that it wraps; None where it has none.
+        model: name of the model, readable.
+        hparams: everything else that the answers depend on (hyperparameters, seeds, weights'
+            digest); part of the id.
+        seconds: how long it took, where it was measured; no part of the id.
+    """
+
+    knowledge_set: str
+    strategy: str
+    editor: str | None
+    model: str
+    hparams: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float | None = None
+
+    @property
+    def id(self) -> str:
+        """Stable: the same run of the same set again has the same id, and replaces it."""
+        parts = [self.knowledge_set, self.strategy, self.editor, self.model, dict(self.hparams)]
+        return f"{self.knowledge_set}.{self.method}.{digest(parts, 8)}"
+
+    @property
+    def method(self) -> str:
+        """What a table calls it: the strategy, and the editor that it wraps."""
+        return self.strategy if self.editor is None else f"{self.editor}+{self.strategy}"
+
 
 __all__ = [
     "Saved",

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from thinkeval.cypher.errors import ParameterError
 from thinkeval.loaders.records import Fact, RewriteRequest
-from thinkeval.service.scoring.answers import Answer, ProbedFact
+from thinkeval.service.scoring.probe import Answer, ProbedFact
 
 MEASURES = ("p", "likelihood", "likelihood_norm")
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from thinkeval.cypher import rows
-from thinkeval.service.edit_schemas import EditIn
 from thinkeval.service.graphs.datasets import own_or_stored
 from thinkeval.service.jobs import job_requests, recovery
 from thinkeval.service.jobs.heartbeat import Task
+from thinkeval.service.schemas import EditIn
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.record import event
 

@@ -20,12 +20,11 @@ from thinkeval.editing.organism.config import ARCHITECTURES
 from thinkeval.editing.probe.settings import ProbeSettings
 from thinkeval.loaders.records import RewriteRequest, digest, slug
 from thinkeval.service import __version__
-from thinkeval.service.edit_schemas import EditIn
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import rewrites
-from thinkeval.service.schemas import RewriteIn
-from thinkeval.service.scoring.modelspec import ModelSpec, parse
+from thinkeval.service.schemas import EditIn, RewriteIn
 from thinkeval.service.scoring.request import ScoreRequest
+from thinkeval.service.scoring.runtime import ModelSpec, parse
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database

@@ -16,9 +16,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
-from thinkeval.service.edit_schemas import EditOut, Status
 from thinkeval.service.errors import ConflictError, UsageError
-from thinkeval.service.schemas import Score
+from thinkeval.service.schemas import EditOut, Score, Status
 from thinkeval.service.scoring import deltas, record
 from thinkeval.service.scoring.record import event
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
-from thinkeval.service.edit_schemas import EditIn
 from thinkeval.service.errors import ConflictError, NotFoundError, QueueFullError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.write import rewrite_row
 from thinkeval.service.jobs import job_requests
-from thinkeval.service.scoring.modelspec import parse
+from thinkeval.service.schemas import EditIn
 from thinkeval.service.scoring.record import event
+from thinkeval.service.scoring.runtime import parse
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from thinkeval.cypher import rows
 from thinkeval.loaders.records import digest
 from thinkeval.service import __version__
-from thinkeval.service.edit_schemas import EditIn, SweepIn, SweepOut
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.jobs import queue, submit
 from thinkeval.service.reports import table as reports
-from thinkeval.service.schemas import Measure, Score
+from thinkeval.service.schemas import EditIn, Measure, Score, SweepIn, SweepOut
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database

@@ -21,7 +21,7 @@ import time
 from types import FrameType
 
 from thinkeval.cypher.errors import GraphError, ServerUnavailableError
-from thinkeval.service import worker as logs
+from thinkeval.service import logs
 from thinkeval.service.depedit import job
 from thinkeval.service.errors import KNOWN_ERRORS, JobInterrupt, describe
 from thinkeval.service.jobs import edit_job, recovery

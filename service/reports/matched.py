@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thinkeval.service.scoring.intervals import bootstrap
 from thinkeval.service.reports.pooling import pooled, terms
 from thinkeval.service.schemas import Score
+from thinkeval.service.scoring.intervals import bootstrap
 from thinkeval.service.scoring.sweep import Outcome
 
 LEVELS = (0.5, 0.7, 0.9)

@@ -4,17 +4,25 @@ Definition 3 on the union of chains: within one length the weights cancel, so ea
 Σ_n (N_n / √n) · IFR_n to the numerator and Σ_n N_n / √n to the denominator, N_n its chains with
 R ≠ 0 of n steps. Numbers are kept as an array, so that intervals over rewrites (drawn anew with
 replacement) cost one product.
+
+CounterFact's numbers over several edits, as the paper's tables have them.
+
+Meng et al. 2022, section 3.3: every score is the mean over the data set's records (the mean over a
+record's prompts first), and S is the harmonic mean of the three means, not the mean of the edits'
+own S.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, harmonic_mean
 
 import numpy as np
 
-from thinkeval.service.scoring.intervals import QUANTILES
 from thinkeval.service.schemas import Score
+from thinkeval.service.scoring.intervals import QUANTILES
 
 POOLED = ("efficacy", "ifr", "preservation")
 """What `pooled` gives, in order."""
@@ -80,3 +88,34 @@ def _mean(values: np.ndarray) -> float:
 def _quantiles(values: np.ndarray) -> tuple[float, float]:
     low, high = np.quantile(values, QUANTILES)
     return float(low), float(high)
+
+
+PARTS = ("efficacy_score", "generalization_score", "specificity_score")
+MAGNITUDES = ("efficacy_magnitude", "generalization_magnitude", "specificity_magnitude")
+
+
+@dataclass(frozen=True, slots=True)
+class Pooled:
+    """Means over edits; NaN where no edit has the metric with n > 0.
+
+    Attributes:
+        values: by metric, ES, PS, NS, EM, PM, NM under the names of their queries.
+        counts: by metric, over how many edits its mean was taken.
+        score: S, NaN unless all three scores are there.
+    """
+
+    values: dict[str, float]
+    counts: dict[str, int]
+    score: float
+
+
+def pooled_counterfact(scores: Sequence[Score], measure: str) -> Pooled:
+    """The table's row for these edits of one model by one method."""
+    values: dict[str, float] = {}
+    counts: dict[str, int] = {}
+    for metric in (*PARTS, *MAGNITUDES):
+        found = [v.value for s in scores if (v := s.get(metric, measure)) is not None and v.n]
+        values[metric], counts[metric] = (fmean(found) if found else math.nan), len(found)
+    parts = [values[metric] for metric in PARTS]
+    whole = math.nan if any(math.isnan(part) for part in parts) else harmonic_mean(parts)
+    return Pooled(values, counts, whole)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval.cypher.metric_options import interval_titles
 from thinkeval.service.errors import NothingStoredError
-from thinkeval.service.scoring.generation import MEASURE as TEXT
 from thinkeval.service.schemas import MEASURE_NAMES, Score
+from thinkeval.service.scoring.generation import MEASURE as TEXT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,7 +106,10 @@ def method_table(scores: Sequence[Score], measure: str) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from thinkeval.service.reports.pooling import pooled, terms  # numpy; `--help` should not wait for it
+    from thinkeval.service.reports.pooling import (  # numpy; `--help` should not wait for it
+        pooled,
+        terms,
+    )
 
     if not scores:
         raise NothingStoredError(

@@ -1,5 +1,6 @@
-"""If-Then rules: stored, found, grounded and reviewed.
+"""If-Then rules of a graph, their instantiations, and what follows from them (DepEdit §3.1).
 
-`store.py` keeps them, `mining.py` finds them in a graph, `instances.py` grounds them, `review.py`
-asks people for their plausibility, `agreement.py` says how far those agree.
+`store.py` and `add.py` hold rules, `mining.py` finds them in triangles of facts, `groundings.py`
+instantiates them, `review.py` collects labels. `closure.py` (forward), `backward.py`, `proofs.py`
+derive conclusions; `omega.py` and `mixed_chains.py` ask whether the old object is recovered.
 """

@@ -2,6 +2,8 @@
 
 A closure is stored under a digest of rules, options and facts, and made anew when one of them has
 changed. Everything happens in one transaction, so that readers see all of a closure or none.
+
+A closure as it is shown: conclusions with their best proof, contradictions with both.
 """
 
 from __future__ import annotations
@@ -20,8 +22,12 @@ from thinkeval.service.graphs.datasets import require_graph
 from thinkeval.service.graphs.edges import caption
 from thinkeval.service.rules.proof_sizes import by_size
 from thinkeval.service.rules.proof_values import HEIGHT, LEAVES, STRENGTH, by_conclusion, solve
+from thinkeval.service.rules.proofs import Prover
 from thinkeval.service.rules.schemas import (
     ClosureOptions,
+    ClosureOut,
+    ConclusionOut,
+    ContradictionOut,
     Grounding,
     Triple,
     factors,
@@ -239,4 +245,84 @@ def probabilities(facts: Sequence[rows.AtomRow], side: str) -> dict[Triple, floa
         value = fact.strength_pre if side == "pre" else fact.strength_post
         if value is not None:
             out[triple_of(fact)] = max(value, out.get(triple_of(fact), 0.0))
+    return out
+
+
+MOST_CONTRADICTIONS = 100
+
+
+def shown(
+    db: Database,
+    graph: str,
+    rules: Sequence[StoredRule],
+    options: ClosureOptions | None = None,
+    *,
+    limit: int = 20,
+    new_only: bool = False,
+) -> ClosureOut:
+    """Take a graph's closure, store it, and show the strongest conclusions with a proof each.
+
+    Args:
+        limit: conclusions at most; 0 for all.
+        new_only: only those that no fact states.
+
+    Raises:
+        NotFoundError: no such graph.
+        UsageError: it would be too large.
+    """
+    options = options or ClosureOptions()
+    found = closure(db, graph, rules, options)
+    stated = found.stated
+    listed = [a for a in found.conclusions if not (new_only and triple_of(a) in stated)]
+    prover = prover_of(found)
+    return ClosureOut(
+        graph=graph,
+        rules=len(rules),
+        options=options,
+        rounds=found.rounds,
+        groundings=len(found.groundings),
+        conclusions=len(found.conclusions),
+        stated=sum(triple_of(a) in stated for a in found.conclusions),
+        contradictions=_contradictions(db, found, prover),
+        items=[_item(a, stated, prover) for a in (listed[:limit] if limit else listed)],
+    )
+
+
+def prover_of(found: Closure) -> Prover:
+    """Proof trees from a stored closure."""
+    facts = [atom for atom in found.atoms.values() if not atom.implied]
+    sides = (probabilities(facts, "pre"), probabilities(facts, "post"))
+    return Prover(found.groundings, found.stated, sides, found.rules, found.options.depth)
+
+
+def _item(atom: rows.AtomRow, stated: set[Triple], prover: Prover) -> ConclusionOut:
+    ways = prover.proofs(triple_of(atom), most=1)
+    return ConclusionOut(
+        subject=atom.subject,
+        relation=atom.relation,
+        object=atom.object,
+        stated=triple_of(atom) in stated,
+        round=atom.round,
+        leaves=atom.leaves,
+        strength_pre=atom.strength_pre,
+        strength_post=atom.strength_post,
+        proof=ways[0] if ways else None,
+    )
+
+
+def _contradictions(db: Database, found: Closure, prover: Prover) -> list[ContradictionOut]:
+    out = []
+    for row in db.read(rows.ContradictionRow, graph=found.graph)[:MOST_CONTRADICTIONS]:
+        mine = prover.proofs((row.subject, row.relation, row.object), most=1)
+        other = (row.subject, row.relation, row.other)
+        against = prover.proofs(other, most=1) if row.implied else [prover.leaf(other)]
+        if mine and against:
+            out.append(
+                ContradictionOut(
+                    subject=row.subject,
+                    relation=row.relation,
+                    conclusion=mine[0],
+                    against=against[0],
+                )
+            )
     return out

@@ -1,4 +1,9 @@
-"""What rules say of several edits together: shares over all their conclusions, ways over all."""
+"""What rules say of several edits together: shares over all their conclusions, ways over all.
+
+Shares of conclusions in words: none stands without its n, nor a whole without its two parts.
+
+What a report says of an edit's rules, in a few lines of Markdown.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from thinkeval.service.rules.implications import implications
-from thinkeval.service.rules.omega import KINDS, Kind, OmegaOut, kept_rules, omega
-from thinkeval.service.rules.verdicts import TallyOut, tally
+from thinkeval.service.formatting import several
+from thinkeval.service.rules.implications import ImplicationShareOut, TallyOut, implications, tally
+from thinkeval.service.rules.mixed_chains import Chosen, MixedChainOut, MixedPage, mixed
+from thinkeval.service.rules.omega import KINDS, WAYS, Kind, OmegaOut, kept_rules, omega
 from thinkeval.service.schemas import Measure, Score
 
 if TYPE_CHECKING:
@@ -102,3 +108,72 @@ def _ways(told: Sequence[OmegaOut], kind: Kind) -> WaysOut:
         deep=sum(deep) / len(deep) if deep else None,
         n=len(deep),
     )
+
+
+def number(value: float | None) -> str:
+    """Three decimals; a dash for what is not defined."""
+    return "–" if value is None else f"{value:.3f}"
+
+
+def plain_share(share: ImplicationShareOut) -> str:
+    """`0.500 (n = 4, 2 undefined)`."""
+    left = f", {share.undefined} undefined" if share.undefined else ""
+    return f"{number(share.value)} (n = {share.n}{left})"
+
+
+def share_text(tally: TallyOut) -> str:
+    """The whole; then its parts, where the data set states some of the conclusions by itself."""
+    if not tally.stated.n + tally.stated.undefined:
+        return plain_share(tally)
+    return (
+        f"{plain_share(tally)}: {plain_share(tally.only_implied)} only by rules,"
+        f" {plain_share(tally.stated)} stated by the data set too"
+    )
+
+
+STRONGEST = 3
+"""Surviving chains with implied links that a report names."""
+
+
+def implied_lines(db: Database, scores: Sequence[Score], measure: Measure) -> str:
+    """A paragraph for each edit whose data set has rules; "" where none has."""
+    parts = []
+    for score in scores:
+        rules = kept_rules(db, score.dataset)
+        if rules and measure in score.measures:
+            told = omega(db, score, measure, rules)
+            said = implications(db, score, measure, rules)
+            ways = "; ".join(
+                f"{WAYS[kind]}: {told.at(kind).surviving} of {told.at(kind).chains} survive,"
+                f" deep-edited up to {told.deep[kind]}"
+                for kind in KINDS
+            )
+            parts.append(
+                f"**{score.edit}**, by {several(len(rules), 'rule')}, within"
+                f" {several(told.max_steps, 'fact')}. {ways}."
+                f" Of what the edit bears on: stale {share_text(said.stale)}, taken up"
+                f" {share_text(said.taken_up)}, kept {share_text(said.kept)}."
+            )
+            if told.at("both").surviving:
+                chosen = Chosen(surviving=True, limit=STRONGEST)
+                parts.append(_listed(mixed(db, score, measure, rules, chosen)))
+    return "\n\n".join(parts)
+
+
+def _listed(page: MixedPage) -> str:
+    """The strongest surviving chains with implied links, one an entry of a list."""
+    head = f"Strongest of {several(page.total, 'surviving chain')} with implied links:"
+    return "\n".join([head, "", *(_entry(item) for item in page.items)])
+
+
+def _entry(item: MixedChainOut) -> str:
+    """`- 3 facts, R 0.200 → R' 0.025: ∴ S u B (0.200 → 0.100; If …); B t T (1.000 → 0.250)`."""
+    links = "; ".join(
+        f"{'∴ ' if link.implied else ''}{link.subject} {link.relation} {link.object}"
+        f" ({number(link.pre)} → {number(link.post)}"
+        + (f"; {link.proof.text}" if link.proof and link.proof.text else "")
+        + ")"
+        for link in item.links
+    )
+    steps = several(item.steps or 0, "fact")
+    return f"- {steps}, R {number(item.r_pre)} → R' {number(item.r_post)}: {links}"

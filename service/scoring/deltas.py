@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.errors import NothingStoredError, UsageError
 from thinkeval.service.scoring import record
-from thinkeval.service.scoring.modelspec import parse
-from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.runtime import BenchModel, Workbench, parse
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:

@@ -26,9 +26,8 @@ from thinkeval.loaders.records import (
     unique,
 )
 from thinkeval.service.graphs.datasets import graph_digest, stored_graph
-from thinkeval.service.scoring.neighborhood import Pairs, neighbors
 from thinkeval.service.scoring.runtime import BenchModel, Workbench
-from thinkeval.service.scoring.scope import Scope, facts_in_scope
+from thinkeval.service.scoring.scope import Pairs, Scope, facts_in_scope, neighbors
 
 if TYPE_CHECKING:
     from thinkeval.editing.probe import ProbeSettings

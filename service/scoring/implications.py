@@ -18,7 +18,7 @@ from thinkeval.service.graphs.datasets import to_fact
 from thinkeval.service.rules.implications import read
 from thinkeval.service.rules.schemas import Triple, rules_digest
 from thinkeval.service.rules.store import StoredRule, rules_of
-from thinkeval.service.scoring.answers import Question
+from thinkeval.service.scoring.probe import Question
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database

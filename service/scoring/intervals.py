@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from thinkeval.service.schemas import MetricValue, Score
-from thinkeval.service.scoring.answers import Answer, ProbedFact
 from thinkeval.service.scoring.metrics import chain_rows
+from thinkeval.service.scoring.probe import Answer, ProbedFact
 
 if TYPE_CHECKING:
     from thinkeval.cypher.rows import ScoredChainRow

@@ -15,8 +15,7 @@ from thinkeval.loaders.records import Entity, Fact, digest
 from thinkeval.service.graphs.datasets import graph_digest, require_graph, to_fact
 from thinkeval.service.graphs.edges import MEASURES, edge_properties
 from thinkeval.service.graphs.write import GraphHeader, write_graph
-from thinkeval.service.scoring.answers import Answer, ProbedFact
-from thinkeval.service.scoring.probe import ask, questions_for
+from thinkeval.service.scoring.probe import Answer, ProbedFact, ask, questions_for
 from thinkeval.service.scoring.runtime import BenchModel, Workbench
 from thinkeval.service.scoring.scope import Scope
 

@@ -2,12 +2,20 @@
 
 The plan's `identity` is what the edit's id is a digest of: two edits share an id exactly when they
 must give the same numbers. Its `provenance` is what a reader needs to check or repeat the score.
+
+Target vectors found once and used by every method that would find the same ones.
+
+MEMIT, RECT, PRUNE and AlphaEdit start from the same z, and finding it is nearly all of their time.
+What is kept is keyed by everything z depends on, so a shared vector is the one that the method
+would have found, to the bit, and the score's identity does not say who found it. It lives as long
+as its Workbench.
 """
 
 from __future__ import annotations
 
 import platform
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -16,20 +24,65 @@ from thinkeval import cypher
 from thinkeval.loaders.records import digest
 from thinkeval.service import __version__
 from thinkeval.service.graphs.datasets import graph_digest
-from thinkeval.service.scoring import (
-    corpora,
-    demonstrations,
-    hypernetwork,
-    model_graph,
-    shared_targets,
-)
-from thinkeval.service.scoring.corpora import Corpus
+from thinkeval.service.scoring import covariance as corpora
+from thinkeval.service.scoring import demonstrations, hypernetwork, model_graph
+from thinkeval.service.scoring.covariance import Corpus
 from thinkeval.service.scoring.runtime import BenchModel, Workbench
 from thinkeval.service.scoring.scope import facts_in_scope
 
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
     from thinkeval.service.scoring.request import ScoreRequest
+    from thinkeval.service.scoring.runtime import BenchModel, Workbench
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What one optimisation gave: {request id: vector}, its steps, and the templates it was in."""
+
+    targets: Mapping[str, Any]
+    n_steps: Mapping[str, int]
+    templates: tuple[tuple[str, ...], ...]
+
+
+def key_of(made: Plan, request: ScoreRequest, model: BenchModel) -> str | None:
+    """What this edit's targets go by; None where the method has none to share.
+
+    A control that carries out another method (`reference`) shares that method's.
+    """
+    method, hparams = made.method, made.hparams
+    if hasattr(method, "reference"):
+        method, hparams = method.reference(hparams)
+    site = getattr(method, "TARGET_SITE", None)
+    if site is None:
+        return None
+    info = model.loaded.info
+    return digest(
+        [
+            info.weights_digest,
+            info.dtype,
+            str(model.loaded.device),
+            hparams.target_key(site),
+            asdict(request.rewrite),
+            request.seed,
+        ]
+    )
+
+
+def given(bench: Workbench, key: str | None) -> dict[str, Any]:
+    """Arguments for `execute`: the vectors and templates that are known, or none."""
+    found = bench.targets.get(key) if key else None
+    if found is None:
+        return {}
+    return {"targets": dict(found.targets), "context_templates": found.templates}
+
+
+def kept(bench: Workbench, key: str | None, effect: EditEffect) -> EditEffect:
+    """Keep what was found; of what was given, the effect tells the steps it once took."""
+    if key is None or not effect.targets:
+        return effect
+    found = bench.targets.setdefault(key, Shared(effect.targets, effect.n_steps, effect.templates))
+    return replace(effect, n_steps=dict(found.n_steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +178,7 @@ def execute(bench: Workbench, made: Plan, request: ScoreRequest, model: BenchMod
     last = digest([made.identity[key] for key in _OF_EFFECTS if key in made.identity])
     if bench.last_effect is None or bench.last_effect[0] != last:
         bench.progress(0, 1, f"editing with {request.method}")
-        shared = shared_targets.key_of(made, request, model)
+        shared = key_of(made, request, model)
         effect = made.method.execute(
             model.loaded.model,
             model.loaded.tokenizer,
@@ -134,9 +187,9 @@ def execute(bench: Workbench, made: Plan, request: ScoreRequest, model: BenchMod
             covariance,
             state=state_of(bench, made, request, model),
             seed=request.seed,
-            **shared_targets.given(bench, shared),
+            **given(bench, shared),
         )
-        bench.last_effect = (last, shared_targets.kept(bench, shared, effect))
+        bench.last_effect = (last, kept(bench, shared, effect))
         bench.progress(1, 1, f"editing with {request.method}")
     effect = bench.last_effect[1]
     if made.state is not None:

@@ -24,8 +24,8 @@ from thinkeval.service.errors import (
 from thinkeval.service.graphs.write import GraphHeader, rewrite_row, write_graph
 from thinkeval.service.process import this_process
 from thinkeval.service.schemas import Measure, Score
-from thinkeval.service.scoring.answers import ProbedFact
 from thinkeval.service.scoring.model_graph import entities_of, fact_row, measured
+from thinkeval.service.scoring.probe import ProbedFact
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database

@@ -25,7 +25,7 @@ class ScoreRequest:
         method: name of an editing method.
         hparams: a file or a published name instead of the model's own; None finds it by model.
         overrides: single hyperparameters that replace those of the file.
-        covariance: where key statistics come from (`service.scoring.corpora`); None: the graph's
+        covariance: where key statistics come from (`service.scoring.covariance`); None: the graph's
             sentences.
         force: score again although the same edit is stored.
         strength: factor on the update; 1 is the edit as its method made it.

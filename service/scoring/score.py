@@ -9,12 +9,16 @@
 
 An edit's id is a digest of everything its numbers depend on: scoring the same thing twice finds
 the stored score, and nothing is overwritten.
+
+How long the stages of a piece of work took.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.loaders.records import Fact, RewriteRequest, digest, slug
@@ -23,17 +27,39 @@ from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import generation, implications, metrics, model_graph
 from thinkeval.service.scoring import plan as planning
 from thinkeval.service.scoring import record as editrecords
-from thinkeval.service.scoring.answers import Answer, Neighbor, ProbedFact, Question, Role
 from thinkeval.service.scoring.deltas import keep
-from thinkeval.service.scoring.neighborhood import Pairs, near_questions, neighbors
-from thinkeval.service.scoring.probe import ask, questions_for
+from thinkeval.service.scoring.probe import (
+    Answer,
+    Neighbor,
+    ProbedFact,
+    Question,
+    Role,
+    ask,
+    questions_for,
+)
 from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
 from thinkeval.service.scoring.runtime import BenchModel, Workbench
-from thinkeval.service.scoring.scope import Scope, facts_in_scope
-from thinkeval.service.scoring.stopwatch import Stopwatch
+from thinkeval.service.scoring.scope import Pairs, Scope, facts_in_scope, near_questions, neighbors
 
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
+
+
+@dataclass(slots=True)
+class Stopwatch:
+    """Seconds by stage, for the record."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time what happens inside and add it to the stage."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = time.perf_counter() - start
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + spent, 4)
 
 
 def score_edit(

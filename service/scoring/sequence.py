@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.errors import UsageError
 from thinkeval.service.schemas import Score
-from thinkeval.service.scoring import corpora, plan
+from thinkeval.service.scoring import covariance, plan
 from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
 from thinkeval.service.scoring.runtime import BenchModel, Workbench
 from thinkeval.service.scoring.score import score_edit
@@ -101,7 +101,7 @@ def _edits(
         batches,
         made.method,
         made.hparams,
-        corpora.covariance_of(bench, made.corpus, model, made.layers),
+        covariance.covariance_of(bench, made.corpus, model, made.layers),
         state=plan.state_of(bench, made, request, model),
         seed=request.seed,
     )

@@ -2,7 +2,7 @@
 
 Resuming is running it again: a cell whose score is stored is read, not repeated. A cell that fails
 says why and the rest goes on. Cells of one rewrite stay together, so that its target vectors are
-found once for all methods that share them (`service.scoring.shared_targets`).
+found once for all methods that share them (`service.scoring.plan`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from thinkeval.editing import methods
-from thinkeval.editing.mend.matrices import untrained
+from thinkeval.editing.mend.network import untrained
 from thinkeval.loaders.records import RewriteRequest
 
 HARRY = RewriteRequest("harry", "test", "{} studied at", "Harry Potter", "r", "Hogwarts", "Paris")

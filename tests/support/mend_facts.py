@@ -6,7 +6,7 @@ import random
 
 from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.mend.data import Examples
-from thinkeval.editing.mend.matrices import untrained
+from thinkeval.editing.mend.network import untrained
 from thinkeval.editing.mend.training import Trainer
 from thinkeval.editing.methods import mend
 from thinkeval.loaders.records import Fact, RewriteRequest

@@ -9,7 +9,7 @@ from typing import Any
 
 from support.closure_reference import PlainRule, Triple, proofs
 from support.closure_rules import stored
-from thinkeval.service.scoring.answers import ProbedFact
+from thinkeval.service.scoring.probe import ProbedFact
 
 SEEDS = range(8)
 THRESHOLD = 0.01

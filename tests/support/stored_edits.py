@@ -15,8 +15,8 @@ from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import Fact, RewriteRequest
 from thinkeval.service.graphs.write import GraphHeader, rewrite_row, write_graph
 from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
-from thinkeval.service.scoring.answers import Answer, ProbedFact, Question, Role
 from thinkeval.service.scoring.model_graph import entities_of, fact_row
+from thinkeval.service.scoring.probe import Answer, ProbedFact, Question, Role
 
 MEASURES = ("p", "likelihood", "likelihood_norm")
 

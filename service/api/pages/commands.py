@@ -7,9 +7,8 @@ import re
 import shlex
 from typing import Any
 
-from thinkeval.service.edit_schemas import EditIn
 from thinkeval.service.graphs.datasets import OWN
-from thinkeval.service.schemas import Score
+from thinkeval.service.schemas import EditIn, Score
 
 _ORGANISM = re.compile(r"organism-([a-z0-9]+)((?:-(?:seed|steps)\d+)*)$")
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
-from thinkeval.service.edit_schemas import ENDED
 from thinkeval.service.errors import ConflictError
 from thinkeval.service.formatting import several
 from thinkeval.service.graphs import datasets, delete
+from thinkeval.service.schemas import ENDED
 from thinkeval.service.scoring import deltas, record
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, get_args
 from thinkeval.cypher import rows
 from thinkeval.editing import methods as registry
 from thinkeval.loaders import formats, graphs
-from thinkeval.service.edit_schemas import ENDED, Status
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.datasets import OWN
 from thinkeval.service.jobs import queue
 from thinkeval.service.rules import store as rule_store
+from thinkeval.service.schemas import ENDED, Status
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database

@@ -1,4 +1,9 @@
-"""The page's routes: HTML from `service.api.pages`, and errors as pages a person can read."""
+"""The page's routes: HTML from `service.api.pages`, and errors as pages a person can read.
+
+Deleting from the page: a page that says what goes, and the form on it that does it.
+
+The pages of DepEdit's protocol: its sets and tables, one set, runs under way.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +16,20 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BeforeValidator, Field
 
 from thinkeval.cypher import rows
+from thinkeval.service.api.pages import assets, deletion, depedit, home
 from thinkeval.service.api.pages import compare as comparing
-from thinkeval.service.api.pages import home, page_files, result
+from thinkeval.service.api.pages import edit as result
 from thinkeval.service.api.pages import leaderboard as board
+from thinkeval.service.api.pages.depedit import Chosen
 from thinkeval.service.api.pages.edit import FIRST, Shown
 from thinkeval.service.api.pages.render import render
 from thinkeval.service.api.state import Db, Here
-from thinkeval.service.edit_schemas import ENDED
+from thinkeval.service.depedit import job_queue
 from thinkeval.service.errors import NotFoundError, Problem
+from thinkeval.service.jobs import queue
 from thinkeval.service.reports.edit import ChainFilter
 from thinkeval.service.reports.table import STEPS
-from thinkeval.service.schemas import MEASURE_NAMES, Measure
+from thinkeval.service.schemas import ENDED, MEASURE_NAMES, Measure
 from thinkeval.service.scoring import record
 
 HEADERS = {
@@ -34,7 +42,7 @@ HEADERS = {
 }
 
 router = APIRouter(include_in_schema=False)
-router.include_router(page_files.router)
+router.include_router(assets.router)
 
 EditId = Annotated[str, Path(max_length=200)]
 GraphId = Annotated[str, Path(max_length=200)]
@@ -155,7 +163,9 @@ def one_edit(
         return RedirectResponse(str(request.url.replace(path=f"/edits/{row.id}")), 307)
     score = record.get_score(db, row.id)
     base = str(request.base_url).rstrip("/")
-    told = result.values(db, score, measure, shown, browser=here.connection.browser, base=base)
+    told = result.result_values(
+        db, score, measure, shown, browser=here.connection.browser, base=base
+    )
     return page(request, "edit.html", here="", **told)
 
 
@@ -185,3 +195,85 @@ def leaderboard(
     """The methods by their scores, with two charts."""
     told = board.board(db, graph, model, measure)
     return page(request, "leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **told)
+
+
+@router.get("/edits/{edit}/delete")
+def ask_edit(edit: EditId, request: Request, db: Db, here: Here) -> Response:
+    """What goes with an edit, and whether it may."""
+    going = deletion.edit_going(db, here.settings, edit)
+    return page(request, "delete_edit.html", going=going)
+
+
+@router.post("/edits/{edit}/delete")
+def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
+    """Delete it, and go to the list; one that waits or runs is refused (409)."""
+    gone = queue.delete_edit(db, here.settings, edit)
+    here.looks.clear()
+    return RedirectResponse(f"/?{urlencode({'deleted': f'edit {gone}'})}", 303)
+
+
+@router.get("/graphs/{graph}/delete")
+def ask_data_set(graph: GraphId, request: Request, db: Db) -> Response:
+    """What goes with a data set, and what keeps it."""
+    going = deletion.data_set_going(db, graph)
+    return page(request, "delete_graph.html", going=going)
+
+
+@router.post("/graphs/{graph}/delete")
+def delete_data_set(graph: GraphId, db: Db) -> Response:
+    """Delete it, and go to the list; one that is used is refused (409)."""
+    deletion.delete_data_set(db, graph)
+    return RedirectResponse(f"/?{urlencode({'deleted': f'data set {graph}'})}", 303)
+
+
+depedit_router = APIRouter(prefix="/depedit", include_in_schema=False)
+
+SetId = Annotated[str, Path(max_length=300)]
+RunWord = Annotated[str, Query(max_length=500)]
+
+
+@depedit_router.get("")
+def protocol(
+    request: Request, db: Db, graph: Word = "", setting: Word = "", model: Word = ""
+) -> Response:
+    """Knowledge sets, the paper's tables over stored runs, and the form that starts runs."""
+    told = depedit.values(db, Chosen(graph, setting, model))
+    return page(request, "depedit.html", here="/depedit", **told)
+
+
+@depedit_router.get("/report/{table}")
+def report(
+    table: Annotated[str, Path(max_length=40)],
+    db: Db,
+    format: Word = "markdown",
+    graph: Word = "",
+    setting: Word = "",
+    model: Word = "",
+) -> Response:
+    """One of the tables as a file."""
+    chosen = Chosen(graph, setting, model)
+    text, name, media_type = depedit.download(db, chosen, table, format)
+    kept = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type=media_type, headers=HEADERS | kept)
+
+
+@depedit_router.get("/sets/{knowledge_set}")
+def one_set(
+    knowledge_set: SetId,
+    request: Request,
+    db: Db,
+    run: RunWord = "",
+    copy: Word = "",
+    role: Word = "",
+) -> Response:
+    """A knowledge set, and what the models of its stored runs answered."""
+    told = depedit.set_values(db, knowledge_set, run=run, copy=copy, role=role)
+    return page(request, "depedit_set.html", here="/depedit", **told)
+
+
+@depedit_router.get("/jobs/{job}")
+def one_job(job: Annotated[str, Path(max_length=200)], request: Request, db: Db) -> Response:
+    """Runs under way, or how they ended."""
+    told = job_queue.out(job_queue.row_of(db, job))
+    live = told.status not in ENDED
+    return page(request, "depedit_job.html", here="/depedit", job=told, live=live)

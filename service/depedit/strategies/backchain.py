@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from thinkeval.loaders.knowledge_sets import Copy
-from thinkeval.service.depedit.answers import believed
+from thinkeval.service.depedit import strategies
 from thinkeval.service.depedit.inference import decided, derived
-from thinkeval.service.depedit.strategies import _strategy
+from thinkeval.service.depedit.questions import believed
 
 if TYPE_CHECKING:
     from thinkeval.service.depedit.questions import Question
 
 
-class Strategy(_strategy.Strategy):
+class Strategy(strategies.Strategy):
     """BACKCHAIN (DepEdit, section 6.3)."""
 
     EDITOR = "finetune"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from thinkeval.service.depedit.strategies import _strategy
+from thinkeval.service.depedit import strategies
 
 
-class Strategy(_strategy.Strategy):
+class Strategy(strategies.Strategy):
     """The baseline; its consistency is 1 by construction."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from thinkeval.loaders.knowledge_sets import QA, Copy
 from thinkeval.loaders.records import SUBJECT_SLOT
-from thinkeval.service.depedit.strategies import _strategy
+from thinkeval.service.depedit import strategies
 
 if TYPE_CHECKING:
     from thinkeval.service.depedit.questions import Question
@@ -21,7 +21,7 @@ UNRELATED = 2
 """Unrelated facts before a question; the paper does not say how many."""
 
 
-class Strategy(_strategy.Strategy):
+class Strategy(strategies.Strategy):
     """DERIVE (DepEdit, section 6.2): can it draw the conclusion when it is told the premises?"""
 
     WRAPS = True

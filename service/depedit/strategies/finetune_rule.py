@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from thinkeval.loaders.records import SUBJECT_SLOT, RewriteRequest
 from thinkeval.loaders.rule_records import Rule
-from thinkeval.service.depedit.strategies import _strategy
+from thinkeval.service.depedit import strategies
 
 
-class Strategy(_strategy.Strategy):
+class Strategy(strategies.Strategy):
     """FINETUNE_RULE (DepEdit, section 5.3.2)."""
 
     EDITOR = "finetune"

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from thinkeval.loaders.knowledge_sets import QA, Copy
 from thinkeval.loaders.records import RewriteRequest
-from thinkeval.service.depedit.answers import believed, fact
+from thinkeval.service.depedit import strategies
 from thinkeval.service.depedit.editor import request
 from thinkeval.service.depedit.inference import Conclusion, closed
-from thinkeval.service.depedit.strategies import _strategy
+from thinkeval.service.depedit.questions import believed, fact
 
 
-class Strategy(_strategy.Strategy):
+class Strategy(strategies.Strategy):
     """FORWCHAIN (DepEdit, section 6.3)."""
 
     EDITOR = "finetune"

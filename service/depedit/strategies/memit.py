@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from thinkeval.service.depedit.strategies import _strategy
+from thinkeval.service.depedit import strategies
 
 
-class Strategy(_strategy.Strategy):
+class Strategy(strategies.Strategy):
     """MEMIT (Meng et al. 2023)."""
 
     EDITOR = "memit"

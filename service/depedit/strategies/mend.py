@@ -7,10 +7,10 @@ six facts for MEND_IMP have four), and breaks the model with twenty.
 
 from __future__ import annotations
 
-from thinkeval.service.depedit.strategies import _strategy
+from thinkeval.service.depedit import strategies
 
 
-class Strategy(_strategy.Strategy):
+class Strategy(strategies.Strategy):
     """MEND (Mitchell et al. 2022), as DepEdit applies it (appendix B)."""
 
     EDITOR = "mend"

@@ -6,10 +6,10 @@ conclusion is what the rule then gives; nothing of the set is trained on.
 
 from __future__ import annotations
 
-from thinkeval.service.depedit.strategies import _strategy
+from thinkeval.service.depedit import strategies
 
 
-class Strategy(_strategy.Strategy):
+class Strategy(strategies.Strategy):
     """MEND_IMP (DepEdit, section 6.2 and equation 3)."""
 
     EDITOR = "mend_imp"

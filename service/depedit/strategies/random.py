@@ -10,13 +10,13 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from thinkeval.loaders.knowledge_sets import Copy
-from thinkeval.service.depedit.strategies import _strategy
+from thinkeval.service.depedit import strategies
 
 if TYPE_CHECKING:
     from thinkeval.service.depedit.questions import Question
 
 
-class Strategy(_strategy.Strategy):
+class Strategy(strategies.Strategy):
     """The trivial baseline (DepEdit, section 5.2)."""
 
     def answers(self, questions: Sequence[Question], copy: Copy | None) -> list[str]:

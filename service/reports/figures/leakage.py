@@ -8,8 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.service.reports.figures.style import BLUE, INK, MUTED, RED, in_words, new_figure, short
 from thinkeval.service.reports.figures.layout import Edge, Layout, lay_out
+from thinkeval.service.reports.figures.style import (
+    BLUE,
+    INK,
+    MUTED,
+    RED,
+    in_words,
+    new_figure,
+    short,
+)
 from thinkeval.service.schemas import MEASURE_NAMES, Score
 
 if TYPE_CHECKING:

@@ -10,7 +10,16 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.reports.figures.style import CAPTION_PT, COLOURS, DASHES, INK, MARKERS, MUTED, in_words, new_figure
+from thinkeval.service.reports.figures.style import (
+    CAPTION_PT,
+    COLOURS,
+    DASHES,
+    INK,
+    MARKERS,
+    MUTED,
+    in_words,
+    new_figure,
+)
 from thinkeval.service.reports.table import STEPS, method_table
 from thinkeval.service.schemas import MEASURE_NAMES, Score
 

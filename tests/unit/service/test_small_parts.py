@@ -13,8 +13,8 @@ from thinkeval.loaders.records import Fact, RewriteRequest
 from thinkeval.service.errors import KNOWN_ERRORS, NotFoundError, UsageError, describe
 from thinkeval.service.graphs.edges import change, edge_properties, edited_facts
 from thinkeval.service.graphs.rewrites import read_overrides
-from thinkeval.service.scoring.answers import Answer, ProbedFact, Question
-from thinkeval.service.scoring.modelspec import parse
+from thinkeval.service.scoring.probe import Answer, ProbedFact, Question
+from thinkeval.service.scoring.runtime import parse
 
 FACT = Fact("Ron", "house", "Gryffindor", "{}'s house is", ("Which house is Ron in?",))
 REWRITE = RewriteRequest(

@@ -25,7 +25,7 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.rule_records import Atom, rule
 from thinkeval.service.api.app import create_app
-from thinkeval.service.api.examples import EXAMPLES
+from thinkeval.service.api.openapi import EXAMPLES
 from thinkeval.service.rules import store
 
 DOCUMENT = create_app(workers=0).openapi()

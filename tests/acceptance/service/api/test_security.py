@@ -19,7 +19,7 @@ from support.problems import BASE, fill, paths, problem
 from support.serving import until
 from thinkeval.cypher.run import Database
 from thinkeval.service.api.app import create_app
-from thinkeval.service.api.limits import JSON_LIMIT
+from thinkeval.service.api.security import JSON_LIMIT
 from thinkeval.service.settings import Settings
 
 TOKEN = "pässwort-of-many-letters"

@@ -18,16 +18,16 @@ from fastapi import FastAPI
 
 from support.closure_reference import PlainRule
 from support.closure_rules import stored
+from support.own_graphs import own_graphs
+from support.stored_edits import probed, store_edit
 from thinkeval.cypher.browser import style_command
 from thinkeval.cypher.run import Database
-from support.own_graphs import own_graphs
+from thinkeval.service.api.catalog import router
 from thinkeval.service.reports import browser as browser_links
-from thinkeval.service.scoring import metrics
-from thinkeval.service.api.neo4j_browser import router
 from thinkeval.service.rules import closure
 from thinkeval.service.schemas import Score
+from thinkeval.service.scoring import metrics
 from thinkeval.service.settings import Settings
-from support.stored_edits import probed, store_edit
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 WAIT_MS = 60_000

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from support.serving import until
 
 from support.commands import Cli, Done, Mine
+from support.serving import until
 from thinkeval.service.api.app import create_app
 
 Call = Callable[..., Done]

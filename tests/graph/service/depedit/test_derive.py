@@ -11,8 +11,8 @@ from hypothesis import strategies as some
 
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.rule_records import Atom, Rule, rule
-from thinkeval.service.depedit.answers import Fact
 from thinkeval.service.depedit.inference import Conclusion, closed, decided, derived
+from thinkeval.service.depedit.questions import Statement
 
 NAMES = "abcd"
 facts = some.lists(
@@ -37,7 +37,9 @@ def _rule(inverse1: bool, inverse2: bool, relation2: str = "r2") -> Rule:
     return rule((first, second), Atom("x", "r3", "z"))
 
 
-def _by_hand(made: Rule, new: Sequence[Fact], known: Sequence[Fact]) -> set[tuple[object, ...]]:
+def _by_hand(
+    made: Rule, new: Sequence[Statement], known: Sequence[Statement]
+) -> set[tuple[object, ...]]:
     """Every binding of x, y and z, tried."""
     found = set()
     for i, one in enumerate(new):
@@ -68,7 +70,11 @@ def _by_hand(made: Rule, new: Sequence[Fact], known: Sequence[Fact]) -> set[tupl
 )
 @given(new=facts, known=facts)
 def test_conclusions_are_those_of_brute_force(
-    db: Database, inverse: tuple[bool, bool], relation2: str, new: list[Fact], known: list[Fact]
+    db: Database,
+    inverse: tuple[bool, bool],
+    relation2: str,
+    new: list[Statement],
+    known: list[Statement],
 ) -> None:
     made = _rule(*inverse, relation2)
     found = derived(db, made, new, known)

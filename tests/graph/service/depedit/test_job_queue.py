@@ -15,10 +15,9 @@ from thinkeval.editing.errors import EditingError
 from thinkeval.service.depedit import job as worker_runs
 from thinkeval.service.depedit import job_posting, job_queue, store
 from thinkeval.service.depedit.build import SetOptions, build
-from thinkeval.service.depedit.job_schemas import RunsIn
 from thinkeval.service.depedit.questions import questions
-from thinkeval.service.depedit.records import Answer, RunRecord
-from thinkeval.service.edit_schemas import EditIn
+from thinkeval.service.depedit.schemas import RunsIn
+from thinkeval.service.depedit.store import Answer, RunRecord
 from thinkeval.service.errors import (
     ConflictError,
     NotFoundError,
@@ -28,6 +27,7 @@ from thinkeval.service.errors import (
 )
 from thinkeval.service.graphs import datasets
 from thinkeval.service.jobs import edit_job, queue, recovery, submit
+from thinkeval.service.schemas import EditIn
 from thinkeval.service.scoring.record import event, now
 from thinkeval.service.settings import Settings
 

@@ -17,11 +17,10 @@ from thinkeval.loaders.knowledge_sets import KnowledgeSet
 from thinkeval.loaders.rule_records import Atom, rule
 from thinkeval.loaders.rules_yaml import load_rules
 from thinkeval.service.depedit import report, store
-from thinkeval.service.depedit.build import build
-from thinkeval.service.depedit.draw import SetOptions, draw, material_of
+from thinkeval.service.depedit.build import SetOptions, build, draw, material_of
 from thinkeval.service.depedit.metrics import METRICS, Share
 from thinkeval.service.depedit.questions import Question, questions
-from thinkeval.service.depedit.records import Answer, RunRecord
+from thinkeval.service.depedit.store import Answer, RunRecord
 from thinkeval.service.errors import ConflictError, NotFoundError, NothingStoredError, UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.rules import store as rule_store

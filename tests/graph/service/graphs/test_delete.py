@@ -14,10 +14,9 @@ from thinkeval.cypher.run import Database
 from thinkeval.loaders import rules
 from thinkeval.loaders.rules_yaml import load_rules
 from thinkeval.service.depedit import store as set_store
-from thinkeval.service.depedit.build import build
-from thinkeval.service.depedit.draw import SetOptions
+from thinkeval.service.depedit.build import SetOptions, build
 from thinkeval.service.depedit.questions import questions
-from thinkeval.service.depedit.records import Answer, RunRecord
+from thinkeval.service.depedit.store import Answer, RunRecord
 from thinkeval.service.errors import ConflictError, NotFoundError
 from thinkeval.service.graphs import datasets, delete
 from thinkeval.service.graphs.write import GraphHeader, write_graph

@@ -13,11 +13,11 @@ import pytest
 from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.edit_schemas import EditIn, SweepIn
 from thinkeval.service.errors import ConflictError, NotFoundError, QueueFullError, UsageError
 from thinkeval.service.jobs import queue, recovery, submit
 from thinkeval.service.jobs import sweep as job_sweeps
 from thinkeval.service.process import is_gone, name_of, this_process
+from thinkeval.service.schemas import EditIn, SweepIn
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.record import event
 from thinkeval.service.settings import Settings

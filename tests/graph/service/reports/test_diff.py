@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
+
 from support.edit_pairs import (
     after,
     random_options,
@@ -15,14 +16,13 @@ from support.edit_pairs import (
     store_edit,
     survival,
 )
-
+from support.reference import Edge
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import MissingProbabilityError
 from thinkeval.cypher.run import Database
-from support.reference import Edge
-from thinkeval.service.reports.schemas import Diff
-from thinkeval.service.reports.diff import diff
 from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
+from thinkeval.service.reports.diff import diff
+from thinkeval.service.reports.schemas import Diff
 from thinkeval.service.schemas import MetricValue, ScoringOptions
 
 SEEDS = range(10)

@@ -12,13 +12,13 @@ import pytest
 
 from support.closure_reference import PlainRule
 from support.closure_rules import stored
-from thinkeval.cypher.run import Database
 from support.own_graphs import own_graphs
-from thinkeval.service.reports import browser
+from support.stored_edits import probed, store_edit
+from thinkeval.cypher.run import Database
 from thinkeval.service.api.pages import guide
+from thinkeval.service.reports import browser
 from thinkeval.service.rules import closure
 from thinkeval.service.schemas import Score
-from support.stored_edits import probed, store_edit
 
 ROOT = Path(__file__).resolve().parents[4]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

@@ -31,7 +31,7 @@ from thinkeval.service.rules.omega import omega
 from thinkeval.service.rules.schemas import ProofOut
 from thinkeval.service.rules.store import StoredRule
 from thinkeval.service.schemas import Score
-from thinkeval.service.scoring.answers import ProbedFact
+from thinkeval.service.scoring.probe import ProbedFact
 
 
 @pytest.fixture(scope="module")

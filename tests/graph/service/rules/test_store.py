@@ -15,7 +15,7 @@ from thinkeval.loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
 from thinkeval.loaders.rule_records import Atom, Rule, rule
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets, delete
-from thinkeval.service.rules import add, agreement, review, store
+from thinkeval.service.rules import add, review, store
 
 STUDIED = rule(
     [
@@ -128,7 +128,7 @@ def test_a_label_can_be_changed_and_what_waits_is_listed(db: Database, dataset: 
     assert review.label(db, dataset, STUDIED.id, bob, "a").status == "rejected"
     assert review.label(db, dataset, STUDIED.id, ann, "b").status == "kept"
     assert [r.id for r in review.waiting(db, dataset, bob)] == [FRIENDS.id]
-    agreed = agreement.agreement(store.rules_of(db, dataset, status=None))
+    agreed = review.agreement(store.rules_of(db, dataset, status=None))
     assert (agreed.n, agreed.raw, agreed.raw_plausible) == (1, 0.0, 1.0)
     store.save(db, dataset, [STUDIED], status="candidate")  # mining finds it again
     assert store.rule_of(db, dataset, STUDIED.id).status == "kept"

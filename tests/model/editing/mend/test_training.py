@@ -15,11 +15,15 @@ from support.tiny_models import build_tiny
 from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.deltas import EditEffect, applied
 from thinkeval.editing.errors import HparamsError, HypernetworkError
-from thinkeval.editing.mend.data import Examples, Inference, training_facts
+from thinkeval.editing.mend.data import (
+    Examples,
+    Inference,
+    log_probabilities,
+    target_batch,
+    training_facts,
+)
 from thinkeval.editing.mend.gradients import RowUpdate, by_row, row_updates, token_pairs
-from thinkeval.editing.mend.matrices import matrices_of
-from thinkeval.editing.mend.rows import log_probabilities, target_batch
-from thinkeval.editing.mend.statistics import RunningStatistics
+from thinkeval.editing.mend.network import RunningStatistics, matrices_of
 from thinkeval.editing.mend.training import train
 from thinkeval.editing.models import weights_digest
 

@@ -14,9 +14,9 @@ from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.deltas import applied
 from thinkeval.editing.errors import EditFailedError, HparamsError, HypernetworkError
 from thinkeval.editing.mend import store
+from thinkeval.editing.mend.data import TargetRow, target_batch
 from thinkeval.editing.mend.gradients import token_pairs
-from thinkeval.editing.mend.matrices import matrices_of, untrained
-from thinkeval.editing.mend.rows import TargetRow, target_batch
+from thinkeval.editing.mend.network import matrices_of, untrained
 from thinkeval.editing.methods import mend
 from thinkeval.editing.models import weights_digest
 from thinkeval.loaders.records import RewriteRequest

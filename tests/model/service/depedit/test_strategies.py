@@ -21,7 +21,7 @@ from thinkeval.service.depedit.editor import Editor, EditorOptions, request
 from thinkeval.service.depedit.protocol import Method, Protocol
 from thinkeval.service.depedit.questions import Question, questions
 from thinkeval.service.depedit.similarity import KINDS, pairs_of
-from thinkeval.service.depedit.strategies._strategy import Bed
+from thinkeval.service.depedit.strategies import Bed
 from thinkeval.service.depedit.strategies.finetune_rule import rule_request
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.scoring.runtime import BenchModel, Workbench

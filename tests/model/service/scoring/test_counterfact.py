@@ -20,9 +20,9 @@ from thinkeval.editing.models import weights_digest
 from thinkeval.editing.probe import MEASURES, ProbeItem, ProbeSettings, probe
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.graphs import datasets
-from thinkeval.service.reports.counterfact import pooled
+from thinkeval.service.reports.pooling import pooled_counterfact
 from thinkeval.service.schemas import Score
-from thinkeval.service.scoring import generation, neighborhood
+from thinkeval.service.scoring import generation, scope
 from thinkeval.service.scoring.runtime import BenchModel, Workbench
 
 SEED = 6
@@ -54,7 +54,7 @@ def test_a_graph_gives_the_neighborhood_that_its_data_set_lacks(walk: Walk, rome
         for f in facts
         if (f.relation, f.object) == ("studied at", HOGWARTS) and f.subject != "Harry Potter"
     ]
-    assert 2 < len(same) <= neighborhood.LIMIT
+    assert 2 < len(same) <= scope.LIMIT
     wanted = {f.prompt.replace("{}", f.subject) for f in same}
     roles = walk.roles(rome)
     for role in ("target_true", "target_new"):
@@ -76,8 +76,8 @@ def test_of_many_facts_the_same_ten_are_taken(walk: Walk) -> None:
         tx.run(rows.CompleteGraphRow, graph=graph)
     request = RewriteRequest("x", graph, "{} is at", "s3", "r", "o", "p")
     expected = [f"s{i} is at" for i in range(14) if i != 3][:10]
-    assert neighborhood.neighbors(db, graph, request) == tuple((p, "o") for p in expected)
-    assert neighborhood.neighbors(db, graph, replace(request, relation="q")) == ()
+    assert scope.neighbors(db, graph, request) == tuple((p, "o") for p in expected)
+    assert scope.neighbors(db, graph, replace(request, relation="q")) == ()
 
 
 def test_at_a_neighbor_the_model_says_what_it_says_of_that_fact(walk: Walk, rome: Score) -> None:
@@ -312,12 +312,12 @@ def test_a_counterfact_file_is_imported_scored_and_pooled(walk: Walk, counterfac
     texts = generation.stored(walk.bench, score.edit)
     assert texts is not None
     assert texts.prompts == ("Harry Potter studied at",)
-    assert pooled([score], "likelihood_norm").score == 1.0
+    assert pooled_counterfact([score], "likelihood_norm").score == 1.0
     nothing = walk.score("none", graph=counterfact, rewrite=rewrite, probe=EXACT)
-    row = pooled([score, nothing], "likelihood_norm")
+    row = pooled_counterfact([score, nothing], "likelihood_norm")
     assert row.values["efficacy_score"] == 0.5
     assert row.values["specificity_score"] == 1.0
     assert row.counts["efficacy_score"] == 2
     # Harmonic mean of .5, .5 and 1, and not the mean of S = 1 and S = 0.
     assert row.score == pytest.approx(3 / (2 + 2 + 1))
-    assert math.isnan(pooled([score], "p_of_nobody").score)
+    assert math.isnan(pooled_counterfact([score], "p_of_nobody").score)

@@ -21,7 +21,7 @@ from thinkeval.editing.probe import ProbeSettings
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.scoring import record, sequence, shared_targets, sweep_pool
+from thinkeval.service.scoring import plan, record, sequence, sweep_pool
 from thinkeval.service.scoring import sweep as sweeps
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import BenchModel, Workbench
@@ -98,7 +98,6 @@ def test_shared_targets_give_the_scores_of_separate_runs(
 
 
 def test_a_key_changes_with_whatever_the_vector_depends_on(place: Place) -> None:
-    from thinkeval.service.scoring import plan
 
     sweep = place.sweep("memit")
 
@@ -106,7 +105,7 @@ def test_a_key_changes_with_whatever_the_vector_depends_on(place: Place) -> None
         cell = sweeps.Cell(place.model.source, 0, place.rewrites[0], method)
         request = replace(sweeps.request_of(sweep, cell), **changes)
         made = plan.plan(place.bench, request, place.model)
-        return shared_targets.key_of(made, request, place.model)
+        return plan.key_of(made, request, place.model)
 
     assert key() == key("rect") == key("alphaedit") == key("random_delta")
     assert key() == key(overrides={"mom2_update_weight": 3.0})

@@ -11,14 +11,14 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from thinkeval.cypher.embedded import config
 from thinkeval.cypher import rows
 from thinkeval.cypher.browser import literal, style, style_command
+from thinkeval.cypher.embedded import config
 from thinkeval.cypher.embedded.config import Ports
-from thinkeval.service.reports import browser
+from thinkeval.service.api.catalog import router
 from thinkeval.service.api.pages import guide
-from thinkeval.service.api.neo4j_browser import router
 from thinkeval.service.errors import UsageError
+from thinkeval.service.reports import browser
 from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
 from thinkeval.service.settings import Settings
 

@@ -9,8 +9,8 @@ import pytest
 
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.reports import matched, pooling
-from thinkeval.service.schemas import MetricValue, Score
 from thinkeval.service.reports.sweep import report
+from thinkeval.service.schemas import MetricValue, Score
 from thinkeval.service.scoring.sweep import Cell, Outcome
 
 STRENGTHS = (0.25, 0.5, 0.75, 1.0)

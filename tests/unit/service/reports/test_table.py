@@ -9,8 +9,8 @@ import math
 import pandas as pd
 import pytest
 
+from thinkeval.service.cli.score import Limits, check
 from thinkeval.service.errors import NothingStoredError, UsageError
-from thinkeval.service.cli.gates import Limits, check
 from thinkeval.service.reports.formats import FORMATS, parquet, render
 from thinkeval.service.reports.table import caption, caption_each, method_table, scores_frame
 from thinkeval.service.schemas import MetricValue, Score

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from thinkeval.loaders.rule_records import Atom, Rule
-from thinkeval.service.rules.agreement import ac1, agreement, raw
+from thinkeval.service.rules.review import ac1, agreement, raw
 from thinkeval.service.rules.store import StoredRule
 
 RULE = Rule(Atom("x", "r", "y"), Atom("y", "s", "z"), Atom("x", "t", "z"))

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from thinkeval.service.errors import UsageError
-from thinkeval.service.scoring.corpora import dataset_spec, dataset_text
+from thinkeval.service.scoring.covariance import dataset_spec, dataset_text
 from thinkeval.service.scoring.deltas import lasting_name
-from thinkeval.service.scoring.modelspec import parse
+from thinkeval.service.scoring.runtime import parse
 
 
 def test_a_data_set_is_written_and_read_back() -> None:

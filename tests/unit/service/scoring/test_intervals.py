@@ -10,7 +10,7 @@ import pytest
 
 from thinkeval.loaders.records import Fact
 from thinkeval.service.scoring import intervals
-from thinkeval.service.scoring.answers import Answer, ProbedFact, Question
+from thinkeval.service.scoring.probe import Answer, ProbedFact, Question
 
 TRUE = {"a": (0.9, 0.5), "b": (0.8, 0.8), "c": (0.7, 0.6), "d": (0.95, 0.2), "e": (0.6, 0.9)}
 CHAINS = (("a", "b"), ("d", "c", "e"), ("d", "b"), ("a", "c", "b", "e"))

@@ -21,7 +21,7 @@ from thinkeval.loaders import graphs, rules
 from thinkeval.loaders.rules_yaml import load_rules
 from thinkeval.service.depedit import build, store
 from thinkeval.service.depedit.questions import questions
-from thinkeval.service.depedit.records import Answer, RunRecord
+from thinkeval.service.depedit.store import Answer, RunRecord
 from thinkeval.service.graphs import datasets
 from thinkeval.service.rules import store as rule_store
 

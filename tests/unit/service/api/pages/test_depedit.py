@@ -5,7 +5,7 @@ from __future__ import annotations
 from thinkeval.cypher.rows import AnsweredRow
 from thinkeval.loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
 from thinkeval.loaders.rule_records import Atom, Rule
-from thinkeval.service.api.pages import depedit_set, render
+from thinkeval.service.api.pages import depedit, render
 from thinkeval.service.api.pages.depedit import Chosen
 
 
@@ -39,7 +39,7 @@ SET = KnowledgeSet(
 
 
 def test_a_fact_has_its_new_object_in_the_copies_that_update_it() -> None:
-    lines = depedit_set.fact_lines(SET)
+    lines = depedit.fact_lines(SET)
     assert [line.qa for line in lines] == list(SET.specific)
     assert [line.updates for line in lines] == [
         ("Rome", None, None), (None, None, "Gaul"), (None, "Oslo", None), (None, None, None),
@@ -47,7 +47,7 @@ def test_a_fact_has_its_new_object_in_the_copies_that_update_it() -> None:
 
 
 def test_what_follows_stands_with_its_premises_as_they_are_then() -> None:
-    ann, bob = depedit_set.implication_lines(SET)
+    ann, bob = depedit.implication_lines(SET)
     assert ann.premises == (BORN, LIES)
     updated, kept, lost = ann.after
     assert updated is not None
@@ -80,7 +80,7 @@ def test_answers_to_one_question_stand_side_by_side() -> None:
         answered(0, "Lyon", "Rome", "Lyon"),
         answered(1, "Oslo", None, "Lyon"),
     ]
-    (line,) = depedit_set.lines(rows)
+    (line,) = depedit.lines(rows)
     assert list(line.said) == ["before", "1", "2"]
     before, first, second = line.said.values()
     assert (before.right, before.same) == (True, None)

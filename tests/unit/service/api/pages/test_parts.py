@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 
 from thinkeval.cypher.rows import Link, ScoredChainRow
-from thinkeval.service.api.pages import charts, commands, render, result
+from thinkeval.service.api.pages import charts, commands, edit, render
 from thinkeval.service.api.pages.edit import FEW, FEW_CUT, Chains, Shown
-from thinkeval.service.edit_schemas import EditIn
 from thinkeval.service.reports.edit import ChainFilter
 from thinkeval.service.reports.score_lines import lines
-from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
+from thinkeval.service.schemas import EditIn, MetricValue, Score, ScoringOptions
 
 
 def metric(name: str, value: float, **more: Any) -> MetricValue:
@@ -94,9 +93,9 @@ def test_few_chains_are_drawn_at_first_and_some_of_them_cut() -> None:
 
 
 def test_an_address_holds_what_is_not_at_its_default() -> None:
-    assert result.query("p", Shown()) == "measure=p"
+    assert edit.query("p", Shown()) == "measure=p"
     picked = ChainFilter(min_ratio=0.25, fact="e|f 1", surviving=True)
-    assert result.query("p", Shown(picked, frozenset({3, 2}), 100)) == (
+    assert edit.query("p", Shown(picked, frozenset({3, 2}), 100)) == (
         "measure=p&steps=2&steps=3&min_ratio=0.25&fact=e%7Cf+1&surviving=true&show=100"
     )
 

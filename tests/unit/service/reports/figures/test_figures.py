@@ -16,11 +16,11 @@ import pytest
 
 from thinkeval.cypher.rows import ScoredChainRow
 from thinkeval.cypher.rows.chains import Link
-from thinkeval.service.reports import figures
 from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
-from thinkeval.service.reports.figures.style import encode
+from thinkeval.service.reports import figures
 from thinkeval.service.reports.figures import chain, leakage
 from thinkeval.service.reports.figures.layout import Edge, lay_out
+from thinkeval.service.reports.figures.style import encode
 from thinkeval.service.schemas import MetricValue, Score
 
 HARRY, HOGWARTS = "Harry Potter", "Hogwarts"
