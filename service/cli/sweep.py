@@ -140,7 +140,7 @@ def sweep(
         )
         if implications:
             groundings.rules_for(bench.db, graph)  # refused now, not by every cell
-        found = sweep_report.report(sweeps.run(bench, asked, workers), measure.key)
+        found = sweep_report.report(sweep_pool.run(bench, asked, workers), measure.key)
         implied = summary.by_method(bench.db, found.scores, measure.key) if implications else []
     if json:
         told = {"implications": [each.model_dump() for each in implied]} if implications else {}

@@ -27,22 +27,13 @@ from thinkeval.service.graphs.datasets import graph_digest
 from thinkeval.service.scoring import covariance as corpora
 from thinkeval.service.scoring import demonstrations, hypernetwork, model_graph
 from thinkeval.service.scoring.covariance import Corpus
-from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.runtime import BenchModel, Shared, Workbench
 from thinkeval.service.scoring.scope import facts_in_scope
 
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
     from thinkeval.service.scoring.request import ScoreRequest
     from thinkeval.service.scoring.runtime import BenchModel, Workbench
-
-
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """What one optimisation gave: {request id: vector}, its steps, and the templates it was in."""
-
-    targets: Mapping[str, Any]
-    n_steps: Mapping[str, int]
-    templates: tuple[tuple[str, ...], ...]
 
 
 def key_of(made: Plan, request: ScoreRequest, model: BenchModel) -> str | None:

@@ -11,7 +11,7 @@ goes to transformers as it stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
     from thinkeval.editing.models import LoadedModel
     from thinkeval.editing.organism import Organism
-    from thinkeval.service.scoring.plan import Shared
     from thinkeval.service.scoring.request import ScoreRequest
 
 ORGANISM = "organism"
@@ -124,6 +123,15 @@ def connect(settings: Settings, progress: Progress = silent) -> Database:
         database.close()
         raise
     return database
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What one optimisation gave: {request id: vector}, its steps, and the templates it was in."""
+
+    targets: Mapping[str, Any]
+    n_steps: Mapping[str, int]
+    templates: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,28 +160,3 @@ def prepare(bench: Workbench, sweep: Sweep) -> int:
                     with suppress(EditingError):
                         plan.prepare_method(bench, request)
     return weights
-
-
-def run(bench: Workbench, sweep: Sweep, workers: int | None = None) -> list[Outcome]:
-    """Score every cell; in the order of `tasks`.
-
-    Args:
-        workers: processes; None takes one a core for small models on the CPU, else one.
-
-    Raises:
-        as `tasks` and `run_cells`.
-    """
-    from thinkeval.service.scoring import sweep_pool
-
-    todo = tasks(sweep)
-    total = sum(len(cells) for cells in todo)
-    bench.progress(0, total, "edits")
-    weights = prepare(bench, sweep)
-    count = sweep_pool.how_many(bench, len(todo), weights) if workers is None else workers
-    if count > 1:
-        return sweep_pool.run(bench, sweep, todo, count)
-    outcomes: list[Outcome] = []
-    for outcome in run_cells(bench, sweep, (cell for cells in todo for cell in cells)):
-        outcomes.append(outcome)
-        bench.progress(len(outcomes), total, "edits")
-    return outcomes

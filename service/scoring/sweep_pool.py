@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from thinkeval.service.errors import KNOWN_ERRORS, SweepStoppedError, describe
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.runtime import Workbench
-from thinkeval.service.scoring.sweep import Cell, Outcome, Sweep, run_cells
+from thinkeval.service.scoring.sweep import Cell, Outcome, Sweep, prepare, run_cells, tasks
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -50,7 +50,30 @@ def _has_accelerator() -> bool:
     return resolve_device("auto").type != "cpu"
 
 
-def run(
+def run(bench: Workbench, sweep: Sweep, workers: int | None = None) -> list[Outcome]:
+    """Score every cell; in the order of `tasks`.
+
+    Args:
+        workers: processes; None takes one a core for small models on the CPU, else one.
+
+    Raises:
+        as `tasks` and `run_cells`.
+    """
+    todo = tasks(sweep)
+    total = sum(len(cells) for cells in todo)
+    bench.progress(0, total, "edits")
+    weights = prepare(bench, sweep)
+    count = how_many(bench, len(todo), weights) if workers is None else workers
+    if count > 1:
+        return _run_on_processes(bench, sweep, todo, count)
+    outcomes: list[Outcome] = []
+    for outcome in run_cells(bench, sweep, (cell for cells in todo for cell in cells)):
+        outcomes.append(outcome)
+        bench.progress(len(outcomes), total, "edits")
+    return outcomes
+
+
+def _run_on_processes(
     bench: Workbench, sweep: Sweep, todo: Sequence[tuple[Cell, ...]], workers: int
 ) -> list[Outcome]:
     """Score the cells of all tasks on `workers` processes; in the order of the tasks.
