@@ -27,7 +27,7 @@ from pydantic import SecretStr
 
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.scoring.runtime import connect, embedded_server
+from thinkeval.service.database import connect, embedded_server
 from thinkeval.service.settings import Settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent

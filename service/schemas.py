@@ -52,6 +52,16 @@ class ScoringOptions(BaseModel):
     threshold: float | None = Field(default=None, ge=0, lt=1)
     unit: Literal["rewrite", "record"] = "rewrite"
 
+    def threshold_for(self, measure: str) -> float:
+        """The fraction of R above which a chain survives: R' > threshold · R.
+
+        The papers' R' > 0 for sampled probabilities. A likelihood is never exactly 0, so there a
+        chain counts as cut below 1 % of its strength, unless `threshold` is set.
+        """
+        if self.threshold is not None:
+            return self.threshold
+        return 0.0 if measure == "p" else 0.01
+
 
 class MetricValue(BaseModel):
     """One number of a score, never without what it was taken over.

@@ -22,7 +22,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.scoring.runtime import embedded_server
+from thinkeval.service.database import embedded_server
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:

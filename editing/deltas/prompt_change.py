@@ -14,8 +14,14 @@ from typing import Any
 from thinkeval.editing.errors import DeltaError
 
 CLASS, VALUES = "class", "values"
-TRUSTED = ("editing", "loaders")
-"""Packages whose classes a file may name; beside them the modules of methods from outside."""
+PACKAGE = "thinkeval."
+ROOMS = TRUSTED = ("editing", "loaders")
+"""Packages whose classes a file may name; beside them the modules of methods from outside.
+
+A file names them without `thinkeval.`, as the files of version 0.1 do.
+"""
+MOVED = {"editing.demonstrations": "editing.in_context.demonstrations"}
+"""Modules by the name that files of version 0.1 know them by."""
 
 
 def to_plain(change: Any) -> dict[str, Any]:
@@ -69,7 +75,7 @@ def _plain(value: Any, where: str) -> Any:
         names = [item.name for item in dataclasses.fields(value) if item.init]
         kind = type(value)
         return {
-            CLASS: f"{kind.__module__}:{kind.__qualname__}",
+            CLASS: f"{kind.__module__.removeprefix(PACKAGE)}:{kind.__qualname__}",
             VALUES: {name: _plain(getattr(value, name), f"{where}.{name}") for name in names},
         }
     raise DeltaError(
@@ -80,12 +86,16 @@ def _plain(value: Any, where: str) -> Any:
 
 def _class(name: str) -> type:
     module, _, qualified = name.partition(":")
+    module = MOVED.get(module, module)
     # A file from elsewhere must not be able to call whatever it likes.
     outside = {point.module for point in entry_points(group="thinkeval.methods")}
-    if module.partition(".")[0] not in TRUSTED and module not in outside:
+    root = module.partition(".")[0]
+    if root not in TRUSTED and module not in outside:
         raise DeltaError(f"the saved prompt change names {name}, which is of no editing method")
     try:
-        found = getattr(importlib.import_module(module), qualified)
+        found = getattr(
+            importlib.import_module(f"{PACKAGE}{module}" if root in ROOMS else module), qualified
+        )
     except (ImportError, AttributeError) as error:
         raise DeltaError(f"the saved prompt change needs {name}, which is not there") from error
     if not isinstance(found, type) or not dataclasses.is_dataclass(found):

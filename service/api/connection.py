@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import GraphError, ServerUnavailableError
+from thinkeval.service.database import connect
 from thinkeval.service.jobs import recovery
 from thinkeval.service.reports.browser import browser_address
-from thinkeval.service.scoring.runtime import connect
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:

@@ -33,21 +33,15 @@ from thinkeval.service.depedit import job_posting, job_queue, report, store
 from thinkeval.service.depedit.metrics import Share, metrics_of
 from thinkeval.service.depedit.questions import questions
 from thinkeval.service.depedit.schemas import (
-    MANY,
     AnswerOut,
     BuiltSet,
     BuiltSets,
-    Cursor,
-    Id,
     ImportedSets,
-    In,
     JobOut,
     JobPage,
     JobStands,
-    Limit,
     LineOut,
     MethodRow,
-    Of,
     QuestionOut,
     Report,
     RunOut,
@@ -62,7 +56,17 @@ from thinkeval.service.depedit.schemas import (
     SetWithQuestions,
     SkippedOut,
 )
-from thinkeval.service.schemas import ENDED, Status
+from thinkeval.service.schemas import ENDED, Name, Status
+
+Id = Annotated[str, PathParam(min_length=1, max_length=300)]
+Of = Annotated[Name | None, Query(description="Only of sets that were built from this graph.")]
+In = Annotated[Setting | None, Query(description="Only of sets in this setting.")]
+Limit = Annotated[int, Query(ge=1, le=5000, description="Items of a page.")]
+Cursor = Annotated[
+    str | None, Query(max_length=500, description="`next` of the page before; none: the first.")
+]
+MANY = 1000
+"""Default number of items on a page."""
 
 router = APIRouter(prefix="/v1/depedit", tags=["depedit"], responses=DESCRIBED)
 

@@ -29,7 +29,7 @@ from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import Db, Here, InForce
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets, delete
-from thinkeval.service.reports.edit import offset_of
+from thinkeval.service.paging import offset_of
 from thinkeval.service.schemas import Name
 from thinkeval.service.scoring import deltas
 from thinkeval.service.settings import Settings

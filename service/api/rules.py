@@ -19,7 +19,8 @@ from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.results import MeasureQuery
 from thinkeval.service.api.state import Db
 from thinkeval.service.graphs import datasets
-from thinkeval.service.reports.edit import measure_of, offset_of
+from thinkeval.service.paging import offset_of
+from thinkeval.service.reports.edit import measure_of
 from thinkeval.service.rules import (
     add,
     backward,

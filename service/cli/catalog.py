@@ -24,10 +24,11 @@ from thinkeval.service.cli.options import (
     emit_table,
 )
 from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.database import connect, embedded_server
 from thinkeval.service.errors import KNOWN_ERRORS, NotFoundError, describe
 from thinkeval.service.scoring import metrics as measuring
 from thinkeval.service.scoring import record
-from thinkeval.service.scoring.runtime import Workbench, connect, embedded_server
+from thinkeval.service.scoring.runtime import Workbench
 from thinkeval.service.settings import Settings
 
 

@@ -9,8 +9,9 @@ import typer
 
 from thinkeval.service.cli.options import JsonFlag, emit_json, emit_table
 from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.database import embedded_server
 from thinkeval.service.errors import UsageError
-from thinkeval.service.scoring.runtime import Workbench, embedded_server
+from thinkeval.service.scoring.runtime import Workbench
 from thinkeval.service.settings import Settings
 
 db = typer.Typer(

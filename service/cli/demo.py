@@ -16,11 +16,12 @@ from thinkeval.loaders import graphs
 from thinkeval.service.cli.options import JsonFlag, console, emit_json, emit_table
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import show_chains, show_leakage, show_method_table, show_score
+from thinkeval.service.database import embedded_server
 from thinkeval.service.errors import in_one_line
 from thinkeval.service.graphs import datasets
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.request import ScoreRequest
-from thinkeval.service.scoring.runtime import Workbench, embedded_server
+from thinkeval.service.scoring.runtime import Workbench
 from thinkeval.service.scoring.score import Stopwatch, score_edit
 from thinkeval.service.settings import Settings
 

@@ -20,7 +20,7 @@ from thinkeval.service.cli.options import (
     require_json,
 )
 from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.graphs import rewrites
+from thinkeval.service.scoring.request import read_overrides
 from thinkeval.service.scoring.runtime import Workbench
 from thinkeval.service.settings import Settings
 
@@ -101,7 +101,7 @@ def run(
         model=model,
         graph=graph,
         hparams=hparams,
-        overrides=rewrites.read_overrides(override or []),
+        overrides=read_overrides(override or []),
         covariance=covariance,
         chat=chat,
         dtype=dtype,

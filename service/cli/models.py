@@ -26,9 +26,10 @@ from thinkeval.service.cli.options import (
 )
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs import datasets, rewrites
+from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring import covariance as corpora
 from thinkeval.service.scoring import hypernetwork, model_graph
+from thinkeval.service.scoring.request import read_overrides
 from thinkeval.service.scoring.runtime import Workbench
 from thinkeval.service.settings import Settings
 
@@ -243,7 +244,7 @@ def train_mend(
     from thinkeval.editing import hparams as hparams_files
 
     held = [] if subject is None or relation is None else [(subject, relation)]
-    overrides = rewrites.read_overrides(override or [])
+    overrides = read_overrides(override or [])
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
         datasets.ensure(bench.db, graph)
         loaded = bench.model(model, graph, dtype=dtype, revision=revision)

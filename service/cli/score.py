@@ -34,6 +34,7 @@ from thinkeval.service.errors import UsageError, in_one_line
 from thinkeval.service.formatting import several
 from thinkeval.service.graphs import rewrites as selection
 from thinkeval.service.schemas import Measure, Score
+from thinkeval.service.scoring.request import score_request, scoring_options
 from thinkeval.service.scoring.runtime import Workbench
 from thinkeval.service.settings import Settings
 
@@ -157,14 +158,14 @@ def score(
     """
     if output is not None and not (json or csv):
         raise UsageError("-o writes --json or --csv, and neither is given.", remedy="Add one.")
-    options = selection.scoring_options(max_steps, bare, unit, threshold)
+    options = scoring_options(max_steps, bare, unit, threshold)
     probe = probe_settings(samples, ask, paraphrases, chat, seed)
     require_taken(measure.key, probe, samples)
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
         own = selection.OwnRewrite(subject, relation, prompt, target_true, target_new)
         rewrites = selection.rewrites(bench.db, graph, rewrite or [], own, all_rewrites)
         requests = [
-            selection.request(
+            score_request(
                 graph, chosen, model, name, probe, options,
                 hparams=hparams, overrides=override or [], covariance=covariance,
                 dtype=dtype, revision=revision, seed=seed, force=force, generate=generate,

@@ -27,7 +27,9 @@ from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import show_sweep
 from thinkeval.service.graphs import rewrites
 from thinkeval.service.schemas import MEASURE_NAMES, Measure
+from thinkeval.service.scoring.request import method_override, score_request, scoring_options
 from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.sweep_pool import run as run_sweep
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -114,10 +116,10 @@ def sweep(
     from thinkeval.service.rules import groundings, summary
     from thinkeval.service.scoring import sweep as sweeps
 
-    options = rewrites.scoring_options(max_steps, bare, "rewrite")
+    options = scoring_options(max_steps, bare, "rewrite")
     overrides: dict[str, dict[str, object]] = {}
     for text in override or []:
-        name, key, value = rewrites.method_override(text)
+        name, key, value = method_override(text)
         overrides.setdefault(name, {})[key] = value
     with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
         chosen = rewrites.rewrites(
@@ -140,7 +142,7 @@ def sweep(
         )
         if implications:
             groundings.rules_for(bench.db, graph)  # refused now, not by every cell
-        found = sweep_report.report(sweep_pool.run(bench, asked, workers), measure.key)
+        found = sweep_report.report(run_sweep(bench, asked, workers), measure.key)
         implied = summary.by_method(bench.db, found.scores, measure.key) if implications else []
     if json:
         told = {"implications": [each.model_dump() for each in implied]} if implications else {}
@@ -201,8 +203,8 @@ def sequence(
         chosen = rewrites.rewrites(
             bench.db, graph, rewrite or [], rewrites.OwnRewrite(), not rewrite
         )
-        options = rewrites.scoring_options(5, "listed", "rewrite")
-        request = rewrites.request(
+        options = scoring_options(5, "listed", "rewrite")
+        request = score_request(
             graph, chosen[0], model, method, probe, options,
             overrides=override or [], dtype=dtype, seed=seed, implications=implications,
         )  # fmt: skip

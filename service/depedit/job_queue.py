@@ -16,6 +16,7 @@ from thinkeval.cypher import rows
 from thinkeval.service.depedit.schemas import JobOut
 from thinkeval.service.errors import ConflictError, NotFoundError
 from thinkeval.service.jobs import queue
+from thinkeval.service.paging import read_cursor
 from thinkeval.service.schemas import ENDED, Status
 from thinkeval.service.scoring.record import event, now
 
@@ -61,7 +62,7 @@ def page(
     Raises:
         UsageError: the cursor is not one of ours.
     """
-    before, before_id = queue.read_cursor(cursor)
+    before, before_id = read_cursor(cursor)
     found = db.read(
         rows.PageJobRow, status=status, before=before, before_id=before_id, limit=limit + 1
     )

@@ -9,28 +9,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import Path as PathParam
-from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from thinkeval.service.schemas import Name, Scalar, Status
 
 Setting = Literal["CQ_DT", "CQ_UT", "ICQ_DT"]
-Id = Annotated[str, PathParam(min_length=1, max_length=300)]
-Of = Annotated[Name | None, Query(description="Only of sets that were built from this graph.")]
 InitOfSet = Annotated[
     Literal["stored", "shuffled", "file"],
     Field(description="Facts as the graph has them, shuffled among their subjects, or a file's."),
 ]
-In = Annotated[Setting | None, Query(description="Only of sets in this setting.")]
-
-
-Limit = Annotated[int, Query(ge=1, le=5000, description="Items of a page.")]
-Cursor = Annotated[
-    str | None, Query(max_length=500, description="`next` of the page before; none: the first.")
-]
-MANY = 1000
-"""Items of a page where nobody says how many."""
 
 
 class SetOut(BaseModel):

@@ -17,7 +17,7 @@ from thinkeval.loaders.records import digest
 from thinkeval.service.depedit.metrics import Share, metrics_of, metrics_of_runs
 from thinkeval.service.depedit.questions import Question, questions
 from thinkeval.service.errors import ConflictError, NotFoundError, UsageError
-from thinkeval.service.jobs.queue import read_cursor
+from thinkeval.service.paging import read_cursor
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database

@@ -5,19 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from typing import TYPE_CHECKING, Any
-
-import yaml
+from typing import TYPE_CHECKING
 
 from thinkeval.loaders.records import SUBJECT_SLOT, Fact, RewriteRequest, digest, slug
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.schemas import ScoringOptions
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
-    from thinkeval.editing.probe import ProbeSettings
-    from thinkeval.service.scoring.request import ScoreRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,101 +146,3 @@ def _matching(facts: Sequence[Fact], own: OwnRewrite) -> Fact | None:
     ]
     mine = [f for f in same if f.subject == own.subject]
     return next(iter(mine or same), None)
-
-
-def scoring_options(
-    max_steps: int, bare: str, unit: str, threshold: float | None = None
-) -> ScoringOptions:
-    """The options as the schema checks them.
-
-    Raises:
-        UsageError: a value the schema does not know.
-    """
-    allowed = {"bare": ("listed", "include", "exclude"), "unit": ("rewrite", "record")}
-    for name, value in (("bare", bare), ("unit", unit)):
-        if value not in allowed[name]:
-            raise UsageError(
-                f"--{name} {value!r} is unknown.", remedy=f"Use {' or '.join(allowed[name])}."
-            )
-    if threshold is not None and not 0 <= threshold < 1:
-        raise UsageError(
-            f"--threshold {threshold} is out of range.", remedy="Give a part of R: 0 up to below 1."
-        )
-    return ScoringOptions.model_validate(
-        {"max_steps": max_steps, "bare": bare, "unit": unit, "threshold": threshold}
-    )
-
-
-def request(
-    graph: str,
-    rewrite: RewriteRequest,
-    model: str,
-    method: str,
-    probe: ProbeSettings,
-    options: ScoringOptions,
-    *,
-    overrides: Sequence[str] = (),
-    **rest: Any,
-) -> ScoreRequest:
-    """A score request; `overrides` are `key=value` texts, their values read as YAML.
-
-    Raises:
-        UnknownMethodError: before a model is trained or loaded for nothing.
-    """
-    from thinkeval.editing import methods
-    from thinkeval.service.scoring.request import ScoreRequest
-
-    methods.info(method)
-
-    return ScoreRequest(
-        graph=graph,
-        rewrite=rewrite,
-        model=model,
-        method=method,
-        probe=probe,
-        options=options,
-        overrides=read_overrides(overrides),
-        **rest,
-    )
-
-
-def read_overrides(texts: Sequence[str]) -> dict[str, object]:
-    """The hyperparameters of `key=value` texts, their values read as YAML.
-
-    Raises:
-        UsageError: a text is not of that form.
-    """
-    return dict(_override(text) for text in texts)
-
-
-def method_override(text: str) -> tuple[str, str, object]:
-    """(method, key, value) of `METHOD.key=value`.
-
-    Raises:
-        UsageError: not of that form.
-        UnknownMethodError: no such method.
-    """
-    from thinkeval.editing import methods
-
-    key, value = _override(text)
-    name, dot, key = key.partition(".")
-    if not dot or not key:
-        raise UsageError(
-            f"--set {text!r} names no method.", remedy="For example --set memit.v_lr=0.5."
-        )
-    return methods.info(name).name, key, value
-
-
-def _override(text: str) -> tuple[str, object]:
-    key, sep, value = text.partition("=")
-    if not sep or not key:
-        raise UsageError(f"--set {text!r} is not key=value.", remedy="For example --set v_lr=0.5.")
-    try:
-        return key.strip(), yaml.safe_load(value)
-    # ValueError: a date or number out of range; RecursionError: deep nesting.
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        shown = text if len(text) <= 100 else f"{text[:100]}…"
-        raise UsageError(
-            f"The value of --set {shown!r} cannot be read.",
-            remedy="Write it as YAML: 0.5, true, [3, 4], 'a text'.",
-        ) from error

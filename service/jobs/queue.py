@@ -9,14 +9,13 @@ Posting the same again finds the same edit; one that failed or was cancelled is 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
-from thinkeval.service.errors import ConflictError, UsageError
+from thinkeval.service.errors import ConflictError
+from thinkeval.service.paging import read_cursor
 from thinkeval.service.schemas import EditOut, Score, Status
 from thinkeval.service.scoring import deltas, record
 from thinkeval.service.scoring.record import event
@@ -26,11 +25,6 @@ if TYPE_CHECKING:
     from thinkeval.service.settings import Settings
 
 CANCELLED = "cancelled"
-MOMENT = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
-    r"(Z|[+-](0[0-9]|1[0-7]):[0-9]{2})"
-)
-"""What Neo4j writes for `toString(datetime())`."""
 POST_AGAIN = "Post it again to have it scored; nothing of it was stored."
 
 
@@ -174,31 +168,6 @@ def page_rows(
     shown = found[:limit]
     more = f"{shown[-1].created_at}~{shown[-1].id}" if len(found) > limit else None
     return shown, more, total
-
-
-def read_cursor(cursor: str | None) -> tuple[str | None, str]:
-    """The moment and the id after which a page begins; (None, "") for the first.
-
-    Raises:
-        UsageError: the cursor is not one of ours.
-    """
-    if cursor is None:
-        return None, ""
-    moment, tilde, edit = cursor.partition("~")
-    if not (tilde and _is_moment(moment)):
-        raise UsageError(
-            f"{cursor!r} is not a cursor.", remedy="Give `next` of the page before, as it is."
-        )
-    return moment, edit
-
-
-def _is_moment(text: str) -> bool:
-    """Whether Neo4j reads it as a moment: Python alone takes more spellings of one."""
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return MOMENT.fullmatch(text) is not None
 
 
 def counts(db: Database, posted_as: Sequence[str] | None = None) -> dict[Status, int]:

@@ -7,14 +7,14 @@ end of the query, so no query can hold `&` or `#`; within literals they are writ
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
+from thinkeval import cypher
 from thinkeval.cypher.browser import filled, literal
-from thinkeval.service.api.pages import guide
 from thinkeval.service.errors import UsageError
-from thinkeval.service.scoring.metrics import threshold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ def browser_address(settings: Settings) -> str | None:
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
         return f"http://{host}:7474/browser/"
     from thinkeval.cypher.embedded.config import LOOPBACK
-    from thinkeval.service.scoring.runtime import embedded_server
+    from thinkeval.service.database import embedded_server
 
     # Not its status, which asks the server a query: pages want the address in no time.
     record = embedded_server(settings).home.read_record()
@@ -113,7 +113,7 @@ def question_links(
     """The ten questions of the guide, put to this edit."""
     return [
         QuestionLink(name, question, query_link(browser, question_query(name, score, measure)))
-        for name, question in guide.QUESTIONS.items()
+        for name, question in QUESTIONS.items()
     ]
 
 
@@ -123,15 +123,47 @@ def question_query(name: str, score: Score, measure: Measure | None = None) -> s
     pool = {
         "edit": score.edit,
         "measure": chosen,
-        "threshold": threshold(score.options, chosen),
+        "threshold": score.options.threshold_for(chosen),
         "max_steps": score.options.max_steps,
         "bare": score.options.bare,
     }
-    found = f"{guide.FOLDER}{name}"
-    return filled(found, **{k: v for k, v in pool.items() if k in guide.params_of(name)})
+    found = f"{FOLDER}{name}"
+    return filled(found, **{k: v for k, v in pool.items() if k in params_of(name)})
 
 
 def guide_command(service: str, edit: str | None = None) -> str:
     """What plays the guide in Neo4j Browser; for one edit, or for the newest."""
     about = f"?edit={quote(edit, safe='')}" if edit else ""
     return f":play {service.rstrip('/')}/neo4j/guide.html{about}"
+
+
+FOLDER = "explore/"
+
+
+QUESTIONS: Mapping[str, str] = {
+    "graphs": "Which graphs are there?",
+    "edits": "Which edits are there, and how did they score?",
+    "surviving_chains": "Which chains survive this edit?",
+    "leaking_facts": "Which facts carry most of the leakage?",
+    "changed_facts": "What did the edit change?",
+    "answers": "What did the model answer, before and after?",
+    "collateral": "What else was lost?",
+    "ifr_by_hand": "Is the score right?",
+    "methods": "Which method edits this fact deepest?",
+    "rewrites": "Which rewrites leak most?",
+}
+"""The questions by the file that answers them, in the order in which the guide asks them."""
+
+
+RULE_QUESTIONS: Mapping[str, str] = {
+    "rules_conclusions": "Which conclusions still follow?",
+    "rules_proof": "What proves one of them?",
+    "rules_weakened": "Which conclusions lost their ground?",
+    "rules_back": "Does a rule lead back to the old object?",
+}
+"""A chapter of its own: what follows by If-Then rules, once a closure is stored in the graph."""
+
+
+def params_of(name: str) -> Mapping[str, Any]:
+    """What the query of a question takes, by parameter name without `$`."""
+    return cypher.query(f"{FOLDER}{name}").params

@@ -29,7 +29,7 @@ from thinkeval.service.reports.schemas import (
 )
 from thinkeval.service.schemas import MEASURE_NAMES, Measure, MetricValue, Score
 from thinkeval.service.scoring import record
-from thinkeval.service.scoring.metrics import chain_rows, threshold
+from thinkeval.service.scoring.metrics import chain_rows
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -73,7 +73,7 @@ def _of_options(a: Score, b: Score, measure: Measure) -> Iterator[Difference | N
     for what, note in _OPTIONS.items():
         values = getattr(a.options, what), getattr(b.options, what)
         if what == "threshold":  # None is what the measure makes of it
-            values = threshold(a.options, measure), threshold(b.options, measure)
+            values = a.options.threshold_for(measure), b.options.threshold_for(measure)
         yield _where(what, values, note)
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from thinkeval.cypher import rows
 from thinkeval.service.errors import UsageError
+from thinkeval.service.paging import offset_of
 from thinkeval.service.schemas import Measure, Score
 
 if TYPE_CHECKING:
@@ -167,21 +168,6 @@ def measure_of(score: Score, measure: Measure | None) -> Measure:
             remedy=f"It has {' and '.join(score.measures)}; or score it again with samples.",
         )
     return measure
-
-
-def offset_of(cursor: str | None) -> int:
-    """Where a page begins.
-
-    Raises:
-        UsageError: the cursor is not one of ours.
-    """
-    if cursor is None:
-        return 0
-    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
-        raise UsageError(
-            f"{cursor!r} is not a cursor.", remedy="Give `next` of the page before, as it is."
-        )
-    return int(cursor)
 
 
 def chain_page(

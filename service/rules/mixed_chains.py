@@ -21,7 +21,6 @@ from thinkeval.service.rules.proof_values import by_conclusion, cone
 from thinkeval.service.rules.schemas import ClosureOptions, ProofOut, Triple
 from thinkeval.service.rules.store import StoredRule
 from thinkeval.service.schemas import Measure, Score
-from thinkeval.service.scoring import metrics
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -132,7 +131,7 @@ def mixed(
     chosen = chosen or Chosen()
     datasets.require_graph(db, score.edit, kind="edit")
     used = kept_rules(db, score.dataset) if rules is None else list(rules)
-    threshold = metrics.threshold(score.options, measure)
+    threshold = score.options.threshold_for(measure)
     most = min(chosen.max_steps or score.options.max_steps, score.options.max_steps)
     with forward.transaction(db, score.edit, used) as tx:
         closure = forward.within(tx, db, score.edit, used, ClosureOptions(measure=measure))

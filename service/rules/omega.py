@@ -14,7 +14,6 @@ from thinkeval.service.rules.proofs import Prover
 from thinkeval.service.rules.schemas import ClosureOptions, ProofOut
 from thinkeval.service.rules.store import StoredRule
 from thinkeval.service.schemas import Measure, Score
-from thinkeval.service.scoring import metrics
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -99,7 +98,7 @@ def omega(
     """
     datasets.require_graph(db, score.edit, kind="edit")
     used = kept_rules(db, score.dataset) if rules is None else list(rules)
-    threshold = metrics.threshold(score.options, measure)
+    threshold = score.options.threshold_for(measure)
     with closure.transaction(db, score.edit, used) as tx:
         found = closure.within(tx, db, score.edit, used, ClosureOptions(measure=measure))
         told = tx.run(

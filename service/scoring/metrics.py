@@ -43,17 +43,6 @@ def measure(db: Database, edit: str, request: ScoreRequest) -> list[MetricValue]
     return values
 
 
-def threshold(options: ScoringOptions, measure: str) -> float:
-    """When a chain survives: R' > threshold · R. The papers' R' > 0 for sampled probabilities.
-
-    A likelihood is never exactly 0, so there a chain counts as cut below 1 % of its strength,
-    unless the user sets the threshold.
-    """
-    if options.threshold is not None:
-        return options.threshold
-    return 0.0 if measure == "p" else 0.01
-
-
 def chain_rows(
     db: Database,
     score: Score,
@@ -113,7 +102,7 @@ def _pool(options: ScoringOptions, measure: str) -> dict[str, Any]:
         "pre": f"{measure}_pre",
         "post": f"{measure}_post",
         "bare": options.bare,
-        "threshold": threshold(options, measure),
+        "threshold": options.threshold_for(measure),
         "unit": options.unit,
     }
 

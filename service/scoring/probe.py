@@ -9,12 +9,15 @@ A fact as it is asked, what a model said, and both together before and after an 
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from thinkeval.loaders.records import SUBJECT_SLOT, Fact
+from thinkeval.cypher.errors import ParameterError
+from thinkeval.loaders.records import SUBJECT_SLOT, Fact, RewriteRequest
+from thinkeval.service.graphs.edges import MEASURES, caption, change
 
 if TYPE_CHECKING:
     from thinkeval.editing.models import LoadedModel
@@ -189,3 +192,88 @@ def _answer(result: ProbeResult) -> Answer:
 def questions_for(facts: Sequence[Fact], aliases: Mapping[str, tuple[str, ...]]) -> list[Question]:
     """One question a fact, with its object's aliases."""
     return [Question(fact, aliases.get(fact.object, ())) for fact in facts]
+
+
+def edge_properties(probed: ProbedFact) -> dict[str, object]:
+    """The properties of one FACT, see graph/merge_facts; ParameterError for a bad probability."""
+    question = probed.question
+    fact = question.fact
+    properties: dict[str, object] = {
+        "relation": fact.relation,
+        "prompt": fact.prompt,
+        "questions": list(fact.questions),
+        "paraphrases": list(question.generalization or fact.paraphrases),
+        "cases": list(fact.cases),
+        "role": question.role,
+        "listed": question.listed,
+        "n_samples": probed.pre.n_samples,
+        "answers_pre": list(probed.pre.answers),
+    }
+    if question.neighborhood:
+        properties["neighborhood"] = [near.prompt for near in question.neighborhood]
+    if fact.question is not None:
+        properties["question"] = fact.question
+    properties |= _side(fact, probed.pre, "pre")
+    leading = next(m for m in ("likelihood", *MEASURES) if m in probed.pre.values)
+    before = probed.pre.values[leading]
+    properties["caption"] = caption(fact.relation, before)
+    if probed.post is not None:
+        properties |= _side(fact, probed.post, "post")
+        properties["answers_post"] = list(probed.post.answers)
+        after = probed.post.values[leading]
+        properties["change"] = change(before, after)
+        properties["caption"] = caption(fact.relation, before, after)
+    return properties
+
+
+def _side(fact: Fact, answer: Answer, side: str) -> dict[str, object]:
+    out: dict[str, object] = {}
+    for measure, value in answer.values.items():
+        out[f"{measure}_{side}"] = _checked(fact, f"{measure}_{side}", value)
+    for kind, by_measure in (
+        ("paraphrases", answer.paraphrases),
+        ("neighborhood", answer.neighborhood),
+    ):
+        for measure, values in by_measure.items():
+            name = f"{kind}_{measure}_{side}"
+            out[name] = [_checked(fact, name, v) for v in values]
+    return out
+
+
+def _checked(fact: Fact, name: str, value: float) -> float:
+    """The value as a float in [0, 1]; rounding just above 1 is clipped, anything else refused."""
+    number = float(value)
+    if math.isnan(number) or not -1e-9 <= number <= 1 + 1e-6:
+        raise ParameterError(
+            f"{name} of ({fact.subject}, {fact.relation}, {fact.object}) is {value!r},"
+            " not a probability in [0, 1]; nothing was stored.",
+            remedy="If the model gives NaN after an edit, lower the strength of the edit.",
+        )
+    return min(max(number, 0.0), 1.0)
+
+
+def edited_facts(rewrite: RewriteRequest, scope: Iterable[Fact]) -> tuple[Fact, Fact]:
+    """The edited fact twice: with target_true (the listed one where it is) and with target_new."""
+    true = next(
+        (
+            fact
+            for fact in scope
+            if (fact.subject, fact.relation, fact.object)
+            == (rewrite.subject, rewrite.relation, rewrite.target_true)
+        ),
+        None,
+    )
+    if true is None:
+        true = _bare(rewrite, rewrite.target_true)
+    return true, _bare(rewrite, rewrite.target_new)
+
+
+def _bare(rewrite: RewriteRequest, target: str) -> Fact:
+    return Fact(
+        subject=rewrite.subject,
+        relation=rewrite.relation,
+        object=target,
+        prompt=rewrite.prompt,
+        questions=(rewrite.question,) if rewrite.question else (),
+        paraphrases=rewrite.paraphrases,
+    )

@@ -22,7 +22,6 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.loaders.records import Fact, RewriteRequest, digest, slug
-from thinkeval.service.graphs.edges import edited_facts
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import generation, implications, metrics, model_graph
 from thinkeval.service.scoring import plan as planning
@@ -35,6 +34,7 @@ from thinkeval.service.scoring.probe import (
     Question,
     Role,
     ask,
+    edited_facts,
     questions_for,
 )
 from thinkeval.service.scoring.request import ScoreRequest, SequenceStep

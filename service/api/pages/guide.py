@@ -14,34 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval import cypher
 from thinkeval.cypher.browser import param_list
+from thinkeval.service.reports.browser import FOLDER, QUESTIONS, RULE_QUESTIONS, params_of
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from markupsafe import Markup
 
-FOLDER = "explore/"
-
-QUESTIONS: Mapping[str, str] = {
-    "graphs": "Which graphs are there?",
-    "edits": "Which edits are there, and how did they score?",
-    "surviving_chains": "Which chains survive this edit?",
-    "leaking_facts": "Which facts carry most of the leakage?",
-    "changed_facts": "What did the edit change?",
-    "answers": "What did the model answer, before and after?",
-    "collateral": "What else was lost?",
-    "ifr_by_hand": "Is the score right?",
-    "methods": "Which method edits this fact deepest?",
-    "rewrites": "Which rewrites leak most?",
-}
-"""The questions by the file that answers them, in the order in which the guide asks them."""
-
-RULE_QUESTIONS: Mapping[str, str] = {
-    "rules_conclusions": "Which conclusions still follow?",
-    "rules_proof": "What proves one of them?",
-    "rules_weakened": "Which conclusions lost their ground?",
-    "rules_back": "Does a rule lead back to the old object?",
-}
-"""A chapter of its own: what follows by If-Then rules, once a closure is stored in the graph."""
 
 NEWEST = (
     "COLLECT { MATCH (e:Edit {status: 'succeeded'})"
@@ -69,11 +47,6 @@ def questions(chapter: Mapping[str, str] = QUESTIONS) -> list[Slide]:
         body = found.text[found.text.index("\n\n") :].strip()
         slides.append(Slide(name, question, found.doc, found.returns, body))
     return slides
-
-
-def params_of(name: str) -> Mapping[str, Any]:
-    """What the query of a question takes, by parameter name without `$`."""
-    return cypher.query(f"{FOLDER}{name}").params
 
 
 def settings(edit: str | None = None, **others: Any) -> str:

@@ -15,7 +15,7 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.catalog import names, query
 from thinkeval.cypher.params import bind
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.pages import guide
+from thinkeval.service.reports.browser import QUESTIONS, RULE_QUESTIONS
 from thinkeval.service.schemas import BareFact, Score, ScoringOptions
 from thinkeval.service.scoring import metrics
 
@@ -66,7 +66,7 @@ def pool(score: Score, measure: str = "likelihood") -> dict[str, Any]:
     return {
         "edit": score.edit,
         "measure": measure,
-        "threshold": metrics.threshold(options, measure),
+        "threshold": options.threshold_for(measure),
         "max_steps": options.max_steps,
         "bare": options.bare,
     }
@@ -82,9 +82,9 @@ def walked(path: GraphPath) -> list[str]:
 
 
 def test_every_question_has_its_file_and_no_file_is_forgotten() -> None:
-    told = sorted([*guide.QUESTIONS, *guide.RULE_QUESTIONS])
+    told = sorted([*QUESTIONS, *RULE_QUESTIONS])
     assert [f"explore/{name}" for name in told] == list(names("explore/"))
-    assert len(guide.QUESTIONS) == 10
+    assert len(QUESTIONS) == 10
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 4, 5])

@@ -22,7 +22,7 @@ from support.own_graphs import own_graphs
 from support.stored_edits import probed, store_edit
 from thinkeval.cypher.browser import style_command
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.catalog import router
+from thinkeval.service.api.catalog import browser_router
 from thinkeval.service.reports import browser as browser_links
 from thinkeval.service.rules import closure
 from thinkeval.service.schemas import Score
@@ -51,7 +51,7 @@ def address(server: dict[str, str], test_settings: Settings) -> str:
 def service() -> Iterator[str]:
     """Our routes on a port of their own. `localhost` is a name every Browser fetches from."""
     app = FastAPI()
-    app.include_router(router)
+    app.include_router(browser_router)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

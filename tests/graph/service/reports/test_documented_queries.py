@@ -17,6 +17,7 @@ from support.stored_edits import probed, store_edit
 from thinkeval.cypher.run import Database
 from thinkeval.service.api.pages import guide
 from thinkeval.service.reports import browser
+from thinkeval.service.reports.browser import QUESTIONS, RULE_QUESTIONS
 from thinkeval.service.rules import closure
 from thinkeval.service.schemas import Score
 
@@ -91,7 +92,7 @@ def edit(db: Database) -> Iterator[Score]:
 
 def test_there_is_something_to_run() -> None:
     assert len(SHOWN) >= 2
-    assert len(PLAYED) == len(guide.QUESTIONS) + len(guide.RULE_QUESTIONS) + 4
+    assert len(PLAYED) == len(QUESTIONS) + len(RULE_QUESTIONS) + 4
     assert tuple(PLAYED[:2]) == SET_BY_HAND
 
 
@@ -126,7 +127,7 @@ def test_without_an_edit_the_guide_takes_the_newest(window: Window, edit: Score)
 
 
 def test_the_links_of_the_page_run_too(window: Window, edit: Score) -> None:
-    for name in guide.QUESTIONS:
+    for name in QUESTIONS:
         assert window.send(browser.question_query(name, edit)), name
     (chain, *_) = window.send(browser.question_query("surviving_chains", edit))
     facts = [fact["id"] for fact in chain["chain"].relationships]
@@ -139,8 +140,8 @@ def test_the_links_of_the_page_run_too(window: Window, edit: Score) -> None:
 
 
 def test_templates_of_the_page_hold_no_cypher_of_their_own() -> None:
-    templates = list((ROOT / "service" / "web").rglob("*.html"))
-    templates += list((ROOT / "service" / "web").rglob("*.js"))
+    templates = list((ROOT / "service" / "api" / "pages").rglob("*.html"))
+    templates += list((ROOT / "service" / "api" / "pages").rglob("*.js"))
     assert templates
     for path in templates:
         assert not re.search(r"\b(MATCH|UNWIND) *\(", path.read_text(encoding="utf-8")), path

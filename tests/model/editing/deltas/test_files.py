@@ -14,6 +14,7 @@ from thinkeval.editing import covariance
 from thinkeval.editing.deltas import EditEffect, applied, files, is_edited, low_rank
 from thinkeval.editing.deltas.export import ABOUT, export_model
 from thinkeval.editing.deltas.files import DeltaMeta, apply_in_order, load, save
+from thinkeval.editing.deltas.prompt_change import from_plain, to_plain
 from thinkeval.editing.errors import DeltaError
 from thinkeval.editing.in_context.demonstrations import InContext
 from thinkeval.editing.methods import rome
@@ -248,10 +249,20 @@ class Change:
         return "".join(self.texts) + text
 
 
+HERE = __name__.partition(".")[0]
+
+
+def test_a_prompt_change_saved_by_version_0_1_is_read():
+    change = InContext(("New Fact: a b\nPrompt: a b\n\n",), ("Harry studied at Ilvermorny",))
+    plain = to_plain(change)
+    assert plain["class"] == "editing.in_context.demonstrations:InContext"
+    older = plain | {"class": "editing.demonstrations:InContext"}
+    assert from_plain(older) == change
+
+
 def test_a_prompt_change_of_plain_data_is_saved(pair, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "thinkeval.editing.deltas.prompt_change.TRUSTED", ("editing", "loaders", __name__)
-    )
+    trusted = ("editing", "loaders", HERE)
+    monkeypatch.setattr("thinkeval.editing.deltas.prompt_change.TRUSTED", trusted)
     for change in (
         Change(("New Fact: a b\n",), (Fact("s", "r", "o", "{} r", questions=("q",)),)),
         InContext(("New Fact: a b\nPrompt: a b\n\n",), ("Harry studied at Ilvermorny",)),
@@ -281,7 +292,7 @@ def test_a_prompt_change_of_plain_data_is_saved(pair, tmp_path, monkeypatch):
     ],
 )
 def test_any_other_prompt_change_is_refused(pair, tmp_path, monkeypatch, change, message):
-    monkeypatch.setattr("thinkeval.editing.deltas.prompt_change.TRUSTED", (__name__,))
+    monkeypatch.setattr("thinkeval.editing.deltas.prompt_change.TRUSTED", (HERE,))
     with pytest.raises(DeltaError, match=message):
         save(EditEffect(prompt_change=change), tmp_path / "p", meta_of(pair[0]))
     assert not list(tmp_path.iterdir())

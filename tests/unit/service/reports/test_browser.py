@@ -15,10 +15,11 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.browser import literal, style, style_command
 from thinkeval.cypher.embedded import config
 from thinkeval.cypher.embedded.config import Ports
-from thinkeval.service.api.catalog import router
+from thinkeval.service.api.catalog import browser_router
 from thinkeval.service.api.pages import guide
 from thinkeval.service.errors import UsageError
 from thinkeval.service.reports import browser
+from thinkeval.service.reports.browser import QUESTIONS, RULE_QUESTIONS
 from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
 from thinkeval.service.settings import Settings
 
@@ -171,7 +172,7 @@ def test_the_embedded_server_puts_the_style_on() -> None:
 @pytest.fixture
 def client() -> TestClient:
     app = FastAPI()
-    app.include_router(router)
+    app.include_router(browser_router)
     return TestClient(app, base_url="http://thinkeval.example:8000")
 
 
@@ -201,7 +202,7 @@ def test_the_guide_asks_the_ten_questions_with_the_text_of_the_files(client: Tes
     ]
     for slide in guide.questions():
         assert slide.text in blocks
-    assert page.count("<slide ") == len(guide.QUESTIONS) + len(guide.RULE_QUESTIONS) + 4
+    assert page.count("<slide ") == len(QUESTIONS) + len(RULE_QUESTIONS) + 4
     assert ":play http://thinkeval.example:8000/neo4j/guide.html" in page
     assert ":style http://thinkeval.example:8000/neo4j/thinkeval.grass" in blocks
 
