@@ -21,7 +21,7 @@ from thinkeval.service.depedit import run, similarity, store
 from thinkeval.service.depedit.build import SetOptions, build
 from thinkeval.service.depedit.editor import request
 from thinkeval.service.graphs import datasets
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 GRAPH = "atlas"
@@ -35,7 +35,7 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    with Workbench(Settings()) as work:
+    with Runtime(Settings()) as work:
         bench.say("organism and key statistics")
         made = _knowledge(work)
         try:
@@ -46,7 +46,7 @@ def main() -> int:
     return bench.show("depedit_set", lines, notes, as_json=options.json)
 
 
-def _knowledge(work: Workbench) -> KnowledgeSet:
+def _knowledge(work: Runtime) -> KnowledgeSet:
     datasets.ensure(work.db, GRAPH)
     sets = build(work.db, GRAPH, SetOptions(init="shuffled", seed=1)).sets
     found = next(one for one in sets if one.rule.shape == "x→y→z")
@@ -56,7 +56,7 @@ def _knowledge(work: Workbench) -> KnowledgeSet:
     return made
 
 
-def _lines(work: Workbench, made: KnowledgeSet) -> tuple[list[bench.Line], list[str]]:
+def _lines(work: Runtime, made: KnowledgeSet) -> tuple[list[bench.Line], list[str]]:
     lines, notes = [], []
     for name in METHODS:
         bench.say(name)
@@ -76,7 +76,7 @@ def _lines(work: Workbench, made: KnowledgeSet) -> tuple[list[bench.Line], list[
     return lines, notes
 
 
-def _gradients(work: Workbench, made: KnowledgeSet) -> bench.Line:
+def _gradients(work: Runtime, made: KnowledgeSet) -> bench.Line:
     loaded = work.model("organism", GRAPH).loaded
     pairs = similarity.pairs_of(made, similarity.wordings(work.db, GRAPH))
     asked = [replace(request(qa), id=str(i)) for i, qa in enumerate(pairs.facts)]

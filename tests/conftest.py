@@ -26,7 +26,7 @@ from thinkeval.service.database import embedded_server
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
-    from thinkeval.service.scoring.runtime import BenchModel, Workbench
+    from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 # The same examples at every run, without a clock: a failure comes from a change, not from the draw
 # or a busy machine. Others are tried with `pytest --hypothesis-profile=default`.
@@ -121,11 +121,11 @@ def tiny_llama() -> tuple[Any, Any]:
 
 
 @pytest.fixture(scope="session")
-def bench(server: dict[str, str], test_settings: Settings) -> Iterator[Workbench]:
-    """A workbench on the tests' database."""
+def runtime(server: dict[str, str], test_settings: Settings) -> Iterator[Runtime]:
+    """A runtime on the tests' database."""
     from pydantic import SecretStr
 
-    from thinkeval.service.scoring.runtime import Workbench
+    from thinkeval.service.scoring.runtime import Runtime
 
     settings = test_settings.model_copy(
         update={
@@ -134,19 +134,19 @@ def bench(server: dict[str, str], test_settings: Settings) -> Iterator[Workbench
             "neo4j_password": SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
         }
     )
-    with Workbench(settings) as workbench:
-        yield workbench
+    with Runtime(settings) as runtime:
+        yield runtime
 
 
 @pytest.fixture(scope="session")
-def hogwarts(bench: Workbench) -> str:
+def hogwarts(runtime: Runtime) -> str:
     """The demo graph, imported; its id."""
     from thinkeval.service.graphs import datasets
 
-    return datasets.store(bench.db, datasets.read("hogwarts"), replace=True).graph
+    return datasets.store(runtime.db, datasets.read("hogwarts"), replace=True).graph
 
 
 @pytest.fixture(scope="session")
-def organism(bench: Workbench, hogwarts: str) -> BenchModel:
+def organism(runtime: Runtime, hogwarts: str) -> RuntimeModel:
     """A small GPT-2 trained on the demo graph, once for all tests (and cached between them)."""
-    return bench.model("organism", hogwarts)
+    return runtime.model("organism", hogwarts)

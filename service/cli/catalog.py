@@ -28,7 +28,7 @@ from thinkeval.service.database import connect, embedded_server
 from thinkeval.service.errors import KNOWN_ERRORS, NotFoundError, describe
 from thinkeval.service.scoring import metrics as measuring
 from thinkeval.service.scoring import record
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 
@@ -148,9 +148,9 @@ def queries(
 def _text(name: str, edit: str | None, measure: MeasureName) -> str:
     if edit is None:
         return cypher.query(name).text.rstrip()
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        score = record.get_score(bench.db, edit)
-        return measuring.browser_text(bench.db, score, measure.key, name)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        score = record.get_score(runtime.db, edit)
+        return measuring.browser_text(runtime.db, score, measure.key, name)
 
 
 def doctor(json: JsonFlag = False) -> None:

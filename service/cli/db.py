@@ -11,7 +11,7 @@ from thinkeval.service.cli.options import JsonFlag, emit_json, emit_table
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.database import embedded_server
 from thinkeval.service.errors import UsageError
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 db = typer.Typer(
@@ -78,8 +78,8 @@ def user(
     """
     from thinkeval.service.graphs.neo4j_user import create_user
 
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        made = create_user(bench.db, name, password)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        made = create_user(runtime.db, name, password)
     if json:
         emit_json(made)
         return

@@ -21,7 +21,7 @@ from thinkeval.service.errors import in_one_line
 from thinkeval.service.graphs import datasets
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.request import ScoreRequest
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.scoring.score import Stopwatch, score_edit
 from thinkeval.service.settings import Settings
 
@@ -47,7 +47,7 @@ class Told:
 
 
 def tell(
-    bench: Workbench, *, model: str, methods: Sequence[str] | None, seed: int, samples: int
+    runtime: Runtime, *, model: str, methods: Sequence[str] | None, seed: int, samples: int
 ) -> Told:
     """Import the graph, train or load the model, score the edit by every method.
 
@@ -62,17 +62,17 @@ def tell(
 
     watch = Stopwatch()
     with watch.stage("database"):
-        db = bench.db
+        db = runtime.db
     with watch.stage("import"):
         datasets.store(db, datasets.read(graphs.path(GRAPH)), replace=True)
     with watch.stage("model"):
-        bench.model(model, GRAPH, seed=seed)
+        runtime.model(model, GRAPH, seed=seed)
     rewrite = next(r for r in datasets.list_rewrites(db, GRAPH) if r.id.startswith(REWRITE))
     scores: list[Score] = []
     errors: dict[str, EditingError] = {}
     chosen = methods or names()
     for done, method in enumerate(chosen):
-        bench.progress(done, len(chosen), "edits")
+        runtime.progress(done, len(chosen), "edits")
         request = ScoreRequest(
             graph=GRAPH,
             rewrite=rewrite,
@@ -84,7 +84,7 @@ def tell(
         )
         with watch.stage(f"score {method}"):
             try:
-                scores.append(score_edit(bench, request))
+                scores.append(score_edit(runtime, request))
             except EditingError as error:
                 errors[method] = error
     if not scores:
@@ -104,9 +104,9 @@ def _most_telling(scores: Sequence[Score]) -> Score:
     return max(scores, key=leak)
 
 
-def browser_address(bench: Workbench) -> str:
+def browser_address(runtime: Runtime) -> str:
     """Where Neo4j Browser is, or the server's address where it is not ours."""
-    settings = bench.settings
+    settings = runtime.settings
     if settings.neo4j_uri:
         return settings.neo4j_uri
     return str(embedded_server(settings).status().browser)
@@ -135,8 +135,8 @@ def demo(
     """
     began = time.perf_counter()
     settings = Settings() if device is None else Settings(device=device)
-    with ProgressBars() as progress, Workbench(settings, progress) as bench:
-        told = tell(bench, model=model, methods=method, seed=seed, samples=samples)
+    with ProgressBars() as progress, Runtime(settings, progress) as runtime:
+        told = tell(runtime, model=model, methods=method, seed=seed, samples=samples)
         if json:
             emit_json(
                 {
@@ -152,8 +152,8 @@ def demo(
         for measure in told.shown.measures[:2]:
             show_method_table(told.scores, measure)
         show_score(shown)
-        show_chains(bench.db, shown, "likelihood", surviving=True, limit=5)
-        show_leakage(bench.db, shown, "likelihood", limit=5)
+        show_chains(runtime.db, shown, "likelihood", surviving=True, limit=5)
+        show_leakage(runtime.db, shown, "likelihood", limit=5)
         if told.failed:
             emit_table("Methods that gave no score", ["method", "reason"], told.failed)
         emit_table("Seconds by stage", ["stage", "s"], list(told.seconds.items()))
@@ -162,6 +162,6 @@ def demo(
             " deducible as before the edit, 0 that no chain gives it away; Preservation 1 that the"
             " facts around it are untouched.\n"
             f"Next: `thinkeval chains {shown.edit} --surviving`, `thinkeval report`,"
-            f" or open {browser_address(bench)} and paste what"
+            f" or open {browser_address(runtime)} and paste what"
             f" `thinkeval queries chains/scored --edit {shown.edit}` prints."
         )

@@ -27,7 +27,7 @@ from thinkeval.service.depedit import store
 from thinkeval.service.depedit.metrics import TITLES
 from thinkeval.service.depedit.questions import Question, questions
 from thinkeval.service.errors import NotFoundError
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -70,15 +70,15 @@ def list_(
     """List the stored knowledge sets, or the runs on them."""
     from thinkeval.service.depedit import store
 
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         if not runs:
-            found = listed(bench, graph, setting)
+            found = listed(runtime, graph, setting)
             if json:
                 emit_json([set_json(row) for row in found])
             else:
                 show_sets("Knowledge sets", found, {}, "build some: thinkeval depedit build atlas")
             return
-        stored = store.list_runs(bench.db, dataset=graph, setting=setting and setting.value)
+        stored = store.list_runs(runtime.db, dataset=graph, setting=setting and setting.value)
     if json:
         emit_json([asdict(row) for row in stored])
         return
@@ -100,11 +100,11 @@ def show(
     """Show a knowledge set with its questions, or a run with its answers and metrics."""
     from thinkeval.service.depedit import store
 
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        if any(row.id == name for row in store.list_runs(bench.db)):
-            show_run(bench.db, name, copy, json=json)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        if any(row.id == name for row in store.list_runs(runtime.db)):
+            show_run(runtime.db, name, copy, json=json)
         else:
-            show_set(store.load_set(bench.db, name), copy, json=json)
+            show_set(store.load_set(runtime.db, name), copy, json=json)
 
 
 @depedit.command()
@@ -128,9 +128,9 @@ def report(
     from thinkeval.service.reports import formats
 
     formats.require_known(format, printed=True)
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = reports.methods(
-            bench.db, dataset=graph, setting=setting and setting.value, model=model, sets=sets
+            runtime.db, dataset=graph, setting=setting and setting.value, model=model, sets=sets
         )
     names = list(reports.TABLES) if table is TableName.both else [table.value]
     emit_text(reports.text(found, names, format), output)
@@ -143,14 +143,14 @@ def delete(
     """Delete knowledge sets with the runs on them, or single runs."""
     from thinkeval.service.depedit import store
 
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        runs = {row.id for row in store.list_runs(bench.db)}
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        runs = {row.id for row in store.list_runs(runtime.db)}
         for name in names:
             if name in runs:
-                store.delete_run(bench.db, name)
+                store.delete_run(runtime.db, name)
                 typer.echo(f"Deleted the run {name}")
             else:
-                n = store.delete_set(bench.db, name)
+                n = store.delete_set(runtime.db, name)
                 typer.echo(f"Deleted the knowledge set {name} and {n} runs on it")
 
 

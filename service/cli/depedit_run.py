@@ -21,7 +21,7 @@ from thinkeval.service.cli.options import (
 )
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.scoring.request import read_overrides
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -109,10 +109,10 @@ def run(
         seed=seed,
         force=force,
     )
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        knowledge = running.chosen(bench, sets or [], graph)
-        done = running.run(bench, knowledge, wanted, options)
-        _show(bench, done, running.model_name(options), json=json, output=output)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        knowledge = running.chosen(runtime, sets or [], graph)
+        done = running.run(runtime, knowledge, wanted, options)
+        _show(runtime, done, running.model_name(options), json=json, output=output)
 
 
 def similarity(
@@ -142,14 +142,14 @@ def similarity(
     from thinkeval.service.depedit import run as running
     from thinkeval.service.depedit import similarity as measured
 
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        knowledge = running.chosen(bench, [knowledge_set], None)[0]
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        knowledge = running.chosen(runtime, [knowledge_set], None)[0]
         named = running.graph_of(knowledge, graph)
-        loaded = bench.model(model, named, dtype=dtype, revision=revision)
+        loaded = runtime.model(model, named, dtype=dtype, revision=revision)
         chosen = measured.pairs_of(
-            knowledge, measured.wordings(bench.db, named), most=pairs, seed=seed
+            knowledge, measured.wordings(runtime.db, named), most=pairs, seed=seed
         )
-        found = measured.similarities(bench, loaded, chosen, parameters=parameters.value)
+        found = measured.similarities(runtime, loaded, chosen, parameters=parameters.value)
     if json:
         emit_json([asdict(one) for one in found], output)
         return
@@ -161,7 +161,7 @@ def similarity(
 
 
 def _show(
-    bench: Workbench, done: list[Done], name: str, *, json: bool, output: Path | None
+    runtime: Runtime, done: list[Done], name: str, *, json: bool, output: Path | None
 ) -> None:
     """What was run, and the paper's tables of these methods over these sets."""
     from thinkeval.service.depedit import report
@@ -170,7 +170,7 @@ def _show(
     sets = list(dict.fromkeys(one.knowledge_set for one in done))
     methods = {one.method for one in done}
     found = [
-        row for row in report.methods(bench.db, sets=sets, model=name) if row.method in methods
+        row for row in report.methods(runtime.db, sets=sets, model=name) if row.method in methods
     ]
     if json:
         tables = loads(report.text(found, list(report.TABLES), "json"))

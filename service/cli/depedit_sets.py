@@ -22,7 +22,7 @@ from thinkeval.service.cli.options import (
 )
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import NothingStoredError
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -99,10 +99,10 @@ def build(
         )
         for name in dict.fromkeys(setting or [SettingName.cq_dt])
     ]
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         built = [
             building.build(
-                bench.db,
+                runtime.db,
                 graph,
                 each,
                 rules=rule,
@@ -112,8 +112,8 @@ def build(
             )
             for each in options
         ]
-        saved = _save(bench, [each for found in built for each in found.sets], replace=replace)
-        stored = [row for row in store.list_sets(bench.db, dataset=graph) if row.id in saved]
+        saved = _save(runtime, [each for found in built for each in found.sets], replace=replace)
+        stored = [row for row in store.list_sets(runtime.db, dataset=graph) if row.id in saved]
     skipped = {each.rule: each for found in built for each in found.skipped}
     if json:
         emit_json(
@@ -157,9 +157,9 @@ def import_(
     from thinkeval.service.depedit import store
 
     loaded = jsonl.read(file, setting=setting.value, strict=strict, seed=seed)
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        saved = _save(bench, loaded.sets, replace=replace)
-        stored = [row for row in store.list_sets(bench.db) if row.id in saved]
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        saved = _save(runtime, loaded.sets, replace=replace)
+        stored = [row for row in store.list_sets(runtime.db) if row.id in saved]
     if json:
         emit_json(
             {
@@ -188,9 +188,9 @@ def export(
     from thinkeval.loaders import depedit as jsonl
     from thinkeval.service.depedit import store
 
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        names = sets or [row.id for row in listed(bench, graph, setting)]
-        found = [store.load_set(bench.db, name) for name in names]
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        names = sets or [row.id for row in listed(runtime, graph, setting)]
+        found = [store.load_set(runtime.db, name) for name in names]
     if not found:
         raise NothingStoredError(
             "There is no knowledge set to export.", remedy="Build one: `thinkeval depedit build`."
@@ -198,24 +198,24 @@ def export(
     emit_text(jsonl.write(found), output)
 
 
-def _save(bench: Workbench, sets: Sequence[KnowledgeSet], *, replace: bool) -> dict[str, str]:
+def _save(runtime: Runtime, sets: Sequence[KnowledgeSet], *, replace: bool) -> dict[str, str]:
     """Store sets; {id: what was done}."""
     from thinkeval.service.depedit import store
 
     saved: dict[str, str] = {}
     for each in sets:
-        saved[each.id] = store.save_set(bench.db, each, replace=replace).status
-        bench.progress(len(saved), len(sets), "storing sets")
+        saved[each.id] = store.save_set(runtime.db, each, replace=replace).status
+        runtime.progress(len(saved), len(sets), "storing sets")
     return saved
 
 
 def listed(
-    bench: Workbench, graph: str | None, setting: SettingName | None
+    runtime: Runtime, graph: str | None, setting: SettingName | None
 ) -> list[rows.KnowledgeSetRow]:
     """The stored sets, of one graph or setting if named."""
     from thinkeval.service.depedit import store
 
-    return store.list_sets(bench.db, dataset=graph, setting=setting and setting.value)
+    return store.list_sets(runtime.db, dataset=graph, setting=setting and setting.value)
 
 
 def set_json(row: rows.KnowledgeSetRow) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from thinkeval.service.reports.schemas import (
     MetricDelta,
 )
 from thinkeval.service.schemas import MEASURE_NAMES
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 
@@ -63,8 +63,8 @@ def diff(
     from thinkeval.service.reports import diff as diffs
 
     require_json(output, json)
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        found = diffs.diff(bench.db, edit_a, edit_b, measure.key if measure else None)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        found = diffs.diff(runtime.db, edit_a, edit_b, measure.key if measure else None)
     if json:
         emit_json(found.model_dump(mode="json"), output)
     else:

@@ -14,7 +14,7 @@ from thinkeval.service.cli.options import JsonFlag, emit_json, emit_table
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
 from thinkeval.service.scoring import deltas, record
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 edits = typer.Typer()
@@ -66,13 +66,13 @@ def listing(
             )
         return
     settings = Settings()
-    with ProgressBars() as progress, Workbench(settings, progress) as bench:
+    with ProgressBars() as progress, Runtime(settings, progress) as runtime:
         if delete is not None:
-            removed = record.delete(bench.db, delete)
+            removed = record.delete(runtime.db, delete)
             deltas.remove(settings, removed)
             typer.echo(f"Removed edit {removed}.")
             return
-        listed = record.list_edits(bench.db, graph)
+        listed = record.list_edits(runtime.db, graph)
     if json:
         emit_json([
             asdict(e) | {"delta": _kept(settings, e.id)} for e in listed
@@ -103,11 +103,13 @@ def export(
     json: JsonFlag = False,
 ) -> None:
     """Write a saved edit to a file, or its model with the edit on to a folder of transformers."""
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         if as_ is ExportAs.delta:
-            made = deltas.export_delta(bench, edit, output)
+            made = deltas.export_delta(runtime, edit, output)
         else:
-            made = deltas.export_model(bench, [edit], output, model=model, graph=graph, check=check)
+            made = deltas.export_model(
+                runtime, [edit], output, model=model, graph=graph, check=check
+            )
     _show(f"Exported {edit}", made, json)
 
 
@@ -126,8 +128,8 @@ def apply(
 
     An edit that was made for other weights is refused.
     """
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        made = deltas.export_model(bench, delta, output, model=model, graph=graph, check=check)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        made = deltas.export_model(runtime, delta, output, model=model, graph=graph, check=check)
     _show(f"{model} with {len(delta)} edit{'s' if len(delta) > 1 else ''}", made, json)
 
 
@@ -140,8 +142,8 @@ def verify(
     Exit code 2 when the weights are not the same again, or when the file holds another update than
     the one that was scored.
     """
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        found = deltas.verify(bench, edit, model, graph)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        found = deltas.verify(runtime, edit, model, graph)
     _show(f"Edit {found.edit}", asdict(found) | {"undone": found.undone}, json)
     if not found.undone:
         raise typer.Exit(2)

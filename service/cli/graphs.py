@@ -14,7 +14,7 @@ from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.delete import delete_graph
 from thinkeval.service.scoring import deltas
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 
@@ -65,8 +65,8 @@ def import_(
     loaded = datasets.read(
         path, name=name, format=format, target_new=target_new, limit=limit, snippets=snippets
     )
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        outcome = datasets.store(bench.db, loaded, replace=replace, progress=progress)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        outcome = datasets.store(runtime.db, loaded, replace=replace, progress=progress)
     if json:
         emit_json({"graph": outcome.graph, "status": outcome.status, **asdict(loaded.report)})
         return
@@ -105,13 +105,13 @@ def graphs(
             "--with-dependents belongs to --delete.", remedy="Name the graph: --delete GRAPH."
         )
     settings = Settings()
-    with ProgressBars() as progress, Workbench(settings, progress) as bench:
+    with ProgressBars() as progress, Runtime(settings, progress) as runtime:
         if delete is not None:
-            for edit in delete_graph(bench.db, delete, with_dependents=with_dependents):
+            for edit in delete_graph(runtime.db, delete, with_dependents=with_dependents):
                 deltas.remove(settings, edit)
             typer.echo(f"Deleted graph {delete}.")
             return
-        stored = datasets.list_graphs(bench.db)
+        stored = datasets.list_graphs(runtime.db)
     if json:
         emit_json([asdict(g) for g in stored])
         return
@@ -131,10 +131,10 @@ def rewrites(
     json: JsonFlag = False,
 ) -> None:
     """List a data set's rewrite requests with the number of their chains."""
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        datasets.ensure(bench.db, graph)
-        listed = datasets.list_rewrites(bench.db, graph)
-        chains = datasets.chain_counts(bench.db, graph, listed)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        datasets.ensure(runtime.db, graph)
+        listed = datasets.list_rewrites(runtime.db, graph)
+        chains = datasets.chain_counts(runtime.db, graph, listed)
     rows = [
         (r.id, r.subject, r.prompt, r.target_true, r.target_new, sum(chains[r.id].values()))
         for r in listed

@@ -30,7 +30,7 @@ from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring import covariance as corpora
 from thinkeval.service.scoring import hypernetwork, model_graph
 from thinkeval.service.scoring.request import read_overrides
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 organism = typer.Typer(
@@ -56,10 +56,10 @@ def probe(
 ) -> None:
     """Ask a model for every fact of a graph; the answers are stored as the model's own graph."""
     settings = probe_settings(samples, ask, paraphrases, chat, seed)
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        datasets.ensure(bench.db, graph)
-        loaded = bench.model(model, graph, dtype=dtype, revision=revision)
-        summary = model_graph.probe_graph(bench, graph, loaded, settings, measure.key)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        datasets.ensure(runtime.db, graph)
+        loaded = runtime.model(model, graph, dtype=dtype, revision=revision)
+        summary = model_graph.probe_graph(runtime, graph, loaded, settings, measure.key)
     if json:
         emit_json(asdict(summary))
         return
@@ -91,9 +91,9 @@ def train(
 ) -> None:
     """Train a small GPT-2 or Llama on a stored graph; the result is cached by content."""
     text = f"organism:{architecture}:seed={seed}" + (f",steps={steps}" if steps else "")
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        datasets.ensure(bench.db, graph)
-        made = bench.train(text, graph)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        datasets.ensure(runtime.db, graph)
+        made = runtime.train(text, graph)
     recall = made.recall
     if json:
         emit_json({"path": str(made.path), "from_cache": made.from_cache, **asdict(recall)})
@@ -164,9 +164,9 @@ def collect(
             remedy="Name one source of texts.",
         )
     corpus = corpora.dataset_text(dataset, **options) if dataset else text
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        datasets.ensure(bench.db, graph)
-        made = covariances.collect(bench, graph, model, method, corpus, dtype, hparams)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        datasets.ensure(runtime.db, graph)
+        made = covariances.collect(runtime, graph, model, method, corpus, dtype, hparams)
     named = f" --covariance '{corpus}'" if corpus else ""
     _show(made, json, f"Covariance of {model} for {method}", f"thinkeval score -m {method}{named}")
 
@@ -196,8 +196,8 @@ def import_(
     """
     from thinkeval.service.scoring import covariance as covariances
 
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        made = covariances.import_published(bench, graph, model, file, layer, dtype)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        made = covariances.import_published(runtime, graph, model, file, layer, dtype)
     _show(made, json, f"Imported for {model}", "thinkeval score --covariance imported")
 
 
@@ -245,12 +245,12 @@ def train_mend(
 
     held = [] if subject is None or relation is None else [(subject, relation)]
     overrides = read_overrides(override or [])
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        datasets.ensure(bench.db, graph)
-        loaded = bench.model(model, graph, dtype=dtype, revision=revision)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        datasets.ensure(runtime.db, graph)
+        loaded = runtime.model(model, graph, dtype=dtype, revision=revision)
         values = hparams_files.load("mend", hparams or loaded.source, overrides=overrides)
-        made = hypernetwork.wanted(bench, graph, loaded, values, held)
-        about, found = hypernetwork.train(bench, made, loaded, values, force=force)
+        made = hypernetwork.wanted(runtime, graph, loaded, values, held)
+        about, found = hypernetwork.train(runtime, made, loaded, values, force=force)
     rows: list[tuple[str, object]] = [
         ("file", str(made.path)),
         ("from cache", found),

@@ -29,11 +29,11 @@ from thinkeval.service.rules.mixed_chains import Chosen, mixed
 from thinkeval.service.schemas import Measure, Score
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.metrics import chain_rows
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
-    from thinkeval.service.scoring.runtime import Workbench
+    from thinkeval.service.scoring.runtime import Runtime
 
 
 class FigureFormat(StrEnum):
@@ -45,7 +45,7 @@ class FigureFormat(StrEnum):
 
 
 def write_figures(
-    bench: Workbench,
+    runtime: Runtime,
     scores: Sequence[Score],
     named: Sequence[str],
     measure: Measure,
@@ -64,13 +64,13 @@ def write_figures(
     written = []
     for fmt in dict.fromkeys(formats):
         for kind in methods:
-            bench.progress(done, whole, "figures")
+            runtime.progress(done, whole, "figures")
             body = figures.draw_methods(scores, kind, measure, fmt)
             written.append(write_bytes(folder / f"{kind}.{fmt}", body))
             done += 1
         for score, kind in edits:
-            bench.progress(done, whole, "figures")
-            body = figures.draw_edit(bench.db, score, kind, measure, fmt)
+            runtime.progress(done, whole, "figures")
+            body = figures.draw_edit(runtime.db, score, kind, measure, fmt)
             written.append(write_bytes(folder / f"{kind}-{score.edit}.{fmt}", body))
             done += 1
     return written
@@ -123,23 +123,23 @@ def chains(
     [bold]--implied --surviving[/bold] lists the chains that facts and rules make together; their
     steps are facts too, an implied link counting those of its proof.
     """
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        score = record.get_score(bench.db, edit)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        score = record.get_score(runtime.db, edit)
         if implied:
             chosen = Chosen(surviving=surviving, steps=steps, limit=limit or None)
-            page = mixed(bench.db, score, measure.key, chosen=chosen)
+            page = mixed(runtime.db, score, measure.key, chosen=chosen)
             if json:
                 emit_json([item.model_dump() for item in page.items])
             else:
                 show_mixed(page)
             return
         if json:
-            rows = chain_rows(bench.db, score, measure.key, surviving=surviving, steps=steps)
+            rows = chain_rows(runtime.db, score, measure.key, surviving=surviving, steps=steps)
             emit_json([asdict(r) for r in (rows[:limit] if limit else rows)])
             return
-        show_chains(bench.db, score, measure.key, surviving=surviving, steps=steps, limit=limit)
-        show_leakage(bench.db, score, measure.key)
-        show_implied(bench.db, score, measure.key, limit)
+        show_chains(runtime.db, score, measure.key, surviving=surviving, steps=steps, limit=limit)
+        show_leakage(runtime.db, score, measure.key)
+        show_implied(runtime.db, score, measure.key, limit)
 
 
 def report(
@@ -192,18 +192,18 @@ def report(
     if figure_format and figures is None:
         raise UsageError("--figure-format is for --figures, which is not given.", remedy="Add it.")
     report_formats.require_known(format, printed=output is None)
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        scores = record.scores(bench.db, edit or [], graph=graph, model=model)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        scores = record.scores(runtime.db, edit or [], graph=graph, model=model)
         frame = (table.scores_frame if each else table.method_table)(scores, measure.key)
         caption = (table.caption_each if each else table.caption)(scores, measure.key)
         implied = ""
         if edit and format == "markdown":
             from thinkeval.service.rules.summary import implied_lines
 
-            implied = implied_lines(bench.db, scores, measure.key)
+            implied = implied_lines(runtime.db, scores, measure.key)
         if figures is not None:
             formats = [f.value for f in figure_format or [FigureFormat.png]]
-            write_figures(bench, scores, edit or [], measure.key, figures, formats)
+            write_figures(runtime, scores, edit or [], measure.key, figures, formats)
     if output is not None and format == report_formats.PARQUET:
         write_bytes(output, report_formats.parquet(frame, caption))
         return

@@ -31,7 +31,7 @@ from thinkeval.service.cli.rules_apply import (
 )
 from thinkeval.service.cli.rules_review import review
 from thinkeval.service.errors import UsageError
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 rules = typer.Typer(
@@ -93,16 +93,16 @@ def mine(
     from thinkeval.service.graphs import datasets
     from thinkeval.service.rules import mining, store
 
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        datasets.ensure(bench.db, graph)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        datasets.ensure(runtime.db, graph)
         mined = mining.mine(
-            bench.db, graph, min_support=min_support, min_confidence=min_confidence, limit=limit,
+            runtime.db, graph, min_support=min_support, min_confidence=min_confidence, limit=limit,
             typed=typed, store=not dry_run,
         )  # fmt: skip
         stored = (
             {}
             if dry_run
-            else {r.id: r for r in store.rules_of(bench.db, mined.dataset, status=None)}
+            else {r.id: r for r in store.rules_of(runtime.db, mined.dataset, status=None)}
         )
     found = [
         stored.get(r.id) or store.StoredRule(r.id, mined.dataset, r, "candidate")
@@ -131,9 +131,9 @@ def list_(
     """
     from thinkeval.service.rules import store
 
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         wanted = None if status is StatusName.all else (status.value,)
-        found = store.rules_of(bench.db, store.dataset_of(bench.db, dataset), status=wanted)
+        found = store.rules_of(runtime.db, store.dataset_of(runtime.db, dataset), status=wanted)
     note = "" if found else f"none: `thinkeval rules mine {dataset}`, or `rules add`"
     print_rules(f"Rules of {dataset}", found, format, output, json, note)
 
@@ -145,9 +145,9 @@ def show(dataset: DatasetArgument, rule: RuleArgument, json: JsonFlag = False) -
     from thinkeval.service.rules.review import LABELS
     from thinkeval.service.rules.schemas import GroundingOut, RuleOut
 
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        found = store.rule_of(bench.db, store.dataset_of(bench.db, dataset), rule)
-        grounded = groundings.instantiate(bench.db, dataset, [found], limit=5)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        found = store.rule_of(runtime.db, store.dataset_of(runtime.db, dataset), rule)
+        grounded = groundings.instantiate(runtime.db, dataset, [found], limit=5)
     if json:
         examples = [GroundingOut.of(row, found).model_dump() for row in grounded.groundings]
         emit_json(RuleOut.of(found).model_dump() | {"examples": examples})
@@ -206,9 +206,9 @@ def add(
     from thinkeval.service.rules import add as writing
     from thinkeval.service.rules.schemas import RuleOut
 
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        datasets.ensure(bench.db, dataset)
-        added, created = writing.add_file(bench.db, dataset, file, new_relations=new_relations)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        datasets.ensure(runtime.db, dataset)
+        added, created = writing.add_file(runtime.db, dataset, file, new_relations=new_relations)
     if json:
         emit_json([RuleOut.of(r).model_dump() for r in added])
         return
@@ -227,8 +227,8 @@ def delete(
 
     if bool(rule) == all_:
         raise UsageError("Which rules?", remedy="Name them by their ids, or give --all.")
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        gone = store.delete(bench.db, store.dataset_of(bench.db, dataset), rule or None)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        gone = store.delete(runtime.db, store.dataset_of(runtime.db, dataset), rule or None)
     typer.echo(f"Deleted {several(gone, 'rule')} of {dataset}.")
 
 

@@ -26,7 +26,7 @@ from thinkeval.service.cli.options import (
 )
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -76,16 +76,16 @@ def closure(
 
     require_json(output, json)
     options = ClosureOptions(depth=depth, measure=measure.key, confidence=confidence)
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        rules = groundings.rules_for(bench.db, graph, ids=rule, candidates=candidates)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        rules = groundings.rules_for(runtime.db, graph, ids=rule, candidates=candidates)
         if proof is not None:
-            found = backward.prove(bench.db, graph, proof, rules, options)
+            found = backward.prove(runtime.db, graph, proof, rules, options)
             if json:
                 emit_json([each.model_dump() for each in found], output)
             else:
                 show_proofs(proof, found)
             return
-        told = views.shown(bench.db, graph, rules, options, limit=limit, new_only=new)
+        told = views.shown(runtime.db, graph, rules, options, limit=limit, new_only=new)
     if json:
         emit_json(told.model_dump(), output)
     else:
@@ -197,16 +197,16 @@ def instantiate(
         raise UsageError(
             "--subject and --relation name one fact together.", remedy="Give both, or neither."
         )
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        chosen = groundings.rules_for(bench.db, graph, ids=rule, candidates=candidates)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        chosen = groundings.rules_for(runtime.db, graph, ids=rule, candidates=candidates)
         if subject is not None and relation is not None:
             found = groundings.touching(
-                bench.db, graph, chosen, subject, relation, measure=measure.key, show=show.value,
+                runtime.db, graph, chosen, subject, relation, measure=measure.key, show=show.value,
                 limit=limit,
             )  # fmt: skip
         else:
             found = groundings.instantiate(
-                bench.db, graph, chosen, measure=measure.key, show=show.value, limit=limit
+                runtime.db, graph, chosen, measure=measure.key, show=show.value, limit=limit
             )
     if json:
         shown = [GroundingOut.of(g, found.rules[g.rule]).model_dump() for g in found.groundings]
@@ -220,9 +220,9 @@ def relations(graph: GraphArgument, json: JsonFlag = False) -> None:
     from thinkeval.service.graphs import datasets
     from thinkeval.service.rules import store
 
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        datasets.ensure(bench.db, graph)
-        found = store.vocabulary(bench.db, graph)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        datasets.ensure(runtime.db, graph)
+        found = store.vocabulary(runtime.db, graph)
     if json:
         emit_json({"relations": found.relations, "kinds": found.kinds, "untyped": found.untyped})
         return

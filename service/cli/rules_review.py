@@ -11,7 +11,7 @@ import typer
 from thinkeval.service.cli.options import JsonFlag, cell, emit_json, emit_table, several
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -52,15 +52,15 @@ def review(
     given = [_parsed(each) for each in label or []]
     if given and annotator is None:
         raise UsageError("Labels need a name.", remedy="Add --annotator NAME.")
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
-        of = store.dataset_of(bench.db, dataset)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        of = store.dataset_of(runtime.db, dataset)
         for rule, said in given:
-            reviewing.label(bench.db, of, rule, annotator or "", said)
+            reviewing.label(runtime.db, of, rule, annotator or "", said)
         if annotator and not given and not json and sys.stdin.isatty():
             progress.__exit__(None, None, None)
-            _ask(bench.db, of, annotator, limit)
-        waiting = reviewing.waiting(bench.db, of, annotator)
-        agreed = agreement.agreement(store.rules_of(bench.db, of, status=None))
+            _ask(runtime.db, of, annotator, limit)
+        waiting = reviewing.waiting(runtime.db, of, annotator)
+        agreed = agreement.agreement(store.rules_of(runtime.db, of, status=None))
     if json:
         listed = [RuleOut.of(rule).model_dump() for rule in waiting[:limit]]
         emit_json({"waiting": listed, "total": len(waiting), "agreement": agreed.model_dump()})

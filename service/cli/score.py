@@ -35,7 +35,7 @@ from thinkeval.service.formatting import several
 from thinkeval.service.graphs import rewrites as selection
 from thinkeval.service.schemas import Measure, Score
 from thinkeval.service.scoring.request import score_request, scoring_options
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -161,9 +161,9 @@ def score(
     options = scoring_options(max_steps, bare, unit, threshold)
     probe = probe_settings(samples, ask, paraphrases, chat, seed)
     require_taken(measure.key, probe, samples)
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         own = selection.OwnRewrite(subject, relation, prompt, target_true, target_new)
-        rewrites = selection.rewrites(bench.db, graph, rewrite or [], own, all_rewrites)
+        rewrites = selection.rewrites(runtime.db, graph, rewrite or [], own, all_rewrites)
         requests = [
             score_request(
                 graph, chosen, model, name, probe, options,
@@ -174,8 +174,8 @@ def score(
             for name in (method or ["rome"])
             for chosen in rewrites
         ]  # fmt: skip
-        scores, failed = score_all(bench, requests)
-        _emit(bench, scores, measure, json, csv, output, implications)
+        scores, failed = score_all(runtime, requests)
+        _emit(runtime, scores, measure, json, csv, output, implications)
     for request, reason in failed:
         typer.echo(f"failed: {request.method} on {request.rewrite.id}: {reason}", err=True)
     limits = Limits(max_ifr, min_preservation)
@@ -189,7 +189,7 @@ def score(
 
 
 def score_all(
-    bench: Workbench, requests: list[ScoreRequest]
+    runtime: Runtime, requests: list[ScoreRequest]
 ) -> tuple[list[Score], list[tuple[ScoreRequest, str]]]:
     """Score each request; with several, one that fails does not stop the others."""
     from thinkeval.editing.errors import EditingError
@@ -199,9 +199,9 @@ def score_all(
     failed: list[tuple[ScoreRequest, str]] = []
     for done, request in enumerate(requests):
         if len(requests) > 1:
-            bench.progress(done, len(requests), "edits")
+            runtime.progress(done, len(requests), "edits")
         try:
-            scores.append(score_edit(bench, request))
+            scores.append(score_edit(runtime, request))
         except EditingError as error:
             if len(requests) == 1:
                 raise
@@ -210,7 +210,7 @@ def score_all(
 
 
 def _emit(
-    bench: Workbench,
+    runtime: Runtime,
     scores: list[Score],
     measure: MeasureName,
     json: bool,
@@ -228,10 +228,10 @@ def _emit(
     elif len(scores) == 1:
         show_score(scores[0])
         show_counterfact(scores[0])
-        show_chains(bench.db, scores[0], measure.key, limit=5)
+        show_chains(runtime.db, scores[0], measure.key, limit=5)
         if implied:
             from thinkeval.service.cli.render_rules import show_implied
 
-            show_implied(bench.db, scores[0], measure.key)
+            show_implied(runtime.db, scores[0], measure.key)
     elif scores:
         show_method_table(scores, measure.key)

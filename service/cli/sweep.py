@@ -28,7 +28,7 @@ from thinkeval.service.cli.render import show_sweep
 from thinkeval.service.graphs import rewrites
 from thinkeval.service.schemas import MEASURE_NAMES, Measure
 from thinkeval.service.scoring.request import method_override, score_request, scoring_options
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.scoring.sweep_pool import run as run_sweep
 from thinkeval.service.settings import Settings
 
@@ -121,9 +121,9 @@ def sweep(
     for text in override or []:
         name, key, value = method_override(text)
         overrides.setdefault(name, {})[key] = value
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         chosen = rewrites.rewrites(
-            bench.db, graph, rewrite or [], rewrites.OwnRewrite(), not rewrite
+            runtime.db, graph, rewrite or [], rewrites.OwnRewrite(), not rewrite
         )
         asked: Sweep = sweeps.Sweep(
             graph=graph,
@@ -141,9 +141,9 @@ def sweep(
             implications=implications,
         )
         if implications:
-            groundings.rules_for(bench.db, graph)  # refused now, not by every cell
-        found = sweep_report.report(run_sweep(bench, asked, workers), measure.key)
-        implied = summary.by_method(bench.db, found.scores, measure.key) if implications else []
+            groundings.rules_for(runtime.db, graph)  # refused now, not by every cell
+        found = sweep_report.report(run_sweep(runtime, asked, workers), measure.key)
+        implied = summary.by_method(runtime.db, found.scores, measure.key) if implications else []
     if json:
         told = {"implications": [each.model_dump() for each in implied]} if implications else {}
         emit_json(found.as_dict() | told, output)
@@ -199,9 +199,9 @@ def sequence(
     from thinkeval.service.rules import groundings
     from thinkeval.service.scoring import sequence as sequences
 
-    with ProgressBars() as progress, Workbench(Settings(), progress) as bench:
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         chosen = rewrites.rewrites(
-            bench.db, graph, rewrite or [], rewrites.OwnRewrite(), not rewrite
+            runtime.db, graph, rewrite or [], rewrites.OwnRewrite(), not rewrite
         )
         options = scoring_options(5, "listed", "rewrite")
         request = score_request(
@@ -209,9 +209,9 @@ def sequence(
             overrides=override or [], dtype=dtype, seed=seed, implications=implications,
         )  # fmt: skip
         if implications:
-            groundings.rules_for(bench.db, graph)  # refused before anything is edited
-        found = sequences.score_sequence(bench, request, chosen, batch)
-        implied = _implied(bench, found, measure.key) if implications else {}
+            groundings.rules_for(runtime.db, graph)  # refused before anything is edited
+        found = sequences.score_sequence(runtime, request, chosen, batch)
+        implied = _implied(runtime, found, measure.key) if implications else {}
     if json:
         pairs = [{"after": s.after.model_dump(), "end": s.end.model_dump()} for s in found]
         told = {when: each.model_dump() for when, each in implied.items()}
@@ -222,7 +222,7 @@ def sequence(
 
 
 def _implied(
-    bench: Workbench, found: list[SequenceScore], measure: Measure
+    runtime: Runtime, found: list[SequenceScore], measure: Measure
 ) -> dict[str, SummaryOut]:
     """What the rules say of all edits, each after its own batch, and at the end."""
     from thinkeval.service.rules import summary
@@ -230,7 +230,7 @@ def _implied(
     return {
         when: each
         for when in ("after", "end")
-        for each in summary.by_method(bench.db, [getattr(s, when) for s in found], measure)
+        for each in summary.by_method(runtime.db, [getattr(s, when) for s in found], measure)
     }
 
 

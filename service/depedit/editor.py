@@ -20,7 +20,7 @@ from thinkeval.service.scoring.hypernetwork import SMALL
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
     from thinkeval.editing.methods import MethodInfo
-    from thinkeval.service.scoring.runtime import BenchModel, Workbench
+    from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 ALIASES = {"finetune": "fine_tuning"}
 """What the paper's tables call a method."""
@@ -62,8 +62,8 @@ class Method:
 
     def __init__(
         self,
-        bench: Workbench,
-        model: BenchModel,
+        runtime: Runtime,
+        model: RuntimeModel,
         name: str,
         options: EditorOptions,
         state: Callable[[Any, Any], dict[str, Any] | None] | None = None,
@@ -72,15 +72,15 @@ class Method:
 
         self.name = ALIASES.get(name, name)
         require_weights(name, methods.info(self.name))
-        self._bench, self._model, self._seed = bench, model, options.seed
+        self._bench, self._model, self._seed = runtime, model, options.seed
         self._method = methods.get(self.name)
         own = finetune_overrides(model) if name == "finetune" else {}
         self.hparams = hparams.load(
             self.name, options.hparams or model.source, overrides={**own, **options.overrides}
         )
         layers = methods.covariance_layers(self._method, self.hparams)
-        corpus = corpora.resolve(bench, options.graph, options.covariance, model, layers)
-        self._covariance = corpora.covariance_of(bench, corpus, model, layers)
+        corpus = corpora.resolve(runtime, options.graph, options.covariance, model, layers)
+        self._covariance = corpora.covariance_of(runtime, corpus, model, layers)
         self._state = state(self._method, self.hparams) if state else None
         self._templates: Any = None
 
@@ -115,7 +115,7 @@ def require_weights(name: str, info: MethodInfo) -> None:
         )
 
 
-def finetune_overrides(model: BenchModel) -> dict[str, object]:
+def finetune_overrides(model: RuntimeModel) -> dict[str, object]:
     """What `finetune` changes of the hyperparameters of `fine_tuning` for a model."""
     if model.loaded.info.n_parameters > SMALL:
         return dict(FINETUNE)
@@ -127,7 +127,7 @@ def finetune_overrides(model: BenchModel) -> dict[str, object]:
     return {**FINETUNE, **FINETUNE_SMALL, "layers": layers, "rewrite_module_tmp": name}
 
 
-def below_mend(model: BenchModel) -> dict[str, object]:
+def below_mend(model: RuntimeModel) -> dict[str, object]:
     """How a small model is fine-tuned before MEND: in the first layer's projection only.
 
     MEND's hypernetwork is trained for the unedited weights. Where all layers were fine-tuned, its
@@ -184,8 +184,8 @@ class Editor:
 
 
 def editor(
-    bench: Workbench,
-    model: BenchModel,
+    runtime: Runtime,
+    model: RuntimeModel,
     name: str,
     options: EditorOptions,
     mend_state: Callable[[Any, Any], dict[str, Any] | None],
@@ -206,9 +206,9 @@ def editor(
             covariance=options.covariance,
             seed=options.seed,
         )
-        first = Method(bench, model, "finetune", plain)
-        return Editor(name, first, Method(bench, model, "mend", options, mend_state))
-    method = Method(bench, model, name, options)
+        first = Method(runtime, model, "finetune", plain)
+        return Editor(name, first, Method(runtime, model, "mend", options, mend_state))
+    method = Method(runtime, model, name, options)
     return Editor(name, method, method)
 
 

@@ -18,7 +18,7 @@ from thinkeval.service.scoring.record import event, now
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
-    from thinkeval.service.scoring.runtime import Workbench
+    from thinkeval.service.scoring.runtime import Runtime
 
 
 class RunsTask(Task):
@@ -63,24 +63,24 @@ class RunsWork:
         self.affinity = row.affinity
         self.task = RunsTask()
 
-    def do(self, bench: Workbench) -> None:
+    def do(self, runtime: Runtime) -> None:
         """Do its runs one after the other, and record that it has ended."""
         posted = RunsIn.model_validate_json(self._row.request)
-        wanted = job_checks.check(bench.settings, posted)
+        wanted = job_checks.check(runtime.settings, posted)
         options = run.RunOptions(
             made=frozenset(self._row.runs),
             **posted.model_dump(exclude={"sets", "strategies", "editor"}),
         )
-        knowledge = [store.load_set(bench.db, one) for one in posted.sets or ()]
+        knowledge = [store.load_set(runtime.db, one) for one in posted.sets or ()]
         run.run(
-            bench,
+            runtime,
             knowledge,
             wanted,
             options,
-            done=lambda one: self._ran(bench.db, one),
+            done=lambda one: self._ran(runtime.db, one),
             begin=self.task.begin,
         )
-        self._end(bench.db, "succeeded", event("succeeded", "done", 1.0))
+        self._end(runtime.db, "succeeded", event("succeeded", "done", 1.0))
 
     def failed(self, db: Database, error: Exception) -> None:
         """Record a failure; the runs before it stay."""

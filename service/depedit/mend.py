@@ -23,7 +23,7 @@ from thinkeval.service.scoring import hypernetwork
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
     from thinkeval.editing.mend.data import Inference
-    from thinkeval.service.scoring.runtime import BenchModel, Workbench
+    from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 CIMP = 1.0
 """Weight of the implications in MEND_IMP's loss (equation 3)."""
@@ -43,8 +43,8 @@ def adapted(options: EditorOptions, knowledge: KnowledgeSet, name: str) -> Edito
 
 
 def state(
-    bench: Workbench,
-    model: BenchModel,
+    runtime: Runtime,
+    model: RuntimeModel,
     knowledge: KnowledgeSet,
     options: EditorOptions,
     hparams: Any,
@@ -62,14 +62,14 @@ def state(
     held = held_out(knowledge)
     follows: Sequence[Inference] = ()
     if hparams.cimp:
-        follows = inferences(bench.db, options.graph, knowledge, held)
-    made = hypernetwork.wanted(bench, options.graph, model, hparams, held, follows)
+        follows = inferences(runtime.db, options.graph, knowledge, held)
+    made = hypernetwork.wanted(runtime, options.graph, model, hparams, held, follows)
     if not made.path.is_file() and model.loaded.info.n_parameters > hypernetwork.SMALL:
         raise UsageError(
             f"No hypernetwork is stored for {model.name} without the facts of {knowledge.id}.",
             remedy="Train one with `thinkeval train-mend` and name its file by --set archive=FILE.",
         )
-    hypernetwork.train(bench, made, model, hparams)
+    hypernetwork.train(runtime, made, model, hparams)
     return {"hypernetwork": store.load(made.path, model.loaded.device)[0]}
 
 

@@ -27,7 +27,7 @@ from thinkeval.service.errors import UsageError
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
     from thinkeval.service.depedit.strategies import Strategy
-    from thinkeval.service.scoring.runtime import BenchModel, Workbench
+    from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 PROTOCOL = 1
 """Part of every run's id: raise it when the same settings would give other answers."""
@@ -69,8 +69,8 @@ class Protocol:
         chat: whether questions go through the tokenizer's chat template: auto, always or never.
     """
 
-    bench: Workbench
-    model: BenchModel
+    runtime: Runtime
+    model: RuntimeModel
     knowledge: KnowledgeSet
     options: EditorOptions
     chat: str = "auto"
@@ -84,7 +84,7 @@ class Protocol:
         """
         from thinkeval.service.depedit.strategies import Bed
 
-        bed = Bed(self.knowledge, self.bench.db, self.editor, self.ask, self.options.seed)
+        bed = Bed(self.knowledge, self.runtime.db, self.editor, self.ask, self.options.seed)
         strategy = strategies.get(method.strategy)(bed, method.editor)
         record = RunRecord(
             knowledge_set=self.knowledge.id,
@@ -115,12 +115,12 @@ class Protocol:
             from thinkeval.service.depedit import mend
 
             def state(method: Any, hparams: Any) -> dict[str, Any]:
-                return mend.state(self.bench, self.model, self.knowledge, self.options, hparams)
+                return mend.state(self.runtime, self.model, self.knowledge, self.options, hparams)
 
             options = self.options
             if name in ("mend", "mend_imp"):
                 options = mend.adapted(options, self.knowledge, name)
-            self._editors[name] = editor(self.bench, self.model, name, options, state)
+            self._editors[name] = editor(self.runtime, self.model, name, options, state)
         return self._editors[name]
 
     def ask(self, texts: Sequence[str]) -> list[str]:
@@ -132,15 +132,15 @@ class Protocol:
         asked = questions(self.knowledge)
         total, found = 1 + len(self.knowledge.copies), []
         with ExitStack() as stack:
-            self.bench.progress(0, total, f"{label}: establishing")
+            self.runtime.progress(0, total, f"{label}: establishing")
             self._put(stack, strategy.establish)
             found += _answered(strategy, [q for q in asked if q.copy is None], None)
             for i, copy in enumerate(self.knowledge.copies):
-                self.bench.progress(1 + i, total, f"{label}: update {i + 1}")
+                self.runtime.progress(1 + i, total, f"{label}: update {i + 1}")
                 with ExitStack() as inner:
                     self._put(inner, lambda copy=copy: strategy.update(copy))
                     found += _answered(strategy, [q for q in asked if q.copy == i], copy)
-        self.bench.progress(total, total, label)
+        self.runtime.progress(total, total, label)
         return found
 
     def _put(self, stack: ExitStack, make: Callable[[], EditEffect | None]) -> None:

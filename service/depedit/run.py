@@ -14,10 +14,10 @@ from thinkeval.service.depedit import store, strategies
 from thinkeval.service.depedit.editor import EditorOptions
 from thinkeval.service.depedit.protocol import Method, Protocol
 from thinkeval.service.errors import NothingStoredError, UsageError
-from thinkeval.service.scoring import runtime
+from thinkeval.service.scoring.runtime import parse
 
 if TYPE_CHECKING:
-    from thinkeval.service.scoring.runtime import Workbench
+    from thinkeval.service.scoring.runtime import Runtime
 
 DEFAULT = (
     "random", "base", "finetune", "memit",
@@ -93,7 +93,7 @@ def methods(names: Sequence[str], editor: str | None = None) -> list[Method]:
     return list(dict.fromkeys(found))
 
 
-def chosen(bench: Workbench, sets: Sequence[str], graph: str | None) -> list[KnowledgeSet]:
+def chosen(runtime: Runtime, sets: Sequence[str], graph: str | None) -> list[KnowledgeSet]:
     """The sets of these ids; without any, all of the data set.
 
     Raises:
@@ -104,17 +104,17 @@ def chosen(bench: Workbench, sets: Sequence[str], graph: str | None) -> list[Kno
             "Nothing says which knowledge sets to run.",
             remedy="Give their ids, or --graph for all of a data set's.",
         )
-    ids = list(sets) or [row.id for row in store.list_sets(bench.db, dataset=graph)]
+    ids = list(sets) or [row.id for row in store.list_sets(runtime.db, dataset=graph)]
     if not ids:
         raise NothingStoredError(
             f"No knowledge set of {graph!r} is stored.",
             remedy=f"`thinkeval depedit build {graph}` makes some.",
         )
-    return [store.load_set(bench.db, one) for one in dict.fromkeys(ids)]
+    return [store.load_set(runtime.db, one) for one in dict.fromkeys(ids)]
 
 
 def run(
-    bench: Workbench,
+    runtime: Runtime,
     knowledge: Sequence[KnowledgeSet],
     wanted: Sequence[Method],
     options: RunOptions,
@@ -136,9 +136,9 @@ def run(
         step = Step(number, len(knowledge), "", len(found), total)
         begin(step)
         graph = graph_of(one, options.graph)
-        model = bench.model(options.model, graph, dtype=options.dtype, revision=options.revision)
+        model = runtime.model(options.model, graph, dtype=options.dtype, revision=options.revision)
         protocol = Protocol(
-            bench,
+            runtime,
             model,
             one,
             EditorOptions(
@@ -146,7 +146,7 @@ def run(
             ),
             options.chat,
         )
-        stored = {row.id: row.seconds for row in store.list_runs(bench.db, sets=[one.id])}
+        stored = {row.id: row.seconds for row in store.list_runs(runtime.db, sets=[one.id])}
         for method in wanted:
             begin(replace(step, method=method.label, done=len(found)))
             record, strategy = protocol.prepare(method)
@@ -155,7 +155,7 @@ def run(
                 record = replace(record, seconds=stored[record.id])
             else:
                 record, answers = protocol.carry_out(record, strategy)
-                store.save_run(bench.db, record, answers)
+                store.save_run(runtime.db, record, answers)
             found.append(Done(record.id, one.id, record.method, reused, record.seconds))
             done(found[-1])
     return found
@@ -177,4 +177,4 @@ def graph_of(knowledge: KnowledgeSet, given: str | None) -> str:
 
 def model_name(options: RunOptions) -> str:
     """What the runs' records call the model."""
-    return runtime.parse(options.model).name
+    return parse(options.model).name

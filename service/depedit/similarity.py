@@ -23,7 +23,7 @@ from thinkeval.service.depedit.questions import templates
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
     from thinkeval.editing.mend.similarity import Parameters
-    from thinkeval.service.scoring.runtime import BenchModel, Workbench
+    from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 KINDS = (
     "premises & implication",
@@ -108,8 +108,8 @@ def _place(place: dict[QA, int], qa: QA) -> int:
 
 
 def similarities(
-    bench: Workbench,
-    model: BenchModel,
+    runtime: Runtime,
+    model: RuntimeModel,
     pairs: Pairs,
     *,
     parameters: Parameters = "linear",
@@ -133,7 +133,7 @@ def similarities(
             similarity.rows_of(loaded.tokenizer, requests),
             flat,
             parameters=parameters,
-            done=lambda done, total: bench.progress(done, total, "gradients"),
+            done=lambda done, total: runtime.progress(done, total, "gradients"),
         )
     )
     by_kind = {kind: [next(values) for _ in pairs.by_kind[kind]] for kind in KINDS}

@@ -18,7 +18,7 @@ from thinkeval.service.scoring.record import event
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
-    from thinkeval.service.scoring.runtime import Workbench
+    from thinkeval.service.scoring.runtime import Runtime
 
 
 class Work(Protocol):
@@ -37,7 +37,7 @@ class Work(Protocol):
         """What the main thread and the beat share about it."""
         ...
 
-    def do(self, bench: Workbench) -> None:
+    def do(self, runtime: Runtime) -> None:
         """Do it, to the record of its end.
 
         Raises:
@@ -64,14 +64,14 @@ class EditWork:
         self.affinity = row.affinity
         self.task = Task()
 
-    def do(self, bench: Workbench) -> None:
+    def do(self, runtime: Runtime) -> None:
         """Score it."""
         from thinkeval.service.scoring.score import score_edit  # imports numpy
 
         posted = EditIn.model_validate_json(self._row.request)
-        rewrite = own_or_stored(bench.db, self._row.dataset, self._row.rewrite)
-        job_requests.check(bench.settings, posted)
-        score_edit(bench, job_requests.to_request(posted, rewrite), posted=self._row.id)
+        rewrite = own_or_stored(runtime.db, self._row.dataset, self._row.rewrite)
+        job_requests.check(runtime.settings, posted)
+        score_edit(runtime, job_requests.to_request(posted, rewrite), posted=self._row.id)
 
     def failed(self, db: Database, error: Exception) -> None:
         """Record a failure, which may have come before the scoring recorded the edit."""

@@ -78,7 +78,7 @@ class Beat:
         self._end.set()
         self._thread.join()
         with suppress(GraphError):
-            self._worker.bench.db.write(rows.ForgetWorkerRow, owner=self._worker.owner)
+            self._worker.runtime.db.write(rows.ForgetWorkerRow, owner=self._worker.owner)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -99,7 +99,7 @@ class Beat:
     def _beat(self, task: Task | None) -> None:
         worker = self._worker
         with self._hands_off:
-            db = worker.bench.open_database
+            db = worker.runtime.open_database
             if db is None:
                 return
             stage, progress = (task.told if task else None) or (None, None)

@@ -28,7 +28,7 @@ from thinkeval.service.jobs import edit_job, recovery
 from thinkeval.service.jobs.edit_job import Work
 from thinkeval.service.jobs.heartbeat import Beat, Task
 from thinkeval.service.process import this_process
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 log = logging.getLogger("thinkeval.worker")
@@ -56,15 +56,15 @@ class Worker:
         self.task: Task | None = None
         self._affinity: str | None = None
         self._failures = 0
-        self.bench = Workbench(settings, self._progress)
-        self.bench.interrupted = self._was_interrupted
+        self.runtime = Runtime(settings, self._progress)
+        self.runtime.interrupted = self._was_interrupted
         self.beat = Beat(self)
 
     def run(self) -> None:
         """Work until told to stop; what is under way then goes back into the queue."""
         self._listen()
         log.info("worker %s is ready", self.owner)
-        with self.bench, self.beat:
+        with self.runtime, self.beat:
             while not self.stopping:
                 try:
                     busy = self._turn()
@@ -110,7 +110,7 @@ class Worker:
 
     def _turn(self) -> bool:
         """Do the next work; False where there is none."""
-        db = self.bench.db
+        db = self.runtime.db
         # What is recorded as ours while we are at nothing is lost too: the database was away.
         recovery.recover(db, idle=self.owner)
         # A job says whether it is its turn or an edit's, so it is asked first.
@@ -119,19 +119,19 @@ class Worker:
         if work is None:
             return False
         if self._affinity not in (None, work.affinity):
-            self.bench.forget_models()
+            self.runtime.forget_models()
         self._affinity = work.affinity
-        self.bench.trim()
+        self.runtime.trim()
         self._work(work)
         return True
 
     def _work(self, work: Work) -> None:
         started = time.monotonic()
         log.info("%s: begun", work.name)
-        self.bench.reached = 0.0
+        self.runtime.reached = 0.0
         try:
             self.task = work.task
-            work.do(self.bench)
+            work.do(self.runtime)
             self.task = None
         except JobInterrupt as told:
             self.task = None
@@ -153,15 +153,15 @@ class Worker:
             log.warning("%s: failed: %s", work.name, describe(error).detail)
         else:
             log.error("%s: failed", work.name, exc_info=error)
-            self.bench.forget_models()  # nobody knows in what state it left the model
-        work.failed(self.bench.db, error)
+            self.runtime.forget_models()  # nobody knows in what state it left the model
+        work.failed(self.runtime.db, error)
 
     def _interrupted(self, work: Work, told: JobInterrupt) -> None:
         """The exception may have come anywhere, so nothing loaded is trusted afterwards."""
         log.info("%s: %s", work.name, told)
         with self.beat.paused():
-            self.bench.forget()
-        work.release(self.bench.db, self.owner)
+            self.runtime.forget()
+        work.release(self.runtime.db, self.owner)
 
     def _pause(self, error: GraphError) -> None:
         """The database is away: connect anew, which starts an embedded one, after a while."""
@@ -169,7 +169,7 @@ class Worker:
         self._failures += 1
         log.warning("the database is away, trying again in %s s: %s", pause, error.detail)
         with self.beat.paused():
-            self.bench.forget_database()
+            self.runtime.forget_database()
         self.wake.wait(pause)
         self.wake.clear()
 
@@ -178,7 +178,7 @@ class Worker:
         task = self.task
         if task is None:
             return
-        task.progress(done, total, stage, self.bench.reached)
+        task.progress(done, total, stage, self.runtime.reached)
         if task.cancelled or self.stopping:
             task.interrupt()
             raise JobInterrupt(cancelled=task.cancelled)

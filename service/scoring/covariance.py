@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl
 from thinkeval.loaders.records import digest
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs.datasets import graph_digest, stored_graph
-from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 if TYPE_CHECKING:
     from thinkeval.editing.covariance import Covariance
@@ -46,13 +46,13 @@ class Corpus:
     source: Texts | Imported
 
 
-def cache_dir(bench: Workbench) -> Path:
+def cache_dir(runtime: Runtime) -> Path:
     """Where covariances are kept."""
-    return bench.settings.cache / "covariance"
+    return runtime.settings.cache / "covariance"
 
 
 def resolve(
-    bench: Workbench, graph: str, text: str | None, model: BenchModel, layers: Sequence[int]
+    runtime: Runtime, graph: str, text: str | None, model: RuntimeModel, layers: Sequence[int]
 ) -> Corpus:
     """The corpus that `--covariance` names, for these layers of a model.
 
@@ -65,36 +65,36 @@ def resolve(
     if text is None:
         from thinkeval.editing.organism import sentences
 
-        key = ("sentences", graph, graph_digest(bench.db, graph))
-        lines = bench.remembered(key, lambda: tuple(sentences(stored_graph(bench.db, graph))))
-        whole = bench.remembered(("digest", *key), lambda: digest(lines))
+        key = ("sentences", graph, graph_digest(runtime.db, graph))
+        lines = runtime.remembered(key, lambda: tuple(sentences(stored_graph(runtime.db, graph))))
+        whole = runtime.remembered(("digest", *key), lambda: digest(lines))
         return Corpus(f"sentences of graph {graph}", whole, lines)
     if text == IMPORTED or text.endswith(".npz") or Path(text).is_dir():
         names = [adapter_for(model.loaded.model).mlp_out(layer).name for layer in layers]
         weights = model.loaded.info.weights_digest
-        found = bench.remembered(
+        found = runtime.remembered(
             ("npz", text, weights, *names),
             lambda: (
-                published.in_cache(cache_dir(bench), weights, names)
+                published.in_cache(cache_dir(runtime), weights, names)
                 if text == IMPORTED
                 else published.in_files(text, names)
             ),
         )
         return Corpus(text, found.digest, found)
     if text.startswith(DATASETS):
-        file = bench.remembered(
+        file = runtime.remembered(
             ("texts", text),
             lambda: texts.dataset_file(
-                dataset_spec(text), bench.settings.cache / "texts", bench.progress
+                dataset_spec(text), runtime.settings.cache / "texts", runtime.progress
             ),
         )
     else:
-        file = bench.remembered(("texts", text), lambda: texts.TextFile(text))
+        file = runtime.remembered(("texts", text), lambda: texts.TextFile(text))
     return Corpus(text, file.corpus_digest[:16], file)
 
 
 def covariance_of(
-    bench: Workbench, corpus: Corpus, model: BenchModel, layers: Sequence[int]
+    runtime: Runtime, corpus: Corpus, model: RuntimeModel, layers: Sequence[int]
 ) -> Covariance | None:
     """The covariance of the layers' keys from a corpus; None where no layer needs one."""
     from thinkeval.editing import covariance
@@ -107,7 +107,7 @@ def covariance_of(
         return published.get(
             loaded.model,
             corpus.source,
-            cache_dir(bench),
+            cache_dir(runtime),
             weights_digest=loaded.info.weights_digest,
         )
     return covariance.get(
@@ -115,10 +115,10 @@ def covariance_of(
         loaded.tokenizer,
         corpus.source,
         layers,
-        cache_dir=cache_dir(bench),
+        cache_dir=cache_dir(runtime),
         weights_digest=loaded.info.weights_digest,
-        progress=bench.progress,
-        checkpoint_s=bench.settings.checkpoint_s,
+        progress=runtime.progress,
+        checkpoint_s=runtime.settings.checkpoint_s,
     )
 
 
@@ -151,7 +151,7 @@ def dataset_text(name: str, **options: object) -> str:
 
 
 def collect(
-    bench: Workbench,
+    runtime: Runtime,
     graph: str,
     text: str,
     method: str,
@@ -171,19 +171,19 @@ def collect(
     from thinkeval.editing import hparams as hparams_files
     from thinkeval.editing import methods
 
-    model = bench.model(text, graph, dtype=dtype)
+    model = runtime.model(text, graph, dtype=dtype)
     layers = methods.covariance_layers(
         methods.get(method), hparams_files.load(method, hparams or model.source)
     )
-    resolved = resolve(bench, graph, corpus, model, layers)
-    found = covariance_of(bench, resolved, model, layers)
+    resolved = resolve(runtime, graph, corpus, model, layers)
+    found = covariance_of(runtime, resolved, model, layers)
     if found is None:
         raise UsageError(f"The method {method!r} needs no covariance for {model.name}.")
     return _rows(found, resolved.name)
 
 
 def import_published(
-    bench: Workbench, graph: str, text: str, place: Path, layer: int | None, dtype: str
+    runtime: Runtime, graph: str, text: str, place: Path, layer: int | None, dtype: str
 ) -> list[dict[str, object]]:
     """Import a file of published statistics, or all of a folder, for a model; one row a module.
 
@@ -203,7 +203,7 @@ def import_published(
             f"{place} has {len(files) or 'no'} .npz files.",
             remedy="Name one file, or without --layer a folder with one file for each layer.",
         )
-    model = bench.model(text, graph, dtype=dtype)
+    model = runtime.model(text, graph, dtype=dtype)
     given = None if layer is None else adapter_for(model.loaded.model).mlp_out(layer).name
     rows: list[dict[str, object]] = []
     for file in files:
@@ -220,7 +220,7 @@ def import_published(
         found = published.get(
             model.loaded.model,
             source,
-            cache_dir(bench),
+            cache_dir(runtime),
             weights_digest=model.loaded.info.weights_digest,
         )
         rows += _rows(found, str(file))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.errors import NothingStoredError, UsageError
 from thinkeval.service.scoring import record
-from thinkeval.service.scoring.runtime import BenchModel, Workbench, parse
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel, parse
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ def path_of(settings: Settings, edit: str) -> Path:
 
 
 def keep(
-    bench: Workbench,
+    runtime: Runtime,
     edit: str,
     request: ScoreRequest,
-    model: BenchModel,
+    model: RuntimeModel,
     plan: Plan,
     effect: EditEffect,
     edited: Sequence[RewriteRequest],
@@ -82,8 +82,8 @@ def keep(
         covariance_digest=_mapping(covariance).get("digest"),
         edit=edit,
     )
-    path = path_of(bench.settings, edit)
-    limit = bench.settings.delta_limit_mb * 1_000_000
+    path = path_of(runtime.settings, edit)
+    limit = runtime.settings.delta_limit_mb * 1_000_000
     try:
         digest = files.save(effect, path, meta, limit_bytes=limit)
     except DeltaError as error:
@@ -91,7 +91,7 @@ def keep(
         return {"saved": False, "reason": error.detail, "remedy": error.remedy}
     return {
         "saved": True,
-        "path": path.relative_to(bench.settings.home).as_posix(),
+        "path": path.relative_to(runtime.settings.home).as_posix(),
         "bytes": path.stat().st_size,
         "digest": digest,
     }
@@ -102,7 +102,7 @@ def remove(settings: Settings, edit: str) -> None:
     path_of(settings, edit).unlink(missing_ok=True)
 
 
-def find(bench: Workbench, name: str) -> Path:
+def find(runtime: Runtime, name: str) -> Path:
     """The file of a saved edit: by the id of a scored edit, or by its own path.
 
     Raises:
@@ -111,10 +111,10 @@ def find(bench: Workbench, name: str) -> Path:
     """
     if Path(name).is_file():
         return Path(name)
-    path = path_of(bench.settings, name)
+    path = path_of(runtime.settings, name)
     if path.is_file():
         return path
-    score = record.get_score(bench.db, name)
+    score = record.get_score(runtime.db, name)
     about = _mapping(score.provenance.get("delta"))
     reason = about.get("reason") or f"there is no {path}"
     raise NothingStoredError(
@@ -126,8 +126,8 @@ def find(bench: Workbench, name: str) -> Path:
 
 
 def model_for(
-    bench: Workbench, deltas: Sequence[SavedDelta], model: str | None = None, graph: str = ""
-) -> BenchModel:
+    runtime: Runtime, deltas: Sequence[SavedDelta], model: str | None = None, graph: str = ""
+) -> RuntimeModel:
     """The model that edits were made for, loaded as it was then, or the one that is named.
 
     Raises:
@@ -146,12 +146,12 @@ def model_for(
             "The edit does not say which graph its model was trained on.", remedy="Give --graph."
         )
     revision = meta.revision if text == meta.model else None
-    loaded = bench.model(text, graph, dtype=meta.dtype, revision=revision)
+    loaded = runtime.model(text, graph, dtype=meta.dtype, revision=revision)
     check_fits(deltas, loaded.loaded.info.weights_digest)
     return loaded
 
 
-def verify(bench: Workbench, name: str, model: str | None = None, graph: str = "") -> Verified:
+def verify(runtime: Runtime, name: str, model: str | None = None, graph: str = "") -> Verified:
     """Put a saved edit on its model and take it off again, hashing all weights at each stage.
 
     Raises:
@@ -160,14 +160,14 @@ def verify(bench: Workbench, name: str, model: str | None = None, graph: str = "
     from thinkeval.editing.deltas.files import apply_in_order, load
     from thinkeval.editing.models import weights_digest
 
-    saved = load(find(bench, name))
-    loaded = model_for(bench, [saved], model, graph).loaded
+    saved = load(find(runtime, name))
+    loaded = model_for(runtime, [saved], model, graph).loaded
     before = weights_digest(loaded.model)
     with apply_in_order(loaded.model, [saved]):
         edited = weights_digest(loaded.model)
     after = weights_digest(loaded.model)
     recorded = None
-    if saved.meta.edit and (score := record.stored_score(bench.db, saved.meta.edit)):
+    if saved.meta.edit and (score := record.stored_score(runtime.db, saved.meta.edit)):
         recorded = _mapping(score.provenance.get("delta")).get("digest")
     if recorded not in (None, saved.digest):
         raise NothingStoredError(
@@ -177,11 +177,11 @@ def verify(bench: Workbench, name: str, model: str | None = None, graph: str = "
     return Verified(saved.meta.edit or name, before, edited, after, recorded is not None)
 
 
-def export_delta(bench: Workbench, name: str, output: Path) -> dict[str, object]:
+def export_delta(runtime: Runtime, name: str, output: Path) -> dict[str, object]:
     """Copy the file of a saved edit, once it is certain that it can be read."""
     from thinkeval.editing.deltas import files
 
-    source = find(bench, name)
+    source = find(runtime, name)
     saved = files.load(source)
     files.copy(source, output)
     return {
@@ -194,7 +194,7 @@ def export_delta(bench: Workbench, name: str, output: Path) -> dict[str, object]
 
 
 def export_model(
-    bench: Workbench,
+    runtime: Runtime,
     names: Sequence[str],
     output: Path,
     *,
@@ -205,8 +205,8 @@ def export_model(
     """Write a model with saved edits on, in this order, to a new folder."""
     from thinkeval.editing.deltas import export, files
 
-    saved = [files.load(find(bench, name)) for name in names]
-    loaded = model_for(bench, saved, model, graph).loaded
+    saved = [files.load(find(runtime, name)) for name in names]
+    loaded = model_for(runtime, saved, model, graph).loaded
     digest = export.export_model(loaded, saved, output, check=check)
     return {
         "folder": str(output),

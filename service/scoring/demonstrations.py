@@ -26,7 +26,7 @@ from thinkeval.loaders.records import (
     unique,
 )
 from thinkeval.service.graphs.datasets import graph_digest, stored_graph
-from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.scope import Pairs, Scope, facts_in_scope, neighbors
 
 if TYPE_CHECKING:
@@ -37,12 +37,12 @@ SLACK = 2
 """Tokens that a text may gain where two of its parts meet."""
 
 
-def state_for(bench: Workbench, request: ScoreRequest, model: BenchModel) -> dict[str, Any]:
+def state_for(runtime: Runtime, request: ScoreRequest, model: RuntimeModel) -> dict[str, Any]:
     """What `ike` takes as its state: `demonstrations`, and `room` for the questions to come."""
-    key = ("graph", request.graph, graph_digest(bench.db, request.graph))
-    graph = bench.remembered(key, lambda: stored_graph(bench.db, request.graph))
-    scope = facts_in_scope(bench.db, request)
-    near = neighbors(bench.db, request.graph, request.rewrite)
+    key = ("graph", request.graph, graph_digest(runtime.db, request.graph))
+    graph = runtime.remembered(key, lambda: stored_graph(runtime.db, request.graph))
+    scope = facts_in_scope(runtime.db, request)
+    near = neighbors(runtime.db, request.graph, request.rewrite)
     measured = {fact.id for fact in scope.facts}
     return {
         "demonstrations": build(graph, request.rewrite, measured, seed=request.seed),

@@ -19,7 +19,7 @@ from thinkeval.service.schemas import MetricValue
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
     from thinkeval.service.scoring.request import ScoreRequest
-    from thinkeval.service.scoring.runtime import BenchModel, Workbench
+    from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 MEASURE = "text"
 """The measure of values that are taken over texts and not over probabilities."""
@@ -45,7 +45,7 @@ def prompts(rewrite: RewriteRequest) -> tuple[str, ...]:
     return unique(cloze.replace(SUBJECT_SLOT, rewrite.subject, 1).rstrip() for cloze in clozes)
 
 
-def both(bench: Workbench, request: ScoreRequest, model: BenchModel, effect: EditEffect) -> Texts:
+def both(runtime: Runtime, request: ScoreRequest, model: RuntimeModel, effect: EditEffect) -> Texts:
     """The texts before and after the edit, with the same random numbers; the model is restored.
 
     The unedited model's are made once for all edits of a rewrite.
@@ -54,16 +54,16 @@ def both(bench: Workbench, request: ScoreRequest, model: BenchModel, effect: Edi
 
     asked = prompts(request.rewrite)
     key = ("texts", model.loaded.info.weights_digest, model.loaded.info.dtype, f"{request.seed}")
-    pre = bench.remembered((*key, *asked), lambda: _write(bench, request, model, asked, None))
+    pre = runtime.remembered((*key, *asked), lambda: _write(runtime, request, model, asked, None))
     with applied(model.loaded.model, effect):
-        post = _write(bench, request, model, asked, effect.prompt_change)
+        post = _write(runtime, request, model, asked, effect.prompt_change)
     return Texts(asked, pre, post)
 
 
 def _write(
-    bench: Workbench,
+    runtime: Runtime,
     request: ScoreRequest,
-    model: BenchModel,
+    model: RuntimeModel,
     asked: tuple[str, ...],
     prompt_change: Any,
 ) -> tuple[str, ...]:
@@ -76,12 +76,12 @@ def _write(
             seed=request.seed,
             prompt_change=prompt_change,
             batch_tokens=request.probe.batch_tokens,
-            done=lambda done, total: bench.progress(done, total, "writing"),
+            done=lambda done, total: runtime.progress(done, total, "writing"),
         )
     )
 
 
-def measured(bench: Workbench, edit: str, request: ScoreRequest, texts: Texts) -> list[MetricValue]:
+def measured(runtime: Runtime, edit: str, request: ScoreRequest, texts: Texts) -> list[MetricValue]:
     """Fluency (bits) and consistency, before and after; the texts are stored with the edit.
 
     `n` of fluency is the number of texts, of consistency that of reference texts: without any it
@@ -89,7 +89,7 @@ def measured(bench: Workbench, edit: str, request: ScoreRequest, texts: Texts) -
     """
     from thinkeval.editing.probe.text_metrics import consistency, fluency
 
-    bench.db.write(
+    runtime.db.write(
         rows.WriteGenerationsRow,
         id=edit,
         prompts=list(texts.prompts),
@@ -97,7 +97,7 @@ def measured(bench: Workbench, edit: str, request: ScoreRequest, texts: Texts) -
         post=list(texts.post),
     )
     references = request.rewrite.reference_texts
-    idf = _frequencies(bench, request) if references else {}
+    idf = _frequencies(runtime, request) if references else {}
     values: list[MetricValue] = []
     for suffix, said in (("", texts.post), ("_pre", texts.pre)):
         for metric, value, n in (
@@ -108,22 +108,22 @@ def measured(bench: Workbench, edit: str, request: ScoreRequest, texts: Texts) -
     return values
 
 
-def _frequencies(bench: Workbench, request: ScoreRequest) -> dict[str, float]:
+def _frequencies(runtime: Runtime, request: ScoreRequest) -> dict[str, float]:
     """How rare words are in the reference texts of the whole data set, and of this request."""
     from thinkeval.editing.probe.text_metrics import inverse_document_frequencies
 
     def take() -> dict[str, float]:
-        of_all = datasets.list_rewrites(bench.db, request.graph)
+        of_all = datasets.list_rewrites(runtime.db, request.graph)
         texts = (text for rewrite in (*of_all, request.rewrite) for text in rewrite.reference_texts)
         return inverse_document_frequencies(unique(texts))
 
-    digest = datasets.graph_digest(bench.db, request.graph)
-    return bench.remembered(("idf", request.graph, digest, request.rewrite.id), take)
+    digest = datasets.graph_digest(runtime.db, request.graph)
+    return runtime.remembered(("idf", request.graph, digest, request.rewrite.id), take)
 
 
-def stored(bench: Workbench, edit: str) -> Texts | None:
+def stored(runtime: Runtime, edit: str) -> Texts | None:
     """The texts of a scored edit; None where none were made."""
-    found = bench.db.read(rows.GenerationsRow, id=edit)
+    found = runtime.db.read(rows.GenerationsRow, id=edit)
     if not found or not found[0].prompts:
         return None
     return Texts(found[0].prompts, found[0].pre, found[0].post)

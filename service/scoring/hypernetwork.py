@@ -18,7 +18,7 @@ from filelock import FileLock
 
 from thinkeval.loaders.records import Fact, digest, slug
 from thinkeval.service.graphs.datasets import graph_digest, list_rewrites, stored_graph
-from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 if TYPE_CHECKING:
     from thinkeval.editing.mend.data import Inference
@@ -53,7 +53,7 @@ def needed(method: Any) -> bool:
     return bool(getattr(method, "NEEDS_HYPERNETWORK", False))
 
 
-def identify(bench: Workbench, request: ScoreRequest, model: BenchModel, hparams: Any) -> str:
+def identify(runtime: Runtime, request: ScoreRequest, model: RuntimeModel, hparams: Any) -> str:
     """What stands for the hypernetwork in an edit's identity, known before any is trained.
 
     Raises:
@@ -72,18 +72,18 @@ def identify(bench: Workbench, request: ScoreRequest, model: BenchModel, hparams
                 f"{about.weights_digest[:12]}, not {weights[:12]})"
             )
         return f"file {store.file_digest(hparams.archive)}"
-    found = _for_request(bench, request, model, hparams)
+    found = _for_request(runtime, request, model, hparams)
     if not found.path.is_file() and model.loaded.info.n_parameters > SMALL:
         raise HypernetworkError(
             f"no hypernetwork is stored for {model.name}, graph {request.graph} and these "
             "hyperparameters",
-            remedy=f"Train it with `{_command(bench, request)}`; that takes a while.",
+            remedy=f"Train it with `{_command(runtime, request)}`; that takes a while.",
         )
     return found.key
 
 
 def state_for(
-    bench: Workbench, request: ScoreRequest, model: BenchModel, hparams: Any
+    runtime: Runtime, request: ScoreRequest, model: RuntimeModel, hparams: Any
 ) -> dict[str, Hypernetwork]:
     """What the method gets as `state`; the hypernetwork is trained first where none is stored."""
     from thinkeval.editing.mend import store
@@ -91,16 +91,16 @@ def state_for(
     device = model.loaded.device
     if hparams.archive is not None:
         return {"hypernetwork": store.load(hparams.archive, device)[0]}
-    found = _for_request(bench, request, model, hparams)
-    train(bench, found, model, hparams)
+    found = _for_request(runtime, request, model, hparams)
+    train(runtime, found, model, hparams)
     key = ("hypernetwork", found.key)
-    return {"hypernetwork": bench.remembered(key, lambda: store.load(found.path, device)[0])}
+    return {"hypernetwork": runtime.remembered(key, lambda: store.load(found.path, device)[0])}
 
 
 def wanted(
-    bench: Workbench,
+    runtime: Runtime,
     graph: str,
-    model: BenchModel,
+    model: RuntimeModel,
     hparams: Any,
     held: Iterable[Held] = (),
     inferences: Iterable[Inference] = (),
@@ -113,10 +113,10 @@ def wanted(
     """
     from thinkeval.editing.mend.data import training_facts
 
-    out = {(r.subject, r.relation) for r in list_rewrites(bench.db, graph)} | set(held)
-    named = ("mend facts", graph, graph_digest(bench.db, graph), digest(sorted(out)))
-    facts = bench.remembered(
-        named, lambda: training_facts(stored_graph(bench.db, graph).facts, out)
+    out = {(r.subject, r.relation) for r in list_rewrites(runtime.db, graph)} | set(held)
+    named = ("mend facts", graph, graph_digest(runtime.db, graph), digest(sorted(out)))
+    facts = runtime.remembered(
+        named, lambda: training_facts(stored_graph(runtime.db, graph).facts, out)
     )
     weights, values = model.loaded.info.weights_digest, hparams.training_digest
     follows = tuple(inferences)
@@ -124,12 +124,12 @@ def wanted(
     if follows:
         decides.append(digest([asdict(one) for one in follows]))
     key = digest(decides)
-    path = bench.settings.cache / "mend" / f"{slug(graph)}-{key}.safetensors"
+    path = runtime.settings.cache / "mend" / f"{slug(graph)}-{key}.safetensors"
     return Wanted(graph, facts, key, path, follows)
 
 
 def train(
-    bench: Workbench, made: Wanted, model: BenchModel, hparams: Any, *, force: bool = False
+    runtime: Runtime, made: Wanted, model: RuntimeModel, hparams: Any, *, force: bool = False
 ) -> tuple[About, bool]:
     """Train the hypernetwork unless it is stored; its record, and whether it was found.
 
@@ -153,7 +153,7 @@ def train(
             hparams,
             inferences=made.inferences,
             weights_digest=loaded.info.weights_digest,
-            progress=bench.progress,
+            progress=runtime.progress,
         )
         about = store.About(
             weights_digest=loaded.info.weights_digest,
@@ -173,17 +173,17 @@ def train(
 
 
 def _for_request(
-    bench: Workbench, request: ScoreRequest, model: BenchModel, hparams: Any
+    runtime: Runtime, request: ScoreRequest, model: RuntimeModel, hparams: Any
 ) -> Wanted:
     mine = (request.rewrite.subject, request.rewrite.relation)
-    return wanted(bench, request.graph, model, hparams, [mine])
+    return wanted(runtime, request.graph, model, hparams, [mine])
 
 
 def _facts_digest(facts: tuple[Fact, ...]) -> str:
     return digest([asdict(fact) for fact in facts])
 
 
-def _command(bench: Workbench, request: ScoreRequest) -> str:
+def _command(runtime: Runtime, request: ScoreRequest) -> str:
     """The command that trains what the request needs."""
     words = [f"thinkeval train-mend {request.graph} --model {request.model}"]
     if request.dtype != "float32":
@@ -194,6 +194,6 @@ def _command(bench: Workbench, request: ScoreRequest) -> str:
     if request.hparams:
         words.append(f"--hparams {request.hparams}")
     mine = (request.rewrite.subject, request.rewrite.relation)
-    if mine not in {(r.subject, r.relation) for r in list_rewrites(bench.db, request.graph)}:
+    if mine not in {(r.subject, r.relation) for r in list_rewrites(runtime.db, request.graph)}:
         words.append(f'--subject "{mine[0]}" --relation "{mine[1]}"')
     return " ".join(words)

@@ -16,7 +16,7 @@ from thinkeval.service.graphs.datasets import graph_digest, require_graph, to_fa
 from thinkeval.service.graphs.edges import MEASURES
 from thinkeval.service.graphs.write import GraphHeader, write_graph
 from thinkeval.service.scoring.probe import Answer, ProbedFact, ask, edge_properties, questions_for
-from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.scope import Scope
 
 if TYPE_CHECKING:
@@ -44,32 +44,32 @@ class KnownSummary:
 
 
 def answers(
-    bench: Workbench, request: ScoreRequest, model: BenchModel, scope: Scope
+    runtime: Runtime, request: ScoreRequest, model: RuntimeModel, scope: Scope
 ) -> dict[str, Answer]:
     """Pre-edit answers by fact id, read from the model graph, which is made where there is none.
 
     A graph of more facts than `probe_all_limit` is probed a scope at a time.
     """
-    dataset = require_graph(bench.db, request.graph)
-    whole = dataset.n_facts <= bench.settings.probe_all_limit
-    facts = _all_facts(bench, request.graph) if whole else scope.facts
-    graph = _ensure(bench, dataset, model, request.probe, facts, scope.aliases)
-    return bench.remembered(
+    dataset = require_graph(runtime.db, request.graph)
+    whole = dataset.n_facts <= runtime.settings.probe_all_limit
+    facts = _all_facts(runtime, request.graph) if whole else scope.facts
+    graph = _ensure(runtime, dataset, model, request.probe, facts, scope.aliases)
+    return runtime.remembered(
         ("answers", graph),
-        lambda: {row.fact: _stored(row) for row in bench.db.read(rows.FactRow, graph=graph)},
+        lambda: {row.fact: _stored(row) for row in runtime.db.read(rows.FactRow, graph=graph)},
     )
 
 
 def probe_graph(
-    bench: Workbench, graph: str, model: BenchModel, settings: ProbeSettings, measure: str
+    runtime: Runtime, graph: str, model: RuntimeModel, settings: ProbeSettings, measure: str
 ) -> KnownSummary:
     """Probe a whole data set graph and sum up what the model knows of it."""
-    dataset = require_graph(bench.db, graph)
-    aliases = {e.name: e.aliases for e in bench.db.read(rows.EntityRow, graph=graph)}
-    stored = _ensure(bench, dataset, model, settings, _all_facts(bench, graph), aliases)
+    dataset = require_graph(runtime.db, graph)
+    aliases = {e.name: e.aliases for e in runtime.db.read(rows.EntityRow, graph=graph)}
+    stored = _ensure(runtime, dataset, model, settings, _all_facts(runtime, graph), aliases)
     known = [
         (row.subject, row.relation, row.object, float(value))
-        for row in bench.db.read(rows.FactRow, graph=stored)
+        for row in runtime.db.read(rows.FactRow, graph=stored)
         if (value := getattr(row, f"{measure}_pre")) is not None
     ]
     right: dict[tuple[str, str], float] = {}
@@ -87,20 +87,20 @@ def probe_graph(
     )
 
 
-def _all_facts(bench: Workbench, graph: str) -> list[Fact]:
-    return [to_fact(row) for row in bench.db.read(rows.FactRow, graph=graph)]
+def _all_facts(runtime: Runtime, graph: str) -> list[Fact]:
+    return [to_fact(row) for row in runtime.db.read(rows.FactRow, graph=graph)]
 
 
 def _ensure(
-    bench: Workbench,
+    runtime: Runtime,
     dataset: rows.GetGraphRow,
-    model: BenchModel,
+    model: RuntimeModel,
     settings: ProbeSettings,
     facts: Sequence[Fact],
     aliases: Mapping[str, tuple[str, ...]],
 ) -> str:
     """The id of the model graph that holds these facts; probed and written if it is not stored."""
-    content = graph_digest(bench.db, dataset.graph)
+    content = graph_digest(runtime.db, dataset.graph)
     key = digest(
         [
             content,
@@ -111,10 +111,10 @@ def _ensure(
         8,
     )
     graph = f"{dataset.graph}@{model.name}~{key}"
-    if bench.db.read(rows.GetGraphRow, graph=graph):
+    if runtime.db.read(rows.GetGraphRow, graph=graph):
         return graph
     questions = questions_for(facts, aliases)
-    said = ask(model.loaded, questions, settings, progress=bench.progress)
+    said = ask(model.loaded, questions, settings, progress=runtime.progress)
     probed = [ProbedFact(q, a) for q, a in zip(questions, said, strict=True)]
     header = GraphHeader(
         graph,
@@ -126,11 +126,11 @@ def _ensure(
         measures=measured(probed),
     )
     write_graph(
-        bench.db,
+        runtime.db,
         header,
         entities_of((q.fact for q in questions), aliases),
         [fact_row(p) for p in probed],
-        progress=bench.progress,
+        progress=runtime.progress,
     )
     return graph
 

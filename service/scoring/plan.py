@@ -8,7 +8,7 @@ Target vectors found once and used by every method that would find the same ones
 MEMIT, RECT, PRUNE and AlphaEdit start from the same z, and finding it is nearly all of their time.
 What is kept is keyed by everything z depends on, so a shared vector is the one that the method
 would have found, to the bit, and the score's identity does not say who found it. It lives as long
-as its Workbench.
+as its Runtime.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from thinkeval.service.graphs.datasets import graph_digest
 from thinkeval.service.scoring import covariance as corpora
 from thinkeval.service.scoring import demonstrations, hypernetwork, model_graph
 from thinkeval.service.scoring.covariance import Corpus
-from thinkeval.service.scoring.runtime import BenchModel, Shared, Workbench
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel, Shared
 from thinkeval.service.scoring.scope import facts_in_scope
 
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
     from thinkeval.service.scoring.request import ScoreRequest
-    from thinkeval.service.scoring.runtime import BenchModel, Workbench
+    from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 
-def key_of(made: Plan, request: ScoreRequest, model: BenchModel) -> str | None:
+def key_of(made: Plan, request: ScoreRequest, model: RuntimeModel) -> str | None:
     """What this edit's targets go by; None where the method has none to share.
 
     A control that carries out another method (`reference`) shares that method's.
@@ -59,19 +59,21 @@ def key_of(made: Plan, request: ScoreRequest, model: BenchModel) -> str | None:
     )
 
 
-def given(bench: Workbench, key: str | None) -> dict[str, Any]:
+def given(runtime: Runtime, key: str | None) -> dict[str, Any]:
     """Arguments for `execute`: the vectors and templates that are known, or none."""
-    found = bench.targets.get(key) if key else None
+    found = runtime.targets.get(key) if key else None
     if found is None:
         return {}
     return {"targets": dict(found.targets), "context_templates": found.templates}
 
 
-def kept(bench: Workbench, key: str | None, effect: EditEffect) -> EditEffect:
+def kept(runtime: Runtime, key: str | None, effect: EditEffect) -> EditEffect:
     """Keep what was found; of what was given, the effect tells the steps it once took."""
     if key is None or not effect.targets:
         return effect
-    found = bench.targets.setdefault(key, Shared(effect.targets, effect.n_steps, effect.templates))
+    found = runtime.targets.setdefault(
+        key, Shared(effect.targets, effect.n_steps, effect.templates)
+    )
     return replace(effect, n_steps=dict(found.n_steps))
 
 
@@ -93,7 +95,7 @@ class Plan:
     state: dict[str, Any] | None = None
 
 
-def plan(bench: Workbench, request: ScoreRequest, model: BenchModel) -> Plan:
+def plan(runtime: Runtime, request: ScoreRequest, model: RuntimeModel) -> Plan:
     """Resolve method, hyperparameters and covariance corpus; nothing is computed yet.
 
     Raises:
@@ -112,10 +114,10 @@ def plan(bench: Workbench, request: ScoreRequest, model: BenchModel) -> Plan:
         request.method, request.hparams or model.source, overrides=request.overrides
     )
     layers = methods.covariance_layers(method, hparams)
-    corpus = corpora.resolve(bench, request.graph, request.covariance, model, layers)
+    corpus = corpora.resolve(runtime, request.graph, request.covariance, model, layers)
     values = asdict(hparams)
     identity: dict[str, object] = {
-        "graph": graph_digest(bench.db, request.graph),
+        "graph": graph_digest(runtime.db, request.graph),
         "rewrite": asdict(request.rewrite),
         "weights": info.weights_digest,
         "dtype": info.dtype,
@@ -128,7 +130,7 @@ def plan(bench: Workbench, request: ScoreRequest, model: BenchModel) -> Plan:
         "code": __version__,
     }
     if hypernetwork.needed(method):
-        identity["hypernetwork"] = hypernetwork.identify(bench, request, model, hparams)
+        identity["hypernetwork"] = hypernetwork.identify(runtime, request, model, hparams)
     provenance = {
         "model": asdict(info) | {"name": model.name},
         "method": request.method,
@@ -148,26 +150,26 @@ def plan(bench: Workbench, request: ScoreRequest, model: BenchModel) -> Plan:
     }
     state = None
     if getattr(method, "NEEDS_DEMONSTRATIONS", False):
-        state = demonstrations.state_for(bench, request, model)
+        state = demonstrations.state_for(runtime, request, model)
         told = demonstrations.described(state)
         identity["demonstrations"] = told
         provenance["demonstrations"] = told
     return Plan(method, hparams, corpus, layers, identity, provenance, state)
 
 
-def execute(bench: Workbench, made: Plan, request: ScoreRequest, model: BenchModel) -> EditEffect:
+def execute(runtime: Runtime, made: Plan, request: ScoreRequest, model: RuntimeModel) -> EditEffect:
     """Step 3: let the method compute its update. The model is the same afterwards.
 
     The last update is kept: asked for again, at another strength, it is only scaled.
     """
     from thinkeval.editing.deltas.strength import scaled
 
-    covariance = corpora.covariance_of(bench, made.corpus, model, made.layers)
+    covariance = corpora.covariance_of(runtime, made.corpus, model, made.layers)
     if covariance is not None:
         made.provenance["covariance"] = covariance.about
     last = digest([made.identity[key] for key in _OF_EFFECTS if key in made.identity])
-    if bench.last_effect is None or bench.last_effect[0] != last:
-        bench.progress(0, 1, f"editing with {request.method}")
+    if runtime.last_effect is None or runtime.last_effect[0] != last:
+        runtime.progress(0, 1, f"editing with {request.method}")
         shared = key_of(made, request, model)
         effect = made.method.execute(
             model.loaded.model,
@@ -175,13 +177,13 @@ def execute(bench: Workbench, made: Plan, request: ScoreRequest, model: BenchMod
             [request.rewrite],
             made.hparams,
             covariance,
-            state=state_of(bench, made, request, model),
+            state=state_of(runtime, made, request, model),
             seed=request.seed,
-            **given(bench, shared),
+            **given(runtime, shared),
         )
-        bench.last_effect = (last, kept(bench, shared, effect))
-        bench.progress(1, 1, f"editing with {request.method}")
-    effect = bench.last_effect[1]
+        runtime.last_effect = (last, kept(runtime, shared, effect))
+        runtime.progress(1, 1, f"editing with {request.method}")
+    effect = runtime.last_effect[1]
     if made.state is not None:
         made.provenance["demonstrations"] = demonstrations.described(effect.state)
     return scaled(effect, request.strength)
@@ -194,33 +196,33 @@ _OF_EFFECTS = (
 """What an update depends on, of all that an edit's identity names."""
 
 
-def prepare_model(bench: Workbench, request: ScoreRequest) -> int:
+def prepare_model(runtime: Runtime, request: ScoreRequest) -> int:
     """Make what all edits of a model share, so that it is there; the number of weights.
 
     That is the model (trained, if an organism) and its answers before the edit.
     """
-    model = bench.model_of(request)
-    model_graph.answers(bench, request, model, facts_in_scope(bench.db, request))
+    model = runtime.model_of(request)
+    model_graph.answers(runtime, request, model, facts_in_scope(runtime.db, request))
     return model.loaded.info.n_parameters
 
 
-def prepare_method(bench: Workbench, request: ScoreRequest) -> None:
+def prepare_method(runtime: Runtime, request: ScoreRequest) -> None:
     """Make what a method's edits of a model share: key statistics, a hypernetwork."""
-    model = bench.model_of(request)
-    made = plan(bench, request, model)
-    corpora.covariance_of(bench, made.corpus, model, made.layers)
-    state_of(bench, made, request, model)
+    model = runtime.model_of(request)
+    made = plan(runtime, request, model)
+    corpora.covariance_of(runtime, made.corpus, model, made.layers)
+    state_of(runtime, made, request, model)
 
 
 def state_of(
-    bench: Workbench, made: Plan, request: ScoreRequest, model: BenchModel
+    runtime: Runtime, made: Plan, request: ScoreRequest, model: RuntimeModel
 ) -> dict[str, Any] | None:
     """What the method is given besides the model; it says by a NEEDS_… constant what."""
     state: dict[str, Any] = {}
     if made.state is not None:
         state |= made.state
     if hypernetwork.needed(made.method):
-        state |= hypernetwork.state_for(bench, request, model, made.hparams)
+        state |= hypernetwork.state_for(runtime, request, model, made.hparams)
     return state or None
 
 

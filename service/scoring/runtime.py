@@ -1,9 +1,8 @@
-"""What a command works with: settings, the database, and the models loaded so far.
+"""Runtime: settings, the open database, and the loaded models of one process.
 
-It owns what must live longer than one edit (an open database, a loaded model, its covariance) and
-nothing else does; closing it lets go of everything.
-
-Which model a user means: a hub name, a folder, or a small model trained on the graph itself.
+It owns whatever lives longer than one edit (database connection, loaded model, its covariance);
+closing it releases everything. `parse` reads which model a user means: a hub name, a folder, or a
+model organism trained on the graph itself.
 
 `organism`, `organism:llama`, `organism:gpt2:seed=1,steps=600` name a model organism; anything else
 goes to transformers as it stands.
@@ -78,7 +77,7 @@ def parse(text: str, *, seed: int | None = None) -> ModelSpec:
 T = TypeVar("T")
 
 _REMEMBERED = 500
-"""How much a bench that lives long remembers; a rewrite's answers are some kilobytes."""
+"""How much a runtime that lives long remembers; a rewrite's answers are some kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class BenchModel:
+class RuntimeModel:
     """A loaded model with the name it goes by and where its files are.
 
     Attributes:
@@ -104,14 +103,14 @@ class BenchModel:
     source: str
 
 
-class Workbench:
+class Runtime:
     """Settings, database and loaded models of one command (or one worker)."""
 
     def __init__(self, settings: Settings, progress: Progress = silent) -> None:
         self.settings = settings
         self.progress = progress
         self._database: Database | None = None
-        self._models: dict[tuple[str, str, str], BenchModel] = {}
+        self._models: dict[tuple[str, str, str], RuntimeModel] = {}
         self._remembered: dict[tuple[str, ...], Any] = {}
         self.targets: dict[str, Shared] = {}
         """Target vectors that several methods share; see `service.scoring.plan`."""
@@ -122,7 +121,7 @@ class Workbench:
         self.reached = 0.0
         """How far the edit under way is, from 0 to 1."""
 
-    def __enter__(self) -> Workbench:
+    def __enter__(self) -> Runtime:
         return self
 
     def __exit__(
@@ -191,7 +190,7 @@ class Workbench:
         dtype: str = "float32",
         revision: str | None = None,
         seed: int | None = None,
-    ) -> BenchModel:
+    ) -> RuntimeModel:
         """Load a model once; an organism is trained on `graph` first unless it is cached."""
         spec = parse(text, seed=seed)
         key = (f"{spec}", graph if spec.organism else "", f"{dtype} {revision}")
@@ -202,10 +201,10 @@ class Workbench:
             loaded = models.load(
                 source, revision=revision, dtype=dtype, device=self.settings.device
             )
-            self._models[key] = BenchModel(loaded, spec.name, source)
+            self._models[key] = RuntimeModel(loaded, spec.name, source)
         return self._models[key]
 
-    def model_of(self, request: ScoreRequest) -> BenchModel:
+    def model_of(self, request: ScoreRequest) -> RuntimeModel:
         """The model that a request is about; loaded once."""
         return self.model(
             request.model,

@@ -38,7 +38,7 @@ from thinkeval.service.scoring.probe import (
     questions_for,
 )
 from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
-from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.scope import Pairs, Scope, facts_in_scope, near_questions, neighbors
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Stopwatch:
 
 
 def score_edit(
-    bench: Workbench,
+    runtime: Runtime,
     request: ScoreRequest,
     step: SequenceStep | None = None,
     *,
@@ -81,50 +81,50 @@ def score_edit(
     """
     watch = Stopwatch()
     with watch.stage("load model"):
-        model = bench.model_of(request)
-    plan = planning.plan(bench, request, model)
+        model = runtime.model_of(request)
+    plan = planning.plan(runtime, request, model)
     identity = dict(plan.identity)
     scope = implied = None
     if request.implications:
-        scope = facts_in_scope(bench.db, request)
-        implied = implications.implied(bench.db, request, scope)
+        scope = facts_in_scope(runtime.db, request)
+        implied = implications.implied(runtime.db, request, scope)
         identity["implications"] = implied.identity
     edit_id = edit_id_of(request, identity, step)
     if posted is not None:
-        editrecords.settle(bench.db, posted, edit_id, request, model.name)
-    if not request.force and (stored := editrecords.stored_score(bench.db, edit_id)) is not None:
+        editrecords.settle(runtime.db, posted, edit_id, request, model.name)
+    if not request.force and (stored := editrecords.stored_score(runtime.db, edit_id)) is not None:
         return stored.model_copy(update={"reused": True})
 
     with editrecords.recorded(
-        bench.db, edit_id, request, model.name, bench.reach, bench.interrupted
+        runtime.db, edit_id, request, model.name, runtime.reach, runtime.interrupted
     ) as record:
         with watch.stage("scope"):
-            scope = scope or facts_in_scope(bench.db, request)
+            scope = scope or facts_in_scope(runtime.db, request)
         with watch.stage("probe pre"):
-            pre = _pre(bench, request, model, scope)
-            further = _further(bench, request, model, implied)
+            pre = _pre(runtime, request, model, scope)
+            further = _further(runtime, request, model, implied)
         record.stage("edit", 0.4)
         with watch.stage("edit"):
-            effect = step.effect() if step else planning.execute(bench, plan, request, model)
+            effect = step.effect() if step else planning.execute(runtime, plan, request, model)
         with watch.stage("save delta"):
             edited = step.requests if step else (request.rewrite,)
-            kept = keep(bench, edit_id, request, model, plan, effect, edited)
+            kept = keep(runtime, edit_id, request, model, plan, effect, edited)
         record.stage("probe post", 0.6)
         with watch.stage("probe post"):
-            probed, further = _post(bench, request, model, effect, pre, further)
+            probed, further = _post(runtime, request, model, effect, pre, further)
         texts = None
         if request.generate:
             with watch.stage("generate"):
-                texts = generation.both(bench, request, model, effect)
+                texts = generation.both(runtime, request, model, effect)
         record.stage("write", 0.9)
         with watch.stage("write"):
             editrecords.write_edit_graph(
-                bench.db, edit_id, request, model.name, [*probed, *further], scope.aliases
+                runtime.db, edit_id, request, model.name, [*probed, *further], scope.aliases
             )
         with watch.stage("metrics"):
-            values = metrics.measure(bench.db, edit_id, request)
+            values = metrics.measure(runtime.db, edit_id, request)
             if texts is not None:
-                values += generation.measured(bench, edit_id, request, texts)
+                values += generation.measured(runtime, edit_id, request, texts)
         score = Score(
             edit=edit_id,
             dataset=request.graph,
@@ -153,7 +153,7 @@ def score_edit(
         from thinkeval.service.scoring import intervals  # numpy; `--help` should not wait for it
 
         with watch.stage("metrics"):
-            values = intervals.with_intervals(bench.db, score, probed, request.seed)
+            values = intervals.with_intervals(runtime.db, score, probed, request.seed)
             score = score.model_copy(update={"values": values})
         record.succeed(score)
     return score
@@ -184,17 +184,17 @@ def _plain(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pre(
-    bench: Workbench, request: ScoreRequest, model: BenchModel, scope: Scope
+    runtime: Runtime, request: ScoreRequest, model: RuntimeModel, scope: Scope
 ) -> list[ProbedFact]:
     """Step 2: the scope's answers come from the model graph; only the edited fact is asked anew.
 
     And that once for all edits of a rewrite, whatever the method.
     """
-    known = model_graph.answers(bench, request, model, scope)
-    near = neighbors(bench.db, request.graph, request.rewrite)
+    known = model_graph.answers(runtime, request, model, scope)
+    near = neighbors(runtime.db, request.graph, request.rewrite)
     edited = _edited_questions(request.rewrite, scope, near)
     ids = {question.fact.id for question in edited}
-    asked = _asked_once(bench, request, model, "edited", edited)
+    asked = _asked_once(runtime, request, model, "edited", edited)
     rest = [q for q in questions_for(scope.facts, scope.aliases) if q.fact.id not in ids]
     return [ProbedFact(q, known[q.fact.id]) for q in rest] + [
         ProbedFact(q, answer) for q, answer in zip(edited, asked, strict=True)
@@ -202,18 +202,18 @@ def _pre(
 
 
 def _asked_once(
-    bench: Workbench,
+    runtime: Runtime,
     request: ScoreRequest,
-    model: BenchModel,
+    model: RuntimeModel,
     what: str,
     questions: Sequence[Question],
 ) -> Sequence[Answer]:
     """What the unedited model says to some questions, asked once for all edits that need it."""
     info = model.loaded.info
     told = digest([asdict(question) for question in questions])
-    return bench.remembered(
+    return runtime.remembered(
         (what, info.weights_digest, info.dtype, request.probe.digest, told),
-        lambda: ask(model.loaded, questions, request.probe, progress=bench.progress),
+        lambda: ask(model.loaded, questions, request.probe, progress=runtime.progress),
     )
 
 
@@ -238,19 +238,22 @@ def _edited_questions(rewrite: RewriteRequest, scope: Scope, near: Pairs) -> lis
 
 
 def _further(
-    bench: Workbench, request: ScoreRequest, model: BenchModel, implied: implications.Implied | None
+    runtime: Runtime,
+    request: ScoreRequest,
+    model: RuntimeModel,
+    implied: implications.Implied | None,
 ) -> list[ProbedFact]:
     """What is asked for the sake of implications, by itself: no other answer depends on it."""
     if implied is None or not implied.questions:
         return []
-    said = _asked_once(bench, request, model, "implied", implied.questions)
+    said = _asked_once(runtime, request, model, "implied", implied.questions)
     return [ProbedFact(q, answer) for q, answer in zip(implied.questions, said, strict=True)]
 
 
 def _post(
-    bench: Workbench,
+    runtime: Runtime,
     request: ScoreRequest,
-    model: BenchModel,
+    model: RuntimeModel,
     effect: EditEffect,
     *groups: list[ProbedFact],
 ) -> list[list[ProbedFact]]:
@@ -272,7 +275,7 @@ def _post(
                 [probed.question for probed in group],
                 request.probe,
                 prompt_change=effect.prompt_change,
-                progress=bench.progress,
+                progress=runtime.progress,
             )
             if group
             else []

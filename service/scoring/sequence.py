@@ -15,7 +15,7 @@ from thinkeval.service.errors import UsageError
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import covariance, plan
 from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
-from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class SequenceScore:
 
 
 def score_sequence(
-    bench: Workbench, request: ScoreRequest, rewrites: Sequence[RewriteRequest], batch: int = 1
+    runtime: Runtime, request: ScoreRequest, rewrites: Sequence[RewriteRequest], batch: int = 1
 ) -> list[SequenceScore]:
     """Edit the rewrites in order, `batch` at a time, and score each twice.
 
@@ -45,23 +45,23 @@ def score_sequence(
     if not rewrites or batch < 1 or request.strength != 1:
         raise UsageError("A sequence needs a rewrite, a batch of 1 or more, and whole edits.")
     batches = [tuple(rewrites[i : i + batch]) for i in range(0, len(rewrites), batch)]
-    model = bench.model_of(request)
-    effects = _Effects(lambda: _edits(bench, request, model, batches))
+    model = runtime.model_of(request)
+    effects = _Effects(lambda: _edits(runtime, request, model, batches))
     after, total, done = [], 2 * len(rewrites), 0
     for number, part in enumerate(batches):
         edited = tuple(rewrites[: number * batch + len(part)])
         for rewrite in part:
-            bench.progress(done, total, "edits")
+            runtime.progress(done, total, "edits")
             at = SequenceStep(edited, batch, "after", lambda n=number: effects[n])
-            after.append(score_edit(bench, replace(request, rewrite=rewrite), at))
+            after.append(score_edit(runtime, replace(request, rewrite=rewrite), at))
             done += 1
     end = []
     for rewrite in rewrites:
-        bench.progress(done, total, "edits")
+        runtime.progress(done, total, "edits")
         at = SequenceStep(tuple(rewrites), batch, "end", lambda: effects[len(batches) - 1])
-        end.append(score_edit(bench, replace(request, rewrite=rewrite), at))
+        end.append(score_edit(runtime, replace(request, rewrite=rewrite), at))
         done += 1
-    bench.progress(total, total, "edits")
+    runtime.progress(total, total, "edits")
     return [SequenceScore(a, e) for a, e in zip(after, end, strict=True)]
 
 
@@ -87,21 +87,21 @@ class _Effects:
 
 
 def _edits(
-    bench: Workbench,
+    runtime: Runtime,
     request: ScoreRequest,
-    model: BenchModel,
+    model: RuntimeModel,
     batches: Sequence[tuple[RewriteRequest, ...]],
 ) -> Iterator[EditEffect]:
     from thinkeval.editing.sequence import edit_in_sequence
 
-    made = plan.plan(bench, replace(request, rewrite=batches[0][0]), model)
+    made = plan.plan(runtime, replace(request, rewrite=batches[0][0]), model)
     return edit_in_sequence(
         model.loaded.model,
         model.loaded.tokenizer,
         batches,
         made.method,
         made.hparams,
-        covariance.covariance_of(bench, made.corpus, model, made.layers),
-        state=plan.state_of(bench, made, request, model),
+        covariance.covariance_of(runtime, made.corpus, model, made.layers),
+        state=plan.state_of(runtime, made, request, model),
         seed=request.seed,
     )

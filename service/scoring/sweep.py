@@ -17,7 +17,7 @@ from thinkeval.service.errors import UsageError, in_one_line
 from thinkeval.service.schemas import Score, ScoringOptions
 from thinkeval.service.scoring import plan
 from thinkeval.service.scoring.request import ScoreRequest
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.scoring.score import score_edit
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def request_of(sweep: Sweep, cell: Cell) -> ScoreRequest:
     )
 
 
-def run_cells(bench: Workbench, sweep: Sweep, cells: Iterable[Cell]) -> Iterator[Outcome]:
+def run_cells(runtime: Runtime, sweep: Sweep, cells: Iterable[Cell]) -> Iterator[Outcome]:
     """Score cells one after the other in this process.
 
     Raises:
@@ -134,12 +134,12 @@ def run_cells(bench: Workbench, sweep: Sweep, cells: Iterable[Cell]) -> Iterator
 
     for cell in cells:
         try:
-            yield Outcome(cell, score=score_edit(bench, request_of(sweep, cell)))
+            yield Outcome(cell, score=score_edit(runtime, request_of(sweep, cell)))
         except EditingError as error:
             yield Outcome(cell, error=in_one_line(error))
 
 
-def prepare(bench: Workbench, sweep: Sweep) -> int:
+def prepare(runtime: Runtime, sweep: Sweep) -> int:
     """Make once what all cells use: organisms, pre-edit answers, statistics, hypernetworks.
 
     Several workers would otherwise each make them. Returns the number of weights of the largest
@@ -155,8 +155,8 @@ def prepare(bench: Workbench, sweep: Sweep) -> int:
                 for name in sweep.methods
             ]
             with suppress(EditingError):
-                weights = max(weights, plan.prepare_model(bench, requests[0]))
+                weights = max(weights, plan.prepare_model(runtime, requests[0]))
                 for request in requests:
                     with suppress(EditingError):
-                        plan.prepare_method(bench, request)
+                        plan.prepare_method(runtime, request)
     return weights

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval.service.errors import KNOWN_ERRORS, SweepStoppedError, describe
 from thinkeval.service.schemas import Score
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.scoring.sweep import Cell, Outcome, Sweep, prepare, run_cells, tasks
 from thinkeval.service.settings import Settings
 
@@ -36,9 +36,9 @@ Message = tuple[str, int, int, str]
 """kind (score, failed, stopped), number of the task, number of the cell in it, text."""
 
 
-def how_many(bench: Workbench, n_tasks: int, weights: int) -> int:
+def how_many(runtime: Runtime, n_tasks: int, weights: int) -> int:
     """Processes that are worth starting."""
-    small_on_cpu = weights <= SMALL and bench.settings.device in ("auto", "cpu")
+    small_on_cpu = weights <= SMALL and runtime.settings.device in ("auto", "cpu")
     if not small_on_cpu or n_tasks < 4 or _has_accelerator():
         return 1
     return min(os.cpu_count() or 1, MOST, n_tasks)
@@ -50,7 +50,7 @@ def _has_accelerator() -> bool:
     return resolve_device("auto").type != "cpu"
 
 
-def run(bench: Workbench, sweep: Sweep, workers: int | None = None) -> list[Outcome]:
+def run(runtime: Runtime, sweep: Sweep, workers: int | None = None) -> list[Outcome]:
     """Score every cell; in the order of `tasks`.
 
     Args:
@@ -61,20 +61,20 @@ def run(bench: Workbench, sweep: Sweep, workers: int | None = None) -> list[Outc
     """
     todo = tasks(sweep)
     total = sum(len(cells) for cells in todo)
-    bench.progress(0, total, "edits")
-    weights = prepare(bench, sweep)
-    count = how_many(bench, len(todo), weights) if workers is None else workers
+    runtime.progress(0, total, "edits")
+    weights = prepare(runtime, sweep)
+    count = how_many(runtime, len(todo), weights) if workers is None else workers
     if count > 1:
-        return _run_on_processes(bench, sweep, todo, count)
+        return run_on_processes(runtime, sweep, todo, count)
     outcomes: list[Outcome] = []
-    for outcome in run_cells(bench, sweep, (cell for cells in todo for cell in cells)):
+    for outcome in run_cells(runtime, sweep, (cell for cells in todo for cell in cells)):
         outcomes.append(outcome)
-        bench.progress(len(outcomes), total, "edits")
+        runtime.progress(len(outcomes), total, "edits")
     return outcomes
 
 
-def _run_on_processes(
-    bench: Workbench, sweep: Sweep, todo: Sequence[tuple[Cell, ...]], workers: int
+def run_on_processes(
+    runtime: Runtime, sweep: Sweep, todo: Sequence[tuple[Cell, ...]], workers: int
 ) -> list[Outcome]:
     """Score the cells of all tasks on `workers` processes; in the order of the tasks.
 
@@ -85,9 +85,9 @@ def _run_on_processes(
     given, told = context.Queue(), context.Queue()
     for number in range(len(todo)):
         given.put(number)
-    arguments = (bench.settings, sweep, todo, given, told)
+    arguments = (runtime.settings, sweep, todo, given, told)
     with _started(context, workers, arguments) as processes:
-        found = _collect(bench, todo, told, processes)
+        found = _collect(runtime, todo, told, processes)
     ended = sorted({str(p.exitcode) for p in processes if p.exitcode}) or ["0"]
     reason = (
         f"its worker process ended early (exit code {', '.join(ended)}) → "
@@ -131,7 +131,7 @@ def _started(context: Any, workers: int, arguments: tuple[Any, ...]) -> Iterator
 
 
 def _collect(
-    bench: Workbench,
+    runtime: Runtime,
     todo: Sequence[tuple[Cell, ...]],
     told: Queue[Message],
     processes: Sequence[BaseProcess],
@@ -151,7 +151,7 @@ def _collect(
             raise SweepStoppedError(text)
         score = Score.model_validate_json(text) if kind == "score" else None
         found[i, j] = Outcome(todo[i][j], score, text if score is None else None)
-        bench.progress(len(found), total, "edits")
+        runtime.progress(len(found), total, "edits")
     return found
 
 
@@ -163,14 +163,14 @@ def _work(
     told: Queue[Message],
 ) -> None:
     """A worker: takes one rewrite's cells after the other until there are none."""
-    with suppress(KeyboardInterrupt), Workbench(settings) as bench:
+    with suppress(KeyboardInterrupt), Runtime(settings) as runtime:
         while True:
             try:
                 number = given.get(timeout=POLL_S)
             except queue.Empty:
                 return
             try:
-                for place, outcome in enumerate(run_cells(bench, sweep, todo[number])):
+                for place, outcome in enumerate(run_cells(runtime, sweep, todo[number])):
                     kind = "score" if outcome.score else "failed"
                     text = outcome.score.model_dump_json() if outcome.score else outcome.error
                     told.put((kind, number, place, text or ""))
@@ -178,4 +178,4 @@ def _work(
                 problem = describe(error)
                 told.put(("stopped", number, 0, f"{problem.detail} {problem.remedy}"))
                 return
-            bench.targets.clear()  # no later rewrite shares them
+            runtime.targets.clear()  # no later rewrite shares them

@@ -15,7 +15,7 @@ from support.serving import Service, serving
 from support.watching import Open, chromium_here, watched
 from thinkeval.cypher.run import Database
 from thinkeval.service import cli
-from thinkeval.service.scoring.runtime import BenchModel
+from thinkeval.service.scoring.runtime import RuntimeModel
 from thinkeval.service.settings import Settings
 
 
@@ -57,7 +57,7 @@ def at_once(
 
 
 @pytest.fixture(scope="module")
-def mine(db: Database, thinkeval: Cli, organism: BenchModel) -> Iterator[Mine]:
+def mine(db: Database, thinkeval: Cli, organism: RuntimeModel) -> Iterator[Mine]:
     with own_graphs(db) as prefix:
         graph = f"{prefix}-hogwarts"
         done = thinkeval("import", "hogwarts", "--name", graph, "--json").json

@@ -15,7 +15,7 @@ from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.graphs import datasets
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.request import ScoreRequest
-from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
 
 
@@ -23,10 +23,10 @@ from thinkeval.service.scoring.score import score_edit
 class Walk:
     """The demo graph under an id of a file's own, and the model that knows it."""
 
-    bench: Workbench
+    runtime: Runtime
     prefix: str
     graph: str
-    model: BenchModel
+    model: RuntimeModel
     rewrite: RewriteRequest
     seed: int
 
@@ -42,25 +42,25 @@ class Walk:
         return ScoreRequest(**values | changes)
 
     def score(self, method: str, **changes: Any) -> Score:
-        return score_edit(self.bench, self.request(method, **changes))
+        return score_edit(self.runtime, self.request(method, **changes))
 
     def digest(self) -> str:
-        return weights_digest(self.bench.model(self.model.source, self.graph).loaded.model)
+        return weights_digest(self.runtime.model(self.model.source, self.graph).loaded.model)
 
     def roles(self, score: Score) -> dict[str, rows.FactRow]:
         """The edited fact in both forms, by its role."""
-        facts = self.bench.db.read(rows.FactRow, graph=score.edit)
+        facts = self.runtime.db.read(rows.FactRow, graph=score.edit)
         return {row.role: row for row in facts if row.role != "fact"}
 
 
 @contextmanager
-def walked(bench: Workbench, organism: BenchModel, seed: int) -> Iterator[Walk]:
+def walked(runtime: Runtime, organism: RuntimeModel, seed: int) -> Iterator[Walk]:
     """A walk whose graphs and edits go with the block."""
-    with own_graphs(bench.db) as prefix:
-        graph = hogwarts_as(bench.db, f"{prefix}-hogwarts")
-        stored = datasets.list_rewrites(bench.db, graph)
+    with own_graphs(runtime.db) as prefix:
+        graph = hogwarts_as(runtime.db, f"{prefix}-hogwarts")
+        stored = datasets.list_rewrites(runtime.db, graph)
         rewrite = next(r for r in stored if r.id.startswith("harry-potter--studied-at"))
-        yield Walk(bench, prefix, graph, organism, rewrite, seed)
+        yield Walk(runtime, prefix, graph, organism, rewrite, seed)
 
 
 def number(score: Score, metric: str, measure: str = "likelihood") -> float:

@@ -18,7 +18,7 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.editing import methods
 from thinkeval.service.graphs import datasets
-from thinkeval.service.scoring.runtime import BenchModel
+from thinkeval.service.scoring.runtime import RuntimeModel
 
 Call = Callable[..., Done]
 DEMO = "harry-potter--studied-at"
@@ -265,7 +265,9 @@ def test_doctor_says_what_is_missing(at_once: Call) -> None:
     assert "THINKEVAL_NEO4J_PASSWORD" in database["remedy"]
 
 
-def test_the_demo_tells_the_whole_story(at_once: Call, db: Database, organism: BenchModel) -> None:
+def test_the_demo_tells_the_whole_story(
+    at_once: Call, db: Database, organism: RuntimeModel
+) -> None:
     """On the organism of the session: by every method, with chains that survive and times."""
     before = {edit.id for edit in db.read(rows.EditRow)}
     try:

@@ -23,7 +23,7 @@ from thinkeval.service.depedit import job_queue, store
 from thinkeval.service.depedit.build import SetOptions, build
 from thinkeval.service.graphs import datasets
 from thinkeval.service.jobs import recovery
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 
 GRAPH = "atlas"
 LONG = {"num_steps": 100_000, "stop_loss": 0.0}
@@ -33,10 +33,10 @@ REPOSITORY = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture(scope="module")
-def sets(db: Database, bench: Workbench) -> Iterator[list[str]]:
+def sets(db: Database, runtime: Runtime) -> Iterator[list[str]]:
     """Two small sets; the model is trained before anybody is in a hurry."""
-    datasets.ensure(bench.db, GRAPH)
-    bench.train("organism", GRAPH)
+    datasets.ensure(runtime.db, GRAPH)
+    runtime.train("organism", GRAPH)
     drawn = SetOptions(
         init="shuffled", facts=6, unrelated=2, implications=3, copies=2, updates=3, seed=4
     )

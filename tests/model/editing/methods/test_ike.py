@@ -25,7 +25,7 @@ from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring import demonstrations
 from thinkeval.service.scoring.request import ScoreRequest
-from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.scope import facts_in_scope
 from thinkeval.service.scoring.score import score_edit
 
@@ -243,37 +243,37 @@ def test_the_files(model):
 
 
 @pytest.fixture(scope="module")
-def graph(bench: Workbench, organism: BenchModel) -> Iterator[str]:
-    with own_graphs(bench.db) as prefix:
-        yield hogwarts_as(bench.db, f"{prefix}-hogwarts")
+def graph(runtime: Runtime, organism: RuntimeModel) -> Iterator[str]:
+    with own_graphs(runtime.db) as prefix:
+        yield hogwarts_as(runtime.db, f"{prefix}-hogwarts")
 
 
-def asked_for(bench: Workbench, organism: BenchModel, graph: str, **changes) -> ScoreRequest:
-    stored = datasets.list_rewrites(bench.db, graph)
+def asked_for(runtime: Runtime, organism: RuntimeModel, graph: str, **changes) -> ScoreRequest:
+    stored = datasets.list_rewrites(runtime.db, graph)
     rewrite = next(r for r in stored if r.id.startswith("harry-potter--studied-at"))
     settings = ProbeSettings(measures=("likelihood",))
     return ScoreRequest(graph, rewrite, organism.source, "ike", settings, **changes)
 
 
-def test_a_score_is_taken_of_the_changed_prompt(bench, organism, graph):
+def test_a_score_is_taken_of_the_changed_prompt(runtime, organism, graph):
     """End to end. A model of a million parameters learns nothing from examples, so its efficacy is
     low; what counts is that the context was there, and what the record says of it."""
-    request = asked_for(bench, organism, graph)
-    score = score_edit(bench, request)
+    request = asked_for(runtime, organism, graph)
+    score = score_edit(runtime, request)
     said = score.provenance["demonstrations"]
     assert said["used"] == sum(said["kinds"].values()) >= 1
     assert said["available"] > said["used"]
-    plain = score_edit(bench, dataclasses.replace(request, method="none"))
+    plain = score_edit(runtime, dataclasses.replace(request, method="none"))
     assert plain.get("ifr", "likelihood").value == 1.0
     assert score.get("ifr", "likelihood").value != 1.0
-    assert score_edit(bench, request).reused
+    assert score_edit(runtime, request).reused
 
 
-def test_the_examples_are_part_of_an_edits_identity(bench, organism, graph):
+def test_the_examples_are_part_of_an_edits_identity(runtime, organism, graph):
     from thinkeval.service.scoring import plan
 
     plans = [
-        plan.plan(bench, asked_for(bench, organism, graph, seed=seed), organism)
+        plan.plan(runtime, asked_for(runtime, organism, graph, seed=seed), organism)
         for seed in (0, 0, 1)
     ]
     digests = [made.identity["demonstrations"]["digest"] for made in plans]
@@ -281,12 +281,12 @@ def test_the_examples_are_part_of_an_edits_identity(bench, organism, graph):
     assert plans[0].provenance["demonstrations"]["digest"] == digests[0]
 
 
-def test_the_longest_question_and_answer_fit(bench, organism, graph):
+def test_the_longest_question_and_answer_fit(runtime, organism, graph):
     """The room is that of the longest text that the score asks, in the model's own tokens."""
-    request = asked_for(bench, organism, graph)
-    state = demonstrations.state_for(bench, request, organism)
+    request = asked_for(runtime, organism, graph)
+    state = demonstrations.state_for(runtime, request, organism)
     tokenizer = organism.loaded.tokenizer
-    scope = facts_in_scope(bench.db, request)
+    scope = facts_in_scope(runtime.db, request)
     prompts = [f.prompt.replace("{}", f.subject) for f in scope.facts]
     longest = max(len(tokenizer(p)["input_ids"]) for p in prompts)
     assert state["room"] >= longest + request.probe.max_new_tokens

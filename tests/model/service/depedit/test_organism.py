@@ -16,40 +16,40 @@ from thinkeval.service.depedit import run, similarity, store
 from thinkeval.service.depedit.build import SetOptions, build
 from thinkeval.service.depedit.metrics import Share
 from thinkeval.service.graphs import datasets
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 
 GRAPH = "atlas"
 
 
 @pytest.fixture(scope="module")
-def knowledge(bench: Workbench) -> Iterator[KnowledgeSet]:
+def knowledge(runtime: Runtime) -> Iterator[KnowledgeSet]:
     """A set of the paper's size whose facts the organism does not know beforehand.
 
     Its premises have different subjects: MEMIT keys an edit by its subject, and cannot tell two
     facts of one subject apart on an organism.
     """
-    datasets.ensure(bench.db, GRAPH)
-    sets = build(bench.db, GRAPH, SetOptions(init="shuffled", seed=3)).sets
+    datasets.ensure(runtime.db, GRAPH)
+    sets = build(runtime.db, GRAPH, SetOptions(init="shuffled", seed=3)).sets
     made = next(one for one in sets if one.rule.shape == "x→y→z")
     made = replace(made, id=f"test-{made.id}")
-    store.save_set(bench.db, made, replace=True)
+    store.save_set(runtime.db, made, replace=True)
     yield made
-    store.delete_set(bench.db, made.id)
+    store.delete_set(runtime.db, made.id)
 
 
 @pytest.fixture(scope="module")
-def metrics(bench: Workbench, knowledge: KnowledgeSet) -> dict[str, dict[str, Share]]:
+def metrics(runtime: Runtime, knowledge: KnowledgeSet) -> dict[str, dict[str, Share]]:
     """{method: its metrics} after one run of each."""
     wanted = run.methods(
         ["random", "base", "finetune", "finetune+forwchain", "finetune+backchain", "memit",
          "memit+backchain"]
     )  # fmt: skip
-    model = bench.model("organism", GRAPH).loaded.model
+    model = runtime.model("organism", GRAPH).loaded.model
     before = weights_digest(model)
-    done = run.run(bench, [knowledge], wanted, run.RunOptions())
+    done = run.run(runtime, [knowledge], wanted, run.RunOptions())
     assert weights_digest(model) == before
     assert not any(one.reused for one in done)
-    return {one.method: store.metrics_of(bench.db, one.run) for one in done}
+    return {one.method: store.metrics_of(runtime.db, one.run) for one in done}
 
 
 def _value(metrics: dict[str, dict[str, Share]], method: str, name: str) -> float:
@@ -91,21 +91,21 @@ def test_external_inference_raises_updated_implications(
 
 
 def test_what_is_stored_is_not_run_again(
-    bench: Workbench, knowledge: KnowledgeSet, metrics: dict[str, dict[str, Share]]
+    runtime: Runtime, knowledge: KnowledgeSet, metrics: dict[str, dict[str, Share]]
 ) -> None:
     wanted = run.methods(["finetune", "memit+backchain"])
-    again = run.run(bench, [knowledge], wanted, run.RunOptions())
+    again = run.run(runtime, [knowledge], wanted, run.RunOptions())
     assert all(one.reused for one in again)
     other = run.RunOptions(seed=1)
-    assert not run.run(bench, [knowledge], run.methods(["base"]), other)[0].reused
+    assert not run.run(runtime, [knowledge], run.methods(["base"]), other)[0].reused
 
 
 def test_rephrased_facts_have_the_most_similar_gradients(
-    bench: Workbench, knowledge: KnowledgeSet
+    runtime: Runtime, knowledge: KnowledgeSet
 ) -> None:
-    model = bench.model("organism", GRAPH)
-    pairs = similarity.pairs_of(knowledge, similarity.wordings(bench.db, GRAPH))
-    found = {one.kind: one for one in similarity.similarities(bench, model, pairs)}
+    model = runtime.model("organism", GRAPH)
+    pairs = similarity.pairs_of(knowledge, similarity.wordings(runtime.db, GRAPH))
+    found = {one.kind: one for one in similarity.similarities(runtime, model, pairs)}
     assert list(found) == list(similarity.KINDS)
     assert all(one.n == 24 and one.sd is not None for one in found.values())
     means = {kind: one.mean or 0.0 for kind, one in found.items()}

@@ -24,7 +24,7 @@ from thinkeval.service.depedit.similarity import KINDS, pairs_of
 from thinkeval.service.depedit.strategies import Bed
 from thinkeval.service.depedit.strategies.finetune_rule import rule_request
 from thinkeval.service.errors import NotFoundError, UsageError
-from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 BORN, IN, CITIZEN = "was born in", "is a city in", "is a citizen of"
 
@@ -201,7 +201,7 @@ def test_backchain_proves_from_answers_and_else_asks(db: Database) -> None:
     assert said[:2] == ["Rome", "no idea"]
 
 
-def test_names_of_methods_are_read(bench: Workbench) -> None:
+def test_names_of_methods_are_read(runtime: Runtime) -> None:
     assert run.methods(["memit+forwchain", "base"]) == [
         Method("forwchain", "memit"), Method("base"),
     ]  # fmt: skip
@@ -214,17 +214,17 @@ def test_names_of_methods_are_read(bench: Workbench) -> None:
     with pytest.raises(UsageError, match="--editor memit"):
         run.methods(["base"], "memit")
     with pytest.raises(UsageError, match="Nothing says"):
-        run.chosen(bench, [], None)
+        run.chosen(runtime, [], None)
     with pytest.raises(UsageError, match="names no graph"):
         run.graph_of(replace(SET, dataset=""), None)
 
 
 @pytest.fixture
-def protocol(bench: Workbench) -> Iterator[Protocol]:
+def protocol(runtime: Runtime) -> Iterator[Protocol]:
     model, tokenizer = build_tiny("gpt2", seed=0)
     info = ModelInfo("tiny", None, weights_digest(model), "float32", "cpu", "gpt2", 1)
-    made = BenchModel(LoadedModel(model, tokenizer, info), "tiny", "tiny")
-    yield Protocol(bench, made, SET, EditorOptions("atlas"))
+    made = RuntimeModel(LoadedModel(model, tokenizer, info), "tiny", "tiny")
+    yield Protocol(runtime, made, SET, EditorOptions("atlas"))
     assert weights_digest(model) == info.weights_digest
 
 

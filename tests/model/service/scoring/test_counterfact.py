@@ -23,7 +23,7 @@ from thinkeval.service.graphs import datasets
 from thinkeval.service.reports.pooling import pooled_counterfact
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import generation, scope
-from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 SEED = 6
 EXACT = ProbeSettings(measures=("likelihood", "likelihood_norm"), seed=SEED)
@@ -32,8 +32,8 @@ ILVERMORNY = "Ilvermorny School of Witchcraft and Wizardry"
 
 
 @pytest.fixture(scope="module")
-def walk(bench: Workbench, organism: BenchModel) -> Iterator[Walk]:
-    with walked(bench, organism, SEED) as walk:
+def walk(runtime: Runtime, organism: RuntimeModel) -> Iterator[Walk]:
+    with walked(runtime, organism, SEED) as walk:
         yield walk
 
 
@@ -48,7 +48,7 @@ def none(walk: Walk) -> Score:
 
 
 def test_a_graph_gives_the_neighborhood_that_its_data_set_lacks(walk: Walk, rome: Score) -> None:
-    facts = datasets.stored_graph(walk.bench.db, walk.graph).facts
+    facts = datasets.stored_graph(walk.runtime.db, walk.graph).facts
     same = [
         f
         for f in facts
@@ -65,7 +65,7 @@ def test_a_graph_gives_the_neighborhood_that_its_data_set_lacks(walk: Walk, rome
 
 
 def test_of_many_facts_the_same_ten_are_taken(walk: Walk) -> None:
-    db, graph = walk.bench.db, f"{walk.prefix}-many"
+    db, graph = walk.runtime.db, f"{walk.prefix}-many"
     facts = [{"id": f"f{i:02}", "subject": f"s{i}", "relation": "r", "object": "o",
               "prompt": "{} is at"} for i in range(14)]  # fmt: skip
     with db.transaction() as tx:
@@ -82,7 +82,7 @@ def test_of_many_facts_the_same_ten_are_taken(walk: Walk) -> None:
 
 def test_at_a_neighbor_the_model_says_what_it_says_of_that_fact(walk: Walk, rome: Score) -> None:
     """The pre side is that of the neighbor's own fact in the model graph, asked on its own."""
-    db = walk.bench.db
+    db = walk.runtime.db
     known = [g for g in db.read(rows.GraphRow, kind="model") if g.dataset == walk.graph]
     facts = {
         row.prompt.replace("{}", row.subject): row
@@ -113,7 +113,7 @@ def test_an_edit_that_changes_nothing_has_one_specificity_before_and_after(
 def test_the_stored_numbers_equal_brute_force(walk: Walk, rome: Score) -> None:
     asked = ref.Case(rome.subject, rome.target_true, None, rome.relation)
     for measure in MEASURES:
-        edges = stored_edges(walk.bench.db, rome.edit, measure)
+        edges = stored_edges(walk.runtime.db, rome.edit, measure)
         for metric, brute_force in ref.COUNTERFACT.items():
             found, wanted = rome.get(metric, measure), brute_force(edges, asked)
             assert found is not None
@@ -143,7 +143,7 @@ def test_a_neighborhood_with_answers_of_its_own(walk: Walk) -> None:
     right = ("Gryffindor", "Slytherin", HOGWARTS)
     mine = replace(walk.rewrite, id="own:near", neighborhood=near, neighborhood_objects=right)
     score = walk.score("none", rewrite=mine, probe=EXACT)
-    aliases = {e.name: e.aliases for e in walk.bench.db.read(rows.EntityRow, graph=walk.graph)}
+    aliases = {e.name: e.aliases for e in walk.runtime.db.read(rows.EntityRow, graph=walk.graph)}
     for role, names in (("target_true", right), ("target_new", (ILVERMORNY,) * 3)):
         row = walk.roles(score)[role]
         assert row.neighborhood == near
@@ -189,7 +189,7 @@ def entropy(text: str) -> float:
 
 
 def test_both_models_write_and_the_texts_are_kept(walk: Walk, rome: Score, none: Score) -> None:
-    texts, unchanged = (generation.stored(walk.bench, s.edit) for s in (rome, none))
+    texts, unchanged = (generation.stored(walk.runtime, s.edit) for s in (rome, none))
     assert texts is not None
     assert unchanged is not None
     r = walk.rewrite
@@ -216,7 +216,7 @@ def test_generating_is_asked_for_and_makes_another_edit(walk: Walk, rome: Score)
     plain = walk.score("rome")
     assert plain.edit != rome.edit
     assert plain.get("fluency", "text") is None
-    assert generation.stored(walk.bench, plain.edit) is None
+    assert generation.stored(walk.runtime, plain.edit) is None
     assert walk.score("rome", generate=True).reused
     assert number(plain, "specificity") == pytest.approx(number(rome, "specificity"), rel=1e-12)
 
@@ -229,7 +229,7 @@ def test_consistency_is_the_cosine_with_the_reference_texts(walk: Walk) -> None:
     own = ("Harry Potter studied at", "The Room of Requirement lies within")
     mine = replace(walk.rewrite, id="own:told", generation_prompts=own, reference_texts=references)
     score = walk.score("rome", rewrite=mine, probe=EXACT, generate=True)
-    texts = generation.stored(walk.bench, score.edit)
+    texts = generation.stored(walk.runtime, score.edit)
     assert texts is not None
     assert texts.prompts == own
     documents = [set(re.findall(r"\w\w+", text.lower())) for text in references]
@@ -272,7 +272,7 @@ def record(number: int, subject: str, prompt: str, true: str, **prompts: list[st
 @pytest.fixture(scope="module")
 def counterfact(walk: Walk, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A file in CounterFact's layout on what the model knows, imported."""
-    facts = datasets.stored_graph(walk.bench.db, walk.graph).facts
+    facts = datasets.stored_graph(walk.runtime.db, walk.graph).facts
     records = [
         record(i, f.subject, f.prompt, f.object)
         for i, f in enumerate(facts)
@@ -291,14 +291,14 @@ def counterfact(walk: Walk, tmp_path_factory: pytest.TempPathFactory) -> str:
     )
     path = tmp_path_factory.mktemp("cf") / f"{walk.prefix}-cf.json"
     path.write_text(json.dumps(records), encoding="utf-8")
-    return datasets.store(walk.bench.db, datasets.read(path)).graph
+    return datasets.store(walk.runtime.db, datasets.read(path)).graph
 
 
 def test_a_counterfact_file_is_imported_scored_and_pooled(walk: Walk, counterfact: str) -> None:
-    stored = datasets.stored_graph(walk.bench.db, counterfact)
+    stored = datasets.stored_graph(walk.runtime.db, counterfact)
     rewrite = next(r for r in stored.rewrites if r.subject == "Harry Potter")
     assert rewrite.neighborhood == ("Ron Weasley studied at", "Luna Lovegood studied at")
-    assert datasets.graph_digest(walk.bench.db, counterfact) == stored.content_digest
+    assert datasets.graph_digest(walk.runtime.db, counterfact) == stored.content_digest
     score = walk.score("rome", graph=counterfact, rewrite=rewrite, probe=EXACT, generate=True)
     found = {
         metric: score.get(metric, "likelihood_norm")
@@ -309,7 +309,7 @@ def test_a_counterfact_file_is_imported_scored_and_pooled(walk: Walk, counterfac
         "generalization_score": (1.0, 2),
         "specificity_score": (1.0, 2),
     }
-    texts = generation.stored(walk.bench, score.edit)
+    texts = generation.stored(walk.runtime, score.edit)
     assert texts is not None
     assert texts.prompts == ("Harry Potter studied at",)
     assert pooled_counterfact([score], "likelihood_norm").score == 1.0

@@ -27,7 +27,7 @@ from thinkeval.service.graphs.rewrites import rewrites as chosen_rewrites
 from thinkeval.service.schemas import Score, ScoringOptions
 from thinkeval.service.scoring import hypernetwork
 from thinkeval.service.scoring.request import ScoreRequest
-from thinkeval.service.scoring.runtime import Workbench
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.scoring.score import score_edit
 from thinkeval.service.settings import Settings
 
@@ -50,7 +50,7 @@ HPARAMS = {
 class Place:
     """A random tiny model on disk, a cache of the test's own, the demo graph under its own id."""
 
-    bench: Workbench
+    runtime: Runtime
     graph: str
     model: str
     hparams: str
@@ -69,15 +69,15 @@ class Place:
         return ScoreRequest(**values | changes)
 
     def score(self, rewrite: RewriteRequest | None = None, **changes: Any) -> Score:
-        return score_edit(self.bench, self.request(rewrite, **changes))
+        return score_edit(self.runtime, self.request(rewrite, **changes))
 
     def files(self) -> list[Path]:
-        return sorted((self.bench.settings.cache / "mend").glob("*.safetensors"))
+        return sorted((self.runtime.settings.cache / "mend").glob("*.safetensors"))
 
     def wanted(self, held: tuple[tuple[str, str], ...] = ()) -> hypernetwork.Wanted:
-        model = self.bench.model(self.model, self.graph)
+        model = self.runtime.model(self.model, self.graph)
         values = hparams_files.load("mend", self.hparams)
-        return hypernetwork.wanted(self.bench, self.graph, model, values, held)
+        return hypernetwork.wanted(self.runtime, self.graph, model, values, held)
 
 
 @pytest.fixture(scope="module")
@@ -97,10 +97,10 @@ def place(
             "neo4j_password": SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
         }
     )
-    with Workbench(settings) as bench, own_graphs(bench.db) as prefix:
-        graph = hogwarts_as(bench.db, f"{prefix}-hogwarts")
-        rewrites = datasets.list_rewrites(bench.db, graph)
-        yield Place(bench, graph, str(folder / "tiny"), str(folder / "mend.json"), rewrites)
+    with Runtime(settings) as runtime, own_graphs(runtime.db) as prefix:
+        graph = hogwarts_as(runtime.db, f"{prefix}-hogwarts")
+        rewrites = datasets.list_rewrites(runtime.db, graph)
+        yield Place(runtime, graph, str(folder / "tiny"), str(folder / "mend.json"), rewrites)
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def first(place: Place) -> Score:
 
 
 def test_a_score_trains_the_hypernetwork_and_leaves_the_model(place: Place, first: Score) -> None:
-    loaded = place.bench.model(place.model, place.graph).loaded
+    loaded = place.runtime.model(place.model, place.graph).loaded
     assert weights_digest(loaded.model) == loaded.info.weights_digest
     assert [path.stem.split("-")[-1] for path in place.files()] == [
         first.provenance["hypernetwork"]
@@ -133,7 +133,7 @@ def test_it_is_found_again_by_every_rewrite(place: Place, first: Score) -> None:
 
 def test_no_rewrite_of_the_graph_is_among_its_facts(place: Place, first: Score) -> None:
     trained = {(f.subject, f.relation) for f in place.wanted().facts}
-    facts = datasets.stored_graph(place.bench.db, place.graph).facts
+    facts = datasets.stored_graph(place.runtime.db, place.graph).facts
     everything = {(f.subject, f.relation) for f in facts}
     assert everything - trained == {(r.subject, r.relation) for r in place.rewrites}
 
@@ -147,7 +147,7 @@ OWN = OwnRewrite(
 
 
 def test_a_rewrite_of_ones_own_is_held_out_too(place: Place, first: Score) -> None:
-    mine = chosen_rewrites(place.bench.db, place.graph, [], OWN, everything=False)[0]
+    mine = chosen_rewrites(place.runtime.db, place.graph, [], OWN, everything=False)[0]
     score = place.score(mine)
     assert score.provenance["hypernetwork"] != first.provenance["hypernetwork"]
     assert score.provenance["hypernetwork"] in {p.stem.split("-")[-1] for p in place.files()}
@@ -180,11 +180,11 @@ def test_an_archive_of_another_model_is_refused_before_anything_is_recorded(
     network, about = store.load(place.files()[0])
     path = tmp_path / "other.safetensors"
     store.save(network, store.About(**{**vars_of(about), "weights_digest": "0" * 64}), path)
-    known = place.bench.db.read(rows.EditRow, dataset=place.graph)
+    known = place.runtime.db.read(rows.EditRow, dataset=place.graph)
     with pytest.raises(HypernetworkError, match="another model") as caught:
         place.score(overrides={"archive": str(path)})
     assert "thinkeval train-mend" in caught.value.remedy
-    assert place.bench.db.read(rows.EditRow, dataset=place.graph) == known
+    assert place.runtime.db.read(rows.EditRow, dataset=place.graph) == known
 
 
 def vars_of(about: store.About) -> dict[str, Any]:
@@ -194,7 +194,7 @@ def vars_of(about: store.About) -> dict[str, Any]:
 def test_a_large_model_is_told_the_command(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hypernetwork, "SMALL", 1000)
     mine = chosen_rewrites(
-        place.bench.db,
+        place.runtime.db,
         place.graph,
         [],
         OwnRewrite("Viktor Krum", "studied at", None, "Durmstrang Institute", "Gryffindor"),
@@ -210,7 +210,7 @@ def test_a_large_model_is_told_the_command(place: Place, monkeypatch: pytest.Mon
 def test_the_command_trains_and_finds(
     place: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = place.bench.settings
+    settings = place.runtime.settings
     secret = settings.neo4j_password
     monkeypatch.setenv("THINKEVAL_CACHE", str(settings.cache))
     monkeypatch.setenv("THINKEVAL_NEO4J_URI", settings.neo4j_uri or "")

@@ -18,7 +18,7 @@ from thinkeval.service.rules.implications import implications
 from thinkeval.service.rules.omega import omega
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.request import ScoreRequest
-from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
 
 HARRY, HOGWARTS = "Harry Potter", "Hogwarts School of Witchcraft and Wizardry"
@@ -41,32 +41,32 @@ SAYS = rule(
 
 
 @pytest.fixture(scope="module")
-def request_(bench: Workbench, organism: BenchModel) -> Iterator[ScoreRequest]:
-    with own_graphs(bench.db) as prefix:
-        graph = hogwarts_as(bench.db, f"{prefix}-hogwarts")
+def request_(runtime: Runtime, organism: RuntimeModel) -> Iterator[ScoreRequest]:
+    with own_graphs(runtime.db) as prefix:
+        graph = hogwarts_as(runtime.db, f"{prefix}-hogwarts")
         rewrite = next(
             r
-            for r in datasets.list_rewrites(bench.db, graph)
+            for r in datasets.list_rewrites(runtime.db, graph)
             if r.id.startswith("harry-potter--st")
         )
         probe = ProbeSettings(samples=2)
         yield ScoreRequest(graph, rewrite, organism.source, "rome", probe)
-        store.delete(bench.db, graph)
+        store.delete(runtime.db, graph)
 
 
 @pytest.fixture(scope="module")
-def pair(bench: Workbench, request_: ScoreRequest) -> tuple[Score, Score]:
+def pair(runtime: Runtime, request_: ScoreRequest) -> tuple[Score, Score]:
     """The same edit, without and with its implications."""
     asked = replace(request_, implications=True)
     with pytest.raises(UsageError, match="no rules"):
-        score_edit(bench, asked)
-    plain = score_edit(bench, request_)
-    store.save(bench.db, request_.graph, [SORTED, FRIENDS, SAYS], status="kept")
-    return plain, score_edit(bench, asked)
+        score_edit(runtime, asked)
+    plain = score_edit(runtime, request_)
+    store.save(runtime.db, request_.graph, [SORTED, FRIENDS, SAYS], status="kept")
+    return plain, score_edit(runtime, asked)
 
 
 def test_no_other_number_moves(
-    bench: Workbench, request_: ScoreRequest, pair: tuple[Score, Score]
+    runtime: Runtime, request_: ScoreRequest, pair: tuple[Score, Score]
 ) -> None:
     plain, asked = pair
     assert asked.edit != plain.edit
@@ -78,10 +78,10 @@ def test_no_other_number_moves(
         assert one.value == pytest.approx(other.value, rel=1e-12)
         assert (one.low, one.high) == (pytest.approx(other.low), pytest.approx(other.high))
     assert asked.n_facts == plain.n_facts
-    again = score_edit(bench, request_)  # the id without it is as it was before there were rules
+    again = score_edit(runtime, request_)  # the id without it is as it was before there were rules
     assert (again.edit, again.reused) == (plain.edit, True)
-    mine = {r.fact: r for r in bench.db.read(rows.FactRow, graph=plain.edit)}
-    for row in bench.db.read(rows.FactRow, graph=asked.edit):
+    mine = {r.fact: r for r in runtime.db.read(rows.FactRow, graph=plain.edit)}
+    for row in runtime.db.read(rows.FactRow, graph=asked.edit):
         if row.role != "implication":
             same = mine.pop(row.fact)
             assert (row.likelihood_pre, row.likelihood_post) == (
@@ -92,9 +92,9 @@ def test_no_other_number_moves(
 
 
 def test_what_was_not_asked_is_undefined_and_asking_defines_it(
-    bench: Workbench, pair: tuple[Score, Score]
+    runtime: Runtime, pair: tuple[Score, Score]
 ) -> None:
-    plain, asked = (implications(bench.db, score, "likelihood") for score in pair)
+    plain, asked = (implications(runtime.db, score, "likelihood") for score in pair)
     assert [(i.subject, i.relation, i.object, i.side) for i in plain.items if i.verdict] != []
     assert any(item.verdict is None for item in plain.items)
     triples = {(i.subject, i.relation, i.object) for i in plain.items}
@@ -105,15 +105,15 @@ def test_what_was_not_asked_is_undefined_and_asking_defines_it(
         assert tally.n + tally.undefined > 0
         assert (tally.value is None) == (tally.n == 0)
     # A relation that no fact has is asked as its rule puts it.
-    taught = [r for r in bench.db.read(rows.FactRow, graph=asked.edit) if r.relation == "teaches"]
+    taught = [r for r in runtime.db.read(rows.FactRow, graph=asked.edit) if r.relation == "teaches"]
     assert {(r.prompt, r.listed, r.role) for r in taught} == {("{} teaches", False, "implication")}
     assert pair[1].provenance["implications"]["unasked"] == 0
 
 
 def test_the_rule_that_leads_back_is_found_and_what_was_only_asked_is_no_fact(
-    bench: Workbench, pair: tuple[Score, Score]
+    runtime: Runtime, pair: tuple[Score, Score]
 ) -> None:
-    told = [omega(bench.db, score, "likelihood") for score in pair]
+    told = [omega(runtime.db, score, "likelihood") for score in pair]
     for each, score in zip(told, pair, strict=True):
         deep = score.get("deep_edited", "likelihood")
         assert deep is not None
@@ -127,12 +127,12 @@ def test_the_rule_that_leads_back_is_found_and_what_was_only_asked_is_no_fact(
         ]
     # Conclusions asked about are not taken for facts: none is a leaf of a proof.
     new = pair[1].target_new
-    friends = {i.subject for i in implications(bench.db, pair[1], "likelihood").items
+    friends = {i.subject for i in implications(runtime.db, pair[1], "likelihood").items
                if i.object == new and i.side == "due"}  # fmt: skip
     assert friends
     atoms = {
         (a.subject, a.object)
-        for a in bench.db.read(
+        for a in runtime.db.read(
             rows.AtomRow, graph=pair[1].edit, pre="likelihood_pre", post="likelihood_post"
         )
         if not a.implied
@@ -141,19 +141,21 @@ def test_the_rule_that_leads_back_is_found_and_what_was_only_asked_is_no_fact(
 
 
 def test_what_is_only_asked_for_implications_goes_by_its_aliases_too(
-    bench: Workbench, request_: ScoreRequest, pair: tuple[Score, Score]
+    runtime: Runtime, request_: ScoreRequest, pair: tuple[Score, Score]
 ) -> None:
     """The model says a friend studied at Hogwarts; where that is another name of the new object,
     what is due is as likely as the fact in scope is.
     """
     new = request_.rewrite.target_new
-    graph = hogwarts_as(bench.db, f"{request_.graph}-named")
-    bench.db.write(rows.MergeEntitiesRow, graph=graph, rows=[{"name": new, "aliases": [HOGWARTS]}])
-    store.save(bench.db, graph, [SORTED, FRIENDS], status="kept")
-    named = score_edit(bench, replace(request_, graph=graph, implications=True))
+    graph = hogwarts_as(runtime.db, f"{request_.graph}-named")
+    runtime.db.write(
+        rows.MergeEntitiesRow, graph=graph, rows=[{"name": new, "aliases": [HOGWARTS]}]
+    )
+    store.save(runtime.db, graph, [SORTED, FRIENDS], status="kept")
+    named = score_edit(runtime, replace(request_, graph=graph, implications=True))
 
     def due(score: Score) -> dict[str, float]:
-        found = bench.db.read(rows.FactRow, graph=score.edit)
+        found = runtime.db.read(rows.FactRow, graph=score.edit)
         return {
             row.subject: row.likelihood_pre
             for row in found
@@ -166,7 +168,7 @@ def test_what_is_only_asked_for_implications_goes_by_its_aliases_too(
     assert len(plain) >= 2
     said = {
         row.subject: row.likelihood_pre
-        for row in bench.db.read(rows.FactRow, graph=named.edit)
+        for row in runtime.db.read(rows.FactRow, graph=named.edit)
         if (row.relation, row.object) == ("studied at", HOGWARTS)
     }
     known = {name: value for name, value in said.items() if name in by_alias and value is not None}

@@ -22,15 +22,15 @@ from thinkeval.service.graphs.rewrites import OwnRewrite
 from thinkeval.service.graphs.rewrites import rewrites as chosen_rewrites
 from thinkeval.service.schemas import Score, ScoringOptions
 from thinkeval.service.scoring import record as editrecords
-from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 METHODS = ("none", "fine_tuning", "rome", "memit")
 SEED = 5
 
 
 @pytest.fixture(scope="module")
-def walk(bench: Workbench, organism: BenchModel) -> Iterator[Walk]:
-    with walked(bench, organism, SEED) as walk:
+def walk(runtime: Runtime, organism: RuntimeModel) -> Iterator[Walk]:
+    with walked(runtime, organism, SEED) as walk:
         yield walk
 
 
@@ -105,7 +105,7 @@ def test_every_stored_number_equals_brute_force(
     score = scored[method]
     assert set(score.measures) == set(MEASURES)
     for measure in MEASURES:
-        edges = stored_edges(walk.bench.db, score.edit, measure)
+        edges = stored_edges(walk.runtime.db, score.edit, measure)
         values = {(v.metric, v.step): v for v in score.values if v.measure == measure}
         same(values, expected(edges, score, measure, "rewrite"))
 
@@ -127,10 +127,10 @@ def test_other_options_on_the_same_graph_equal_brute_force(
         found = {
             (metric.removeprefix("metrics/"), row.step): row
             for metric in names("metrics/")
-            for row in walk.bench.db.metric(metric, cases=[case(score)], **options)
+            for row in walk.runtime.db.metric(metric, cases=[case(score)], **options)
         }
         wanted = expected(
-            stored_edges(walk.bench.db, score.edit, measure), score, measure, unit, bare
+            stored_edges(walk.runtime.db, score.edit, measure), score, measure, unit, bare
         )
         same(found, wanted)
 
@@ -139,7 +139,7 @@ def test_the_edit_graph_holds_both_sides_of_every_edge(
     walk: Walk, scored: dict[str, Score]
 ) -> None:
     score = scored["rome"]
-    facts = walk.bench.db.read(rows.FactRow, graph=score.edit)
+    facts = walk.runtime.db.read(rows.FactRow, graph=score.edit)
     roles = {row.role: row for row in facts if row.role != "fact"}
     assert set(roles) == {"target_true", "target_new"}
     assert roles["target_true"].listed
@@ -161,7 +161,7 @@ def test_scope_and_pre_side_come_from_the_stored_graphs(
     walk: Walk, scored: dict[str, Score]
 ) -> None:
     """The model is asked once before all edits: one model graph, with the edits' pre side."""
-    db = walk.bench.db
+    db = walk.runtime.db
     known = [g for g in db.read(rows.GraphRow, kind="model") if g.dataset == walk.graph]
     assert len(known) == 1
     pre = {row.fact: row.likelihood_pre for row in db.read(rows.FactRow, graph=known[0].graph)}
@@ -172,14 +172,14 @@ def test_scope_and_pre_side_come_from_the_stored_graphs(
 
 
 def test_the_record_says_what_was_done(walk: Walk, scored: dict[str, Score]) -> None:
-    record = walk.bench.db.read(rows.GetEditRow, id=scored["memit"].edit)[0]
+    record = walk.runtime.db.read(rows.GetEditRow, id=scored["memit"].edit)[0]
     assert (record.status, record.progress, record.graph) == ("succeeded", 1.0, record.id)
     told = json.loads(record.provenance or "")
     assert told["model"]["weights_digest"] == walk.digest()
     assert told["probe"]["samples"] == 5
     assert told["seed"] == SEED
     assert told["queries"]["metrics/ifr"]
-    assert editrecords.get_score(walk.bench.db, record.id).values == scored["memit"].values
+    assert editrecords.get_score(walk.runtime.db, record.id).values == scored["memit"].values
 
 
 def test_scored_twice_is_found_and_forced_gives_the_same(
@@ -189,7 +189,7 @@ def test_scored_twice_is_found_and_forced_gives_the_same(
     again = walk.score("rome")
     assert (again.edit, again.reused, first.reused) == (first.edit, True, False)
     assert again.values == first.values
-    db = walk.bench.db
+    db = walk.runtime.db
     before = db.read(rows.FactRow, graph=first.edit)
     forced = walk.score("rome", force=True)
     assert (forced.edit, forced.reused) == (first.edit, False)
@@ -206,7 +206,7 @@ def test_another_seed_is_another_edit_with_other_samples(
     other = walk.score("none", probe=ProbeSettings(seed=SEED + 1), seed=SEED + 1)
     first = scored["none"]
     assert other.edit != first.edit
-    db = walk.bench.db
+    db = walk.runtime.db
     said = [
         {row.fact: row.answers_pre for row in db.read(rows.FactRow, graph=score.edit)}
         for score in (first, other)
@@ -247,7 +247,7 @@ OWN = OwnRewrite(
 def test_a_rewrite_of_ones_own_leaves_the_data_set_as_it_is(
     walk: Walk, scored: dict[str, Score]
 ) -> None:
-    db = walk.bench.db
+    db = walk.runtime.db
     before = datasets.stored_graph(db, walk.graph).content_digest
     everything = chosen_rewrites(db, walk.graph, [], OwnRewrite(), everything=True)
     mine = chosen_rewrites(db, walk.graph, [], OWN, everything=False)[0]
@@ -265,7 +265,7 @@ def test_a_rewrite_of_ones_own_leaves_the_data_set_as_it_is(
 
 def test_a_rewrite_of_ones_own_does_not_replace_a_stored_one(walk: Walk) -> None:
     """Same subject, relation and new object as a stored one, but another prompt."""
-    db = walk.bench.db
+    db = walk.runtime.db
     stored = datasets.list_rewrites(db, walk.graph)
     own = OwnRewrite(
         subject=walk.rewrite.subject,
@@ -289,7 +289,7 @@ def test_a_rewrite_without_any_chain_has_a_defined_result(walk: Walk) -> None:
         target_true="Uagadou",
         target_new="Castelobruxo",
     )
-    mine = chosen_rewrites(walk.bench.db, walk.graph, [], own, everything=False)[0]
+    mine = chosen_rewrites(walk.runtime.db, walk.graph, [], own, everything=False)[0]
     score = walk.score("rome", rewrite=mine)
     for measure in MEASURES:
         ifr, preservation = score.get("ifr", measure), score.get("preservation", measure)
@@ -297,13 +297,13 @@ def test_a_rewrite_without_any_chain_has_a_defined_result(walk: Walk) -> None:
         assert preservation is not None
         assert (ifr.value, ifr.n, ifr.excluded) == (0.0, 0, 0)
         assert (preservation.value, preservation.n) == (1.0, 0)
-    facts = walk.bench.db.read(rows.FactRow, graph=score.edit)
+    facts = walk.runtime.db.read(rows.FactRow, graph=score.edit)
     assert sorted(row.role for row in facts) == ["target_new", "target_true"]
 
 
 def ended(walk: Walk, known: set[str]) -> rows.EditRow:
     """The one edit recorded since; nothing of it may be visible but its record."""
-    db = walk.bench.db
+    db = walk.runtime.db
     new = [e for e in db.read(rows.EditRow, dataset=walk.graph) if e.id not in known]
     assert len(new) == 1
     assert new[0].graph is None
@@ -325,7 +325,7 @@ def test_an_edit_that_fails_stores_its_reason_and_nothing_else(
         corpus = tmp_path / "three.txt"
         corpus.write_text("Three short words\n", encoding="utf-8")
         changes = {"overrides": {"mom2_ridge": 0.0}, "covariance": str(corpus)}
-    known = {e.id for e in walk.bench.db.read(rows.EditRow)}
+    known = {e.id for e in walk.runtime.db.read(rows.EditRow)}
     with pytest.raises(EditingError) as caught:
         walk.score("rome", **changes)
     assert isinstance(caught.value, EditFailedError | CovarianceError)
@@ -351,10 +351,10 @@ def test_interrupted_between_edit_and_record_nothing_is_left(
             assert walk.digest() != walk.model.loaded.info.weights_digest, "the edit is not on"
             raise KeyboardInterrupt
 
-    known = {e.id for e in walk.bench.db.read(rows.EditRow)}
+    known = {e.id for e in walk.runtime.db.read(rows.EditRow)}
     probe = ProbeSettings(seed=SEED + 2)
     with monkeypatch.context() as patch:
-        patch.setattr(walk.bench, "progress", impatient)
+        patch.setattr(walk.runtime, "progress", impatient)
         with pytest.raises(KeyboardInterrupt):
             walk.score("memit", probe=probe)
     assert edited
@@ -365,4 +365,4 @@ def test_interrupted_between_edit_and_record_nothing_is_left(
     assert (after.edit, after.reused) == (record.id, False)
     once = number(scored["memit"], "ifr", "likelihood")
     assert number(after, "ifr", "likelihood") == pytest.approx(once, rel=1e-12)
-    assert walk.bench.db.read(rows.GetEditRow, id=record.id)[0].error is None
+    assert walk.runtime.db.read(rows.GetEditRow, id=record.id)[0].error is None

@@ -24,7 +24,7 @@ from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring import plan, record, sequence, sweep_pool
 from thinkeval.service.scoring import sweep as sweeps
 from thinkeval.service.scoring.request import ScoreRequest
-from thinkeval.service.scoring.runtime import BenchModel, Workbench
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
 
 EXACT = ProbeSettings(measures=("likelihood",))
@@ -34,9 +34,9 @@ EXACT = ProbeSettings(measures=("likelihood",))
 class Place:
     """The demo graph under an id of this file's own, the model that knows it, its rewrites."""
 
-    bench: Workbench
+    runtime: Runtime
     graph: str
-    model: BenchModel
+    model: RuntimeModel
     rewrites: tuple[RewriteRequest, ...]
 
     def sweep(self, *methods: str, **changes: Any) -> sweeps.Sweep:
@@ -50,16 +50,16 @@ class Place:
         return replace(made, **changes)
 
     def digest(self) -> str:
-        return weights_digest(self.bench.model(self.model.source, self.graph).loaded.model)
+        return weights_digest(self.runtime.model(self.model.source, self.graph).loaded.model)
 
 
 @pytest.fixture(scope="module")
-def place(bench: Workbench, organism: BenchModel) -> Iterator[Place]:
-    with own_graphs(bench.db) as prefix:
-        graph = hogwarts_as(bench.db, f"{prefix}-hogwarts")
-        stored = tuple(datasets.list_rewrites(bench.db, graph))
-        yield Place(bench, graph, organism, stored)
-        bench.targets.clear()
+def place(runtime: Runtime, organism: RuntimeModel) -> Iterator[Place]:
+    with own_graphs(runtime.db) as prefix:
+        graph = hogwarts_as(runtime.db, f"{prefix}-hogwarts")
+        stored = tuple(datasets.list_rewrites(runtime.db, graph))
+        yield Place(runtime, graph, organism, stored)
+        runtime.targets.clear()
 
 
 def efficacy(outcome: sweeps.Outcome) -> float:
@@ -83,15 +83,17 @@ def test_shared_targets_give_the_scores_of_separate_runs(
 
     monkeypatch.setattr("thinkeval.editing.key_value.layerwise.optimise", counted)
     family = place.sweep("memit", "rect", "alphaedit", rewrites=place.rewrites[:1])
-    together = sweeps.run(place.bench, family, workers=1)
+    together = sweep_pool.run(place.runtime, family, workers=1)
     assert searched == [place.rewrites[0].id]
     steps = [o.score.provenance["n_steps"] for o in together if o.score]
     assert steps[0] == steps[1] == steps[2]
     assert next(iter(steps[0].values())) > 0
 
-    place.bench.targets.clear()
-    place.bench.last_effect = None
-    apart = sweeps.run(place.bench, replace(family, methods=("alphaedit",), force=True), workers=1)
+    place.runtime.targets.clear()
+    place.runtime.last_effect = None
+    apart = sweep_pool.run(
+        place.runtime, replace(family, methods=("alphaedit",), force=True), workers=1
+    )
     assert len(searched) == 2
     assert efficacy(apart[0]) == efficacy(together[2])
     assert place.digest() == place.model.loaded.info.weights_digest
@@ -104,7 +106,7 @@ def test_a_key_changes_with_whatever_the_vector_depends_on(place: Place) -> None
     def key(method: str = "memit", **changes: Any) -> str | None:
         cell = sweeps.Cell(place.model.source, 0, place.rewrites[0], method)
         request = replace(sweeps.request_of(sweep, cell), **changes)
-        made = plan.plan(place.bench, request, place.model)
+        made = plan.plan(place.runtime, request, place.model)
         return plan.key_of(made, request, place.model)
 
     assert key() == key("rect") == key("alphaedit") == key("random_delta")
@@ -122,8 +124,8 @@ def test_a_key_changes_with_whatever_the_vector_depends_on(place: Place) -> None
 
 def test_running_a_sweep_again_reads_what_is_stored(place: Place) -> None:
     sweep = place.sweep("none", "memit")
-    first = sweeps.run(place.bench, sweep, workers=1)
-    again = sweeps.run(place.bench, sweep, workers=1)
+    first = sweep_pool.run(place.runtime, sweep, workers=1)
+    again = sweep_pool.run(place.runtime, sweep, workers=1)
     assert [o.cell for o in first] == [o.cell for o in again]
     assert all(o.score and o.score.reused for o in again)
     assert [efficacy(o) for o in first] == [efficacy(o) for o in again]
@@ -131,7 +133,7 @@ def test_running_a_sweep_again_reads_what_is_stored(place: Place) -> None:
 
 def test_a_cell_that_fails_says_why_and_the_others_go_on(place: Place) -> None:
     broken = place.sweep("memit", "none", overrides={"memit": {"layers": [99]}})
-    outcomes = sweeps.run(place.bench, broken, workers=1)
+    outcomes = sweep_pool.run(place.runtime, broken, workers=1)
     by_method = {o.cell.method: o for o in outcomes}
     assert "99" in (by_method["memit"].error or "")
     assert by_method["none"].score is not None
@@ -140,7 +142,7 @@ def test_a_cell_that_fails_says_why_and_the_others_go_on(place: Place) -> None:
 
 def test_strength_scales_the_one_update_and_stays_out_of_tables(place: Place) -> None:
     sweep = place.sweep("none", "memit", rewrites=place.rewrites[:1], strengths=(0.5, 1.0))
-    outcomes = sweeps.run(place.bench, sweep, workers=1)
+    outcomes = sweep_pool.run(place.runtime, sweep, workers=1)
     assert [(o.cell.method, o.cell.strength) for o in outcomes] == [
         ("none", 1.0), ("memit", 1.0), ("memit", 0.5)
     ]  # fmt: skip
@@ -149,7 +151,7 @@ def test_strength_scales_the_one_update_and_stays_out_of_tables(place: Place) ->
     assert half is not None
     assert whole.edit != half.edit
     assert efficacy(outcomes[2]) < efficacy(outcomes[1])
-    listed = record.scores(place.bench.db, [], graph=place.graph)
+    listed = record.scores(place.runtime.db, [], graph=place.graph)
     assert half.edit not in {score.edit for score in listed}
     with pytest.raises(UsageError):
         sweeps.tasks(replace(sweep, strengths=(0.0,)))
@@ -169,9 +171,9 @@ def test_scaled_factors_still_give_the_update(tiny_gpt2: tuple[Any, Any]) -> Non
 
 def test_two_workers_score_what_one_does(place: Place) -> None:
     sweep = place.sweep("none", "rome", rewrites=place.rewrites[2:4])
-    apart = sweeps.run(place.bench, sweep, workers=2)
+    apart = sweep_pool.run(place.runtime, sweep, workers=2)
     assert [o.cell.rewrite for o in apart] == [r for r in place.rewrites[2:4] for _ in range(2)]
-    together = sweeps.run(place.bench, replace(sweep, force=True), workers=1)
+    together = sweep_pool.run(place.runtime, replace(sweep, force=True), workers=1)
     assert [efficacy(o) for o in together] == pytest.approx(
         [efficacy(o) for o in apart], rel=1e-4, abs=1e-6
     )
@@ -180,13 +182,13 @@ def test_two_workers_score_what_one_does(place: Place) -> None:
 def test_a_killed_worker_fails_its_cells_and_running_again_does_them(place: Place) -> None:
     sweep = place.sweep("rome", "memit", rewrites=place.rewrites[4:6], probe=ProbeSettings(seed=77))
     todo = sweeps.tasks(sweep)
-    place.bench.model(place.model.source, place.graph)
+    place.runtime.model(place.model.source, place.graph)
 
     def kill_the_children() -> None:
         import multiprocessing
 
         for _ in range(600):
-            running = place.bench.db.read(rows.EditRow, dataset=place.graph, status="running")
+            running = place.runtime.db.read(rows.EditRow, dataset=place.graph, status="running")
             if running:
                 break
             time.sleep(0.1)
@@ -196,12 +198,12 @@ def test_a_killed_worker_fails_its_cells_and_running_again_does_them(place: Plac
 
     killer = threading.Thread(target=kill_the_children)
     killer.start()
-    outcomes = sweep_pool.run(place.bench, sweep, todo, 2)
+    outcomes = sweep_pool.run_on_processes(place.runtime, sweep, todo, 2)
     killer.join()
     failed = [o for o in outcomes if o.error]
     assert failed
     assert all("-9" in (o.error or "") for o in failed)
-    again = sweeps.run(place.bench, sweep, workers=1)
+    again = sweep_pool.run(place.runtime, sweep, workers=1)
     assert all(o.score is not None for o in again)
 
 
@@ -213,8 +215,8 @@ def test_a_sequence_is_scored_after_each_edit_and_at_the_end(place: Place) -> No
         method="memit",
         probe=EXACT,
     )
-    found = sequence.score_sequence(place.bench, request, place.rewrites[:3])
-    alone = score_edit(place.bench, request)
+    found = sequence.score_sequence(place.runtime, request, place.rewrites[:3])
+    alone = score_edit(place.runtime, request)
     first = found[0].after.get("efficacy", "likelihood")
     same = alone.get("efficacy", "likelihood")
     assert first is not None
@@ -227,7 +229,7 @@ def test_a_sequence_is_scored_after_each_edit_and_at_the_end(place: Place) -> No
     assert found[2].after.edit == found[2].end.edit
     assert [s.after.sequence["edited"] for s in found if s.after.sequence] == [1, 2, 3]
     assert all(s.end.sequence and s.end.sequence["edited"] == 3 for s in found)
-    again = sequence.score_sequence(place.bench, request, place.rewrites[:3])
+    again = sequence.score_sequence(place.runtime, request, place.rewrites[:3])
     assert all(s.after.reused and s.end.reused for s in again)
     assert place.digest() == place.model.loaded.info.weights_digest
 
@@ -240,7 +242,7 @@ def test_a_batch_edits_its_rewrites_at_once(place: Place) -> None:
         method="memit",
         probe=EXACT,
     )
-    found = sequence.score_sequence(place.bench, request, place.rewrites[:2], batch=2)
+    found = sequence.score_sequence(place.runtime, request, place.rewrites[:2], batch=2)
     assert [s.after.edit for s in found] == [s.end.edit for s in found]
     with pytest.raises(UsageError):
-        sequence.score_sequence(place.bench, request, place.rewrites[:2], batch=0)
+        sequence.score_sequence(place.runtime, request, place.rewrites[:2], batch=0)
