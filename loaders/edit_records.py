@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 
 from thinkeval.loaders.assembly import GraphAssembly
 from thinkeval.loaders.errors import SchemaError
-from thinkeval.loaders.json_stream import items
+from thinkeval.loaders.reading.json_stream import items
+from thinkeval.loaders.reading.sources import Place
+from thinkeval.loaders.reading.texts import examples
 from thinkeval.loaders.records import SUBJECT_SLOT, Fact, RewriteRequest
-from thinkeval.loaders.sources import Place
-from thinkeval.loaders.texts import examples
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thinkeval.loaders.sources import Place, read_json
-from thinkeval.loaders.texts import quoted
+from thinkeval.loaders.reading.sources import Place, read_json
+from thinkeval.loaders.reading.texts import quoted
 
 PARTS = ("questions", "answers", "prompts", "subjects")
 

@@ -18,8 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thinkeval.loaders.errors import RuleError
+from thinkeval.loaders.reading.texts import quoted
 from thinkeval.loaders.records import SUBJECT_SLOT, digest, unique
-from thinkeval.loaders.texts import quoted
 
 SHAPES = ("x→y→z", "x→y←z", "x←y→z", "x←y←z")
 """Indexed by the directions of the first and the second premise."""

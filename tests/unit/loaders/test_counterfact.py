@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from thinkeval.loaders import counterfact, formats, json_stream
+from thinkeval.loaders import counterfact, formats
 from thinkeval.loaders.errors import SchemaError, UnreadableFileError
+from thinkeval.loaders.reading import json_stream
 from thinkeval.loaders.records import KnowledgeGraph, LoadedGraph
 
 TOWER: dict[str, Any] = {

@@ -9,7 +9,7 @@ import pytest
 
 from thinkeval.loaders import formats, graphs
 from thinkeval.loaders.errors import LoaderError, UnknownFormatError, UnreadableFileError
-from thinkeval.loaders.sources import default_name
+from thinkeval.loaders.reading.sources import default_name
 
 
 def test_formats_are_the_modules_that_load() -> None:

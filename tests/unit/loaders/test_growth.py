@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from thinkeval.loaders import assembly, formats, graph_yaml
-from thinkeval.loaders.growing_index import GrowingIndex
-from thinkeval.loaders.json_values import DECODER, JsonValueError, first_repeated
+from thinkeval.loaders.reading.growing_index import GrowingIndex
+from thinkeval.loaders.reading.json_values import DECODER, JsonValueError, first_repeated
 
 SIZE = 300
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from thinkeval.loaders import counterfact, formats, json_stream, lre, rules_yaml, sources
+from thinkeval.loaders import counterfact, formats, lre, rules_yaml
 from thinkeval.loaders.errors import LoaderError, SchemaError, UnreadableFileError
-from thinkeval.loaders.texts import MAX_NAME
-from thinkeval.loaders.yaml_bounds import MAX_LEVELS
+from thinkeval.loaders.reading import json_stream, sources
+from thinkeval.loaders.reading.texts import MAX_NAME
+from thinkeval.loaders.reading.yaml_bounds import MAX_LEVELS
 
 DEEP = 100_000
 NESTED: dict[str, Callable[[int], str]] = {

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from thinkeval.loaders.errors import SchemaError, UnreadableFileError
-from thinkeval.loaders.json_values import DECODER, SKIPPER, JsonValueError
-from thinkeval.loaders.sources import readable
+from thinkeval.loaders.reading.json_values import DECODER, SKIPPER, JsonValueError
+from thinkeval.loaders.reading.sources import readable
 
 CHUNK = 1 << 20
 """Characters of the first read; doubled while an item is larger."""

@@ -1,0 +1,185 @@
+"""The shape of the tree: rooms of bounded size, files of one subject, docstrings that are true.
+
+Layers, circles and the home of each library are import-linter contracts (pyproject.toml); this file
+holds what import-linter does not see.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("service", "cypher", "editing", "loaders")
+FOLDER_FILES = 25
+FILE_LINES = 400
+FUNCTION_LINES = 50
+SHORT_FILE = 40
+
+LONG_FUNCTIONS: frozenset[str] = frozenset()
+"""Algorithm loops that read better in one piece: `file:function`."""
+
+NAME = re.compile(r"`((?:thinkeval\.)?(?:service|cypher|editing|loaders)(?:\.[A-Za-z_]\w*)+)`")
+FILE = re.compile(r"`((?:service|cypher|editing|loaders)/[\w./*{},-]+)`")
+
+
+def sources() -> list[Path]:
+    return sorted(p for room in ROOMS for p in (ROOT / room).rglob("*.py"))
+
+
+def trees() -> Iterator[tuple[str, str, ast.Module]]:
+    for path in sources():
+        text = path.read_text(encoding="utf-8")
+        yield path.relative_to(ROOT).as_posix(), text, ast.parse(text)
+
+
+def test_no_folder_holds_more_than_a_room_does() -> None:
+    count = Counter(path.parent.relative_to(ROOT).as_posix() for path in sources())
+    assert {folder: n for folder, n in count.items() if n > FOLDER_FILES} == {}
+
+
+def test_files_and_functions_are_of_a_readable_size() -> None:
+    problems = []
+    for name, text, tree in trees():
+        lines = text.count("\n")
+        if lines > FILE_LINES:
+            problems.append(f"{name}: {lines} lines")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                length = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
+                if length > FUNCTION_LINES and f"{name}:{node.name}" not in LONG_FUNCTIONS:
+                    problems.append(f"{name}:{node.name}: {length} lines of code")
+    assert problems == []
+
+
+def test_every_file_opens_with_what_it_is_for() -> None:
+    problems = []
+    for name, _, tree in trees():
+        doc = ast.get_docstring(tree)
+        if not doc:
+            problems.append(f"{name}: no docstring")
+        elif "TODO" in doc:
+            problems.append(f"{name}: unfinished docstring")
+    assert problems == []
+
+
+def test_no_module_only_passes_names_on() -> None:
+    """A file that only imports from another room keeps an old address alive."""
+    problems = []
+    for name, _, tree in trees():
+        if name.endswith("__init__.py"):
+            continue
+        code = [n for n in tree.body if not isinstance(n, ast.Expr)]
+        if code and all(isinstance(n, ast.Import | ast.ImportFrom) for n in code):
+            problems.append(name)
+    assert problems == []
+
+
+def _module_of(parts: list[str]) -> tuple[Path, list[str]] | None:
+    """The file that a dotted name leads to, and the names that are left to find in it."""
+    for end in range(len(parts), 0, -1):
+        stem = ROOT.joinpath(*parts[:end])
+        for path in (stem.with_suffix(".py"), stem / "__init__.py"):
+            if path.is_file():
+                return path, parts[end:]
+        if stem.is_dir() and end == len(parts):
+            return stem, []
+    return None
+
+
+def _defined(path: Path, names: list[str]) -> bool:
+    if not names:
+        return True
+    body: list[ast.stmt] = ast.parse(path.read_text(encoding="utf-8")).body
+    for name in names:
+        for node in body:
+            if isinstance(node, ast.If):
+                body = [*body, *node.body]
+        match = next((n for n in body if name in _bound(n)), None)
+        if match is None:
+            return False
+        body = match.body if isinstance(match, ast.ClassDef) else []
+        if not body:
+            return True
+    return True
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """The names a statement binds; attributes that a method sets on self are its class's."""
+    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+    if isinstance(node, ast.Assign):
+        return {
+            n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)
+        }
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return {node.target.id}
+    return set()
+
+
+def test_dotted_names_in_docstrings_and_comments_resolve() -> None:
+    problems = []
+    for name, text, _ in trees():
+        for match in NAME.finditer(text):
+            parts = match[1].removeprefix("thinkeval.").split(".")
+            found = _module_of(parts)
+            if found is None or (found[0].is_file() and not _defined(*found)):
+                problems.append(f"{name}: `{match[1]}`")
+        for match in FILE.finditer(text):
+            path = ROOT / match[1]
+            known = path.exists() or path.with_suffix(".cypher").exists()
+            if not known and not any(c in match[1] for c in "*{"):
+                problems.append(f"{name}: `{match[1]}`")
+    assert problems == []
+
+
+def test_documented_attributes_exist() -> None:
+    """A name under `Attributes:` is a field, a property or an attribute set in the class."""
+    problems = []
+    for name, text, tree in trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                source = ast.get_source_segment(text, node) or ""
+                code = re.sub(r'"""[\s\S]*?"""', "", source)
+                problems += [
+                    f"{name}:{node.name}.{attribute}"
+                    for attribute in _attributes(ast.get_docstring(node) or "")
+                    if not re.search(rf"\b{attribute}\b", code) and not node.bases
+                ]
+    assert problems == []
+
+
+def _attributes(doc: str) -> list[str]:
+    section = re.search(r"^Attributes:\n((?:[ ]+.*\n?|\n)+)", doc, re.MULTILINE)
+    if section is None:
+        return []
+    names = re.findall(r"^    (\w+(?:, \w+)*):", section[1], re.MULTILINE)
+    return [name for group in names for name in group.split(", ")]
+
+
+def test_packages_are_listed_once_each() -> None:
+    """`packages` in pyproject.toml names every folder with code: a missing one is not installed."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        listed = tomllib.load(file)["tool"]["setuptools"]["packages"]
+    folders = {path.parent.relative_to(ROOT).as_posix() for path in sources()} - {"service/public"}
+    wanted = {"thinkeval"} | {f"thinkeval.{folder.replace('/', '.')}" for folder in folders}
+    assert sorted(listed) == sorted(wanted)
+    assert len(listed) == len(set(listed))
+
+
+def test_the_only_top_level_name_is_thinkeval(tmp_path: Path) -> None:
+    """Beside us, a package named `service` may be anybody's: ours is `thinkeval.service`."""
+    code = f"import importlib.util as u; print([n for n in {ROOMS!r} if u.find_spec(n)])"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
