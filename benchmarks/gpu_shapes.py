@@ -29,7 +29,7 @@ from yardstick_editors import DenseMemory, Yardstick
 from thinkeval.editing import hparams as hparam_files
 from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.covariance.statistics import Covariance
-from thinkeval.editing.methods import get
+from thinkeval.editing.registry import get
 from thinkeval.loaders.records import RewriteRequest
 
 GOAL, CLOSE = 3.0, 2e-3

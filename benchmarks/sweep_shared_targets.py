@@ -21,7 +21,7 @@ from thinkeval.editing import hparams as hparam_files
 from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.deltas import EditEffect, preserved
 from thinkeval.editing.key_value.values import optimise
-from thinkeval.editing.methods import get
+from thinkeval.editing.registry import get
 
 METHODS = ("memit", "rect", "prune", "alphaedit")
 GOAL, CLOSE = 3.0, 2e-3

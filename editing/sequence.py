@@ -39,7 +39,7 @@ def edit_in_sequence(
     Args:
         batches: the requests of each edit; those of a batch are edited together, as far as the
             method can. All are read and checked before the first is edited.
-        method: of `editing.methods.get`.
+        method: of `editing.registry.get`.
         covariance: of the unedited model; serves all batches.
         context_templates: as for the method; sampled from the unedited model, once, if None.
         targets: {request id: vector} to use instead of optimising. Vectors that were optimised on

@@ -18,7 +18,7 @@ from thinkeval.editing.covariance.checkpoint import Partial, Progressed
 from thinkeval.editing.covariance.texts import Texts
 from thinkeval.editing.deltas import preserved
 from thinkeval.editing.errors import CovarianceError, DeviceMemoryError
-from thinkeval.editing.key_value.subject_position import Encoded, pad
+from thinkeval.editing.padding import Padded, pad
 
 Progress = Callable[[int, int, str], None]
 
@@ -65,7 +65,7 @@ def second_moments(
             tokenizer, texts, max_length, batch_tokens, state.windows, state.batches
         ):
             try:
-                state.n_tokens += _add(model, _to(batch, device), modules, state.sums, dtype)
+                state.n_tokens += _add(model, batch.to(device), modules, state.sums, dtype)
             except torch.OutOfMemoryError as error:
                 raise DeviceMemoryError(
                     f"no memory for a batch of {batch.input_ids.numel()} tokens on {device}",
@@ -93,7 +93,7 @@ def second_moments(
 
 def _add(
     model: nn.Module,
-    batch: Encoded,
+    batch: Padded,
     modules: Mapping[str, nn.Module],
     sums: dict[str, Tensor],
     dtype: torch.dtype,
@@ -117,7 +117,7 @@ def _batches(
     batch_tokens: int,
     windows_done: int,
     batches_done: int,
-) -> Iterator[tuple[int, int, Encoded, int]]:
+) -> Iterator[tuple[int, int, Padded, int]]:
     """(window, batches of it with this one, the batch, texts it stands for), of what is left."""
     left = iter(texts)
     for _ in islice(left, windows_done * WINDOW):
@@ -134,7 +134,7 @@ def _batches(
 
 def _window(
     tokenizer: Any, texts: list[str], max_length: int, batch_tokens: int
-) -> Iterator[tuple[Encoded, int]]:
+) -> Iterator[tuple[Padded, int]]:
     """Batches of texts of like length, and how many texts each stands for (empty ones too)."""
     encoded = tokenizer(texts, truncation=True, max_length=max_length, return_attention_mask=False)[
         "input_ids"
@@ -146,7 +146,3 @@ def _window(
         chosen, rows = rows[-size:], rows[:-size]
         yield pad(chosen, tokenizer.pad_token_id or 0), size + skipped
         skipped = 0
-
-
-def _to(batch: Encoded, device: torch.device) -> Encoded:
-    return Encoded(*(tensor.to(device) for tensor in batch))

@@ -14,7 +14,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from thinkeval.editing import registry
 from thinkeval.editing.errors import HparamsError
+from thinkeval.editing.hparams import describe
 from thinkeval.editing.hparams.schema import Schema, read_json, require
 
 __all__ = ["Schema", "available", "described", "file_for", "load", "read_json", "require"]
@@ -24,7 +26,7 @@ def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = N
     """The hyperparameters of a method for a model.
 
     Args:
-        method: a name of `editing.methods.names()`.
+        method: a name of `editing.registry.names()`.
         model: a hub name, a folder with `config.json`, or a `.json` file of hyperparameters.
         overrides: keys that replace the file's. A method without any files (an outside one, a
             control) starts from its own defaults.
@@ -36,9 +38,7 @@ def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = N
         UnknownMethodError: no such method.
         HparamsError: no file for the model, or a key that is unknown, missing or of a wrong type.
     """
-    from thinkeval.editing import methods  # it reads this package's schema
-
-    kind = methods.get(method).HyperParams
+    kind = registry.get(method).HyperParams
     given = Path(model).expanduser()
     values: dict[str, Any] = {}
     source = f"defaults of '{method}'"
@@ -53,10 +53,7 @@ def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = N
 
 def described(method: str) -> str:
     """The hyperparameters of a method, one line a key; imports the method."""
-    from thinkeval.editing import methods
-    from thinkeval.editing.hparams import describe
-
-    return describe.described(methods.get(method).HyperParams)
+    return describe.described(registry.get(method).HyperParams)
 
 
 def file_for(method: str, model: str | Path) -> str:

@@ -19,8 +19,9 @@ from thinkeval.editing.key_value.subject_position import (
     Encoded,
     encode_with_subject,
     fill,
-    pad,
+    with_subjects,
 )
+from thinkeval.editing.padding import pad
 from thinkeval.loaders.records import RewriteRequest
 
 BARE = "{}"
@@ -117,6 +118,4 @@ def prompt_row(
 def batch_of(rows: Sequence[Row], tokenizer: Any, device: torch.device) -> Encoded:
     """Rows padded on the right into one batch that knows where each subject ends."""
     batch = pad([row.ids for row in rows], tokenizer.pad_token_id or 0, "right", device)
-    return batch._replace(
-        subject_last=torch.tensor([row.subject_last for row in rows], device=device)
-    )
+    return with_subjects(batch, torch.tensor([row.subject_last for row in rows], device=device))

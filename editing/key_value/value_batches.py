@@ -11,8 +11,8 @@ from torch import Tensor
 
 from thinkeval.editing.architectures import Adapter
 from thinkeval.editing.key_value.keys import Templates
-from thinkeval.editing.key_value.subject_position import pad
 from thinkeval.editing.key_value.tokens import BARE, Row, prompt_row, target_ids
+from thinkeval.editing.padding import pad
 from thinkeval.loaders.records import RewriteRequest
 
 KL_PROMPT = "{} is a"

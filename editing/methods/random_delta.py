@@ -19,6 +19,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from thinkeval.editing import hparams as hparams_files
+from thinkeval.editing import registry
 from thinkeval.editing.deltas import EditEffect
 from thinkeval.editing.errors import EditFailedError
 from thinkeval.editing.hparams.schema import Schema, require
@@ -50,35 +52,28 @@ class HyperParams(Schema):
     def check(self) -> None:
         """A method that changes weights, with hyperparameters that fit it."""
         require(self.scale > 0, "'scale' has to be positive")
-        from thinkeval.editing import hparams as files  # these two read this module's base class
-        from thinkeval.editing import methods
-
-        kind = methods.info(self.method).kind
+        kind = registry.info(self.method).kind
         require(
             kind == "weights",
             f"'method' is '{self.method}', of the kind '{kind}'; it has to change weights",
         )
         if isinstance(self.hparams, str):
-            values = files.load(self.method, self.hparams)
+            values = hparams_files.load(self.method, self.hparams)
         else:
-            schema = methods.get(self.method).HyperParams
+            schema = registry.get(self.method).HyperParams
             values = schema.from_dict(self.hparams, source=f"hparams of '{self.method}'")
         object.__setattr__(self, "hparams", values.as_dict())
 
 
 def reference(hparams: HyperParams) -> tuple[Any, Any]:
     """The referenced method and its hyperparameters; a sweep shares targets by them."""
-    from thinkeval.editing import methods
-
-    method = methods.get(hparams.method)
+    method = registry.get(hparams.method)
     return method, method.HyperParams.from_dict(hparams.hparams)
 
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:
     """Those of the referenced method."""
-    from thinkeval.editing import methods
-
-    return methods.covariance_layers(*reference(hparams))
+    return registry.covariance_layers(*reference(hparams))
 
 
 def execute(

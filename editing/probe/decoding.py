@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from thinkeval.editing.key_value.subject_position import pad
+from thinkeval.editing.padding import pad
 
 
 class Continuation:

@@ -17,7 +17,7 @@ from thinkeval import cypher
 from thinkeval.cypher import rows
 from thinkeval.cypher.browser import style
 from thinkeval.editing import hparams as hparams_files
-from thinkeval.editing import methods as registry
+from thinkeval.editing import registry
 from thinkeval.service.api.pages import guide
 from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import Db, Here, InForce, answer

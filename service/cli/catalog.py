@@ -40,8 +40,7 @@ def methods(
 
     With a NAME: its hyperparameters too, which `--set key=value` and a file of --hparams may give.
     """
-    from thinkeval.editing import hparams
-    from thinkeval.editing import methods as registry
+    from thinkeval.editing import hparams, registry
 
     names = [name] if name else list(registry.names())
     infos = [registry.info(n) for n in names]

@@ -57,8 +57,8 @@ def tell(
         EditingError: of the first method, when none gave a score.
     """
     from thinkeval.editing.errors import EditingError
-    from thinkeval.editing.methods import names
     from thinkeval.editing.probe import ProbeSettings
+    from thinkeval.editing.registry import names
 
     watch = Stopwatch()
     with watch.stage("database"):

@@ -110,7 +110,7 @@ def sweep(
     require_json(output, json)
     probe = probe_settings(samples, ask, False, chat, 0)
     require_taken(measure.key, probe, samples)
-    from thinkeval.editing import methods
+    from thinkeval.editing import registry
     from thinkeval.service.cli.render_rules import show_summaries
     from thinkeval.service.reports import sweep as sweep_report
     from thinkeval.service.rules import groundings, summary
@@ -128,7 +128,7 @@ def sweep(
         asked: Sweep = sweeps.Sweep(
             graph=graph,
             rewrites=tuple(chosen),
-            methods=tuple(dict.fromkeys(method or methods.names())),
+            methods=tuple(dict.fromkeys(method or registry.names())),
             probe=probe,
             models=tuple(model or ["organism"]),
             seeds=tuple(dict.fromkeys(seed or [0])),

@@ -19,7 +19,7 @@ from thinkeval.service.scoring.hypernetwork import SMALL
 
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
-    from thinkeval.editing.methods import MethodInfo
+    from thinkeval.editing.registry import MethodInfo
     from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 ALIASES = {"finetune": "fine_tuning"}
@@ -68,17 +68,17 @@ class Method:
         options: EditorOptions,
         state: Callable[[Any, Any], dict[str, Any] | None] | None = None,
     ) -> None:
-        from thinkeval.editing import hparams, methods
+        from thinkeval.editing import hparams, registry
 
         self.name = ALIASES.get(name, name)
-        require_weights(name, methods.info(self.name))
+        require_weights(name, registry.info(self.name))
         self._bench, self._model, self._seed = runtime, model, options.seed
-        self._method = methods.get(self.name)
+        self._method = registry.get(self.name)
         own = finetune_overrides(model) if name == "finetune" else {}
         self.hparams = hparams.load(
             self.name, options.hparams or model.source, overrides={**own, **options.overrides}
         )
-        layers = methods.covariance_layers(self._method, self.hparams)
+        layers = registry.covariance_layers(self._method, self.hparams)
         corpus = corpora.resolve(runtime, options.graph, options.covariance, model, layers)
         self._covariance = corpora.covariance_of(runtime, corpus, model, layers)
         self._state = state(self._method, self.hparams) if state else None

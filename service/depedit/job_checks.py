@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.editing import methods as editing_methods
+from thinkeval.editing import registry
 from thinkeval.service.depedit import run, store, strategies
 from thinkeval.service.depedit.editor import ALIASES, require_weights
 from thinkeval.service.depedit.protocol import Method
@@ -53,7 +53,7 @@ def editor_of(method: Method) -> str | None:
 
 def _check_editor(name: str, posted: RunsIn) -> None:
     method = "mend" if name == "mend_imp" else ALIASES.get(name, name)
-    require_weights(name, editing_methods.info(method))
+    require_weights(name, registry.info(method))
     job_requests.require_hparams(name, method, posted.hparams, posted.model)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thinkeval.editing import hparams as hparams_files
-from thinkeval.editing import methods
+from thinkeval.editing import registry
 from thinkeval.editing.organism.config import ARCHITECTURES
 from thinkeval.editing.probe.settings import ProbeSettings
 from thinkeval.loaders.records import RewriteRequest, digest, slug
@@ -58,7 +58,7 @@ def check(settings: Settings, posted: EditIn) -> None:
         EditingError: unknown method, or no hyperparameters for the model. Keys of `overrides` are
             checked by the worker: the methods that know them import torch.
     """
-    methods.info(posted.method)
+    registry.info(posted.method)
     require_allowed(settings, posted.model)
     require_no_files(posted.overrides)
     require_hparams(posted.method, posted.method, posted.hparams, posted.model)

@@ -169,11 +169,11 @@ def collect(
         UsageError: the method needs none for this model.
     """
     from thinkeval.editing import hparams as hparams_files
-    from thinkeval.editing import methods
+    from thinkeval.editing import registry
 
     model = runtime.model(text, graph, dtype=dtype)
-    layers = methods.covariance_layers(
-        methods.get(method), hparams_files.load(method, hparams or model.source)
+    layers = registry.covariance_layers(
+        registry.get(method), hparams_files.load(method, hparams or model.source)
     )
     resolved = resolve(runtime, graph, corpus, model, layers)
     found = covariance_of(runtime, resolved, model, layers)

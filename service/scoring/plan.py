@@ -102,18 +102,18 @@ def plan(runtime: Runtime, request: ScoreRequest, model: RuntimeModel) -> Plan:
         EditingError: unknown method, no hyperparameters for this model, unknown key.
     """
     from thinkeval.editing import hparams as hparams_files
-    from thinkeval.editing import methods
+    from thinkeval.editing import registry
     from thinkeval.editing.architectures import adapter_for
 
-    method = methods.get(request.method)
-    edits = methods.info(request.method).kind == "weights"
+    method = registry.get(request.method)
+    edits = registry.info(request.method).kind == "weights"
     if edits or hasattr(method, "reference"):  # a control that carries out such a method
         adapter_for(model.loaded.model)  # refused now, not after an hour of probing
     info = model.loaded.info
     hparams = hparams_files.load(
         request.method, request.hparams or model.source, overrides=request.overrides
     )
-    layers = methods.covariance_layers(method, hparams)
+    layers = registry.covariance_layers(method, hparams)
     corpus = corpora.resolve(runtime, request.graph, request.covariance, model, layers)
     values = asdict(hparams)
     identity: dict[str, object] = {

@@ -122,9 +122,9 @@ def score_request(
     Raises:
         UnknownMethodError: before a model is trained or loaded for nothing.
     """
-    from thinkeval.editing import methods
+    from thinkeval.editing import registry
 
-    methods.info(method)
+    registry.info(method)
 
     return ScoreRequest(
         graph=graph,
@@ -154,7 +154,7 @@ def method_override(text: str) -> tuple[str, str, object]:
         UsageError: not of that form.
         UnknownMethodError: no such method.
     """
-    from thinkeval.editing import methods
+    from thinkeval.editing import registry
 
     key, value = _override(text)
     name, dot, key = key.partition(".")
@@ -162,7 +162,7 @@ def method_override(text: str) -> tuple[str, str, object]:
         raise UsageError(
             f"--set {text!r} names no method.", remedy="For example --set memit.v_lr=0.5."
         )
-    return methods.info(name).name, key, value
+    return registry.info(name).name, key, value
 
 
 def _override(text: str) -> tuple[str, object]:

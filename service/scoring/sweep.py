@@ -84,13 +84,13 @@ def tasks(sweep: Sweep) -> list[tuple[Cell, ...]]:
         UsageError: nothing to sweep over, or a strength that is not positive.
         UnknownMethodError: before anything is trained or loaded.
     """
-    from thinkeval.editing import methods
+    from thinkeval.editing import registry
 
     if not (sweep.rewrites and sweep.methods and sweep.models and sweep.seeds and sweep.strengths):
         raise UsageError("The sweep is empty: it needs a rewrite, a method, a model and a seed.")
     if min(sweep.strengths) <= 0:
         raise UsageError("A strength is a factor above 0; 1 is the whole edit.")
-    kinds = {name: methods.info(name).kind for name in sweep.methods}
+    kinds = {name: registry.info(name).kind for name in sweep.methods}
     scalable = {name: name != "none" and kind != "prompt" for name, kind in kinds.items()}
     return [
         tuple(

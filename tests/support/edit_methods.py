@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from thinkeval.editing import methods
+from thinkeval.editing import registry
 from thinkeval.editing.mend.network import untrained
 from thinkeval.loaders.records import RewriteRequest
 
@@ -44,11 +44,11 @@ ALL = (*EDITING, "kn", "random_delta", *WITHOUT_UPDATE)
 
 
 def hparams(name, **changes):
-    return methods.get(name).HyperParams.from_dict({**HPARAMS[name], **changes})
+    return registry.get(name).HyperParams.from_dict({**HPARAMS[name], **changes})
 
 
 def execute(name, pair, requests, moments, **options):
     wanted = hparams(name, **options.pop("changes", {}))
-    if getattr(methods.get(name), "NEEDS_HYPERNETWORK", False):
+    if getattr(registry.get(name), "NEEDS_HYPERNETWORK", False):
         options.setdefault("state", {"hypernetwork": untrained(pair[0], wanted)})
-    return methods.get(name).execute(*pair, requests, wanted, moments, **options)
+    return registry.get(name).execute(*pair, requests, wanted, moments, **options)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
 from thinkeval.cypher import rows
-from thinkeval.editing import methods as registry
+from thinkeval.editing import registry
 from thinkeval.loaders import formats, graphs
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets

@@ -10,7 +10,7 @@ import torch
 
 from support.edit_reference import Reference, close
 from support.tiny_models import CORPUS, build_tiny
-from thinkeval.editing import covariance, methods
+from thinkeval.editing import covariance, registry
 from thinkeval.editing.deltas import EditEffect, applied
 from thinkeval.editing.errors import EditFailedError, RequestError
 from thinkeval.editing.models import weights_digest
@@ -62,18 +62,18 @@ def moments(pair):
 
 
 def hparams(name):
-    return methods.get(name).HyperParams.from_dict(HPARAMS[name])
+    return registry.get(name).HyperParams.from_dict(HPARAMS[name])
 
 
 def run(pair, name, moments, batches=BATCHES, **options):
     options.setdefault("context_templates", TEMPLATES)
-    return edit_in_sequence(*pair, batches, methods.get(name), hparams(name), moments, **options)
+    return edit_in_sequence(*pair, batches, registry.get(name), hparams(name), moments, **options)
 
 
 def by_hand(pair, name, moments):
     """{weight: W after the batch} for each batch: one edit on the other, as the contract says."""
     model, tokenizer = pair
-    method, state, states = methods.get(name), None, []
+    method, state, states = registry.get(name), None, []
     on: list[EditEffect] = []
 
     def go(rest):
@@ -135,7 +135,7 @@ def test_alphaedits_state_grows_with_the_sequence_and_changes_it(pair, moments):
     *_, last = run(pair, "alphaedit", moments)
     for keys in last.state["past_keys"].values():
         assert keys.shape[1] == 4
-    method, h = methods.get("alphaedit"), hparams("alphaedit")
+    method, h = registry.get("alphaedit"), hparams("alphaedit")
 
     def forgetful(*args, **options):
         return method.execute(*args, **(options | {"state": None}))
@@ -166,7 +166,7 @@ def test_prune_restrains_the_sum_and_not_each_batch(pair, moments):
 def test_templates_are_sampled_once_from_the_unedited_model(pair, moments):
     model, tokenizer = pair
     effects = list(run(pair, "memit", moments, context_templates=None, seed=3))
-    alone = methods.get("memit").execute(
+    alone = registry.get("memit").execute(
         model, tokenizer, BATCHES[0], hparams("memit"), moments, seed=3
     )
     assert effects[0].templates == effects[1].templates == effects[2].templates == alone.templates
@@ -194,7 +194,7 @@ def test_after_the_sequence_all_batches_are_seen(pair, moments):
 
 def broken_at(name, n):
     """A method that fails at its n-th batch."""
-    method, calls = methods.get(name), []
+    method, calls = registry.get(name), []
 
     def execute(model, *args, **options):
         calls.append(1)

@@ -23,7 +23,7 @@ from support.problems import BASE, problem
 from support.serving import until
 from thinkeval import cypher
 from thinkeval.cypher.run import Database
-from thinkeval.editing import methods
+from thinkeval.editing import registry
 from thinkeval.service.api.app import create_app
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import deltas, record
@@ -175,7 +175,7 @@ def test_a_query_about_something_else_is_refused(client: TestClient, score: Scor
 
 def test_what_there_is_is_listed_whole(client: TestClient, mine: Mine) -> None:
     listed = get(client, "/v1/methods")["items"]
-    assert [each["name"] for each in listed] == list(methods.names())
+    assert [each["name"] for each in listed] == list(registry.names())
     assert get(client, "/v1/methods/rome") in listed
     assert "organism" in get(client, "/v1/models")["names"]
     for kind, folder in (("metrics", "metrics/"), ("queries", "")):

@@ -16,7 +16,7 @@ import pytest
 from support.commands import Cli, Done, Mine
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.editing import methods
+from thinkeval.editing import registry
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring.runtime import RuntimeModel
 
@@ -273,7 +273,7 @@ def test_the_demo_tells_the_whole_story(
     try:
         told = at_once("demo", "--json").json
         scores = {s["method"]: Scored(s["edit"], s) for s in told["scores"]}
-        assert set(scores) == set(methods.names())
+        assert set(scores) == set(registry.names())
         assert scores["none"].value("ifr") == 1.0
         assert scores["random_delta"].value("efficacy") < 0.1
         for method in ("rome", "memit", "alphaedit"):

@@ -7,7 +7,7 @@ import torch
 
 from support.edit_methods import ALL, FRANCE, HARRY, LOCATED, execute
 from support.tiny_models import CORPUS, build_tiny
-from thinkeval.editing import covariance, methods
+from thinkeval.editing import covariance, registry
 from thinkeval.editing.deltas import applied
 from thinkeval.editing.deltas.files import DeltaMeta, apply_in_order, load, save
 from thinkeval.editing.errors import DeltaError
@@ -38,7 +38,7 @@ def test_every_effect_comes_back_to_the_bit(tmp_path, name, architecture):
     assert saved.effect.prompt_change == effect.prompt_change
     with applied(model, effect):
         wanted = weights_digest(model)
-    if methods.info(name).kind == "prompt":
+    if registry.info(name).kind == "prompt":
         with pytest.raises(DeltaError, match="changes the prompt"), apply_in_order(model, [saved]):
             pytest.fail("the block was entered")
         return

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from support.tiny_models import build_tiny, build_tokenizer
-from thinkeval.editing.errors import EditingError, RequestError
+from thinkeval.editing.errors import RequestError
 from thinkeval.editing.key_value import subject_position
 
 CASES = [
@@ -94,11 +94,6 @@ def test_a_prompt_needs_exactly_one_slot(prompt: str):
 def test_an_empty_subject_is_refused():
     with pytest.raises(RequestError, match="is empty"):
         subject_position.fill("{} is", "  ")
-
-
-def test_an_unknown_padding_side_is_refused():
-    with pytest.raises(EditingError, match="middle"):
-        subject_position.pad([[1]], 0, "middle")
 
 
 def test_the_tokenizers_own_padding_side_does_not_matter():

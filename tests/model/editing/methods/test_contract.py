@@ -19,7 +19,7 @@ from support.edit_methods import (
 )
 from support.edit_reference import close
 from support.tiny_models import CORPUS, build_tiny
-from thinkeval.editing import covariance, methods
+from thinkeval.editing import covariance, registry
 from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.deltas import applied
 from thinkeval.editing.errors import (
@@ -143,7 +143,7 @@ def test_targets_are_shared_by_the_methods_of_a_site(pair, moments):
     options = {"context_templates": ["{}", "In fact, {}"]}
     found = execute("memit", pair, [HARRY, FRANCE], moments, **options)
     for name in MEMIT_FAMILY:
-        assert methods.get(name).TARGET_SITE == "layer"
+        assert registry.get(name).TARGET_SITE == "layer"
         own = execute(name, pair, [HARRY, FRANCE], moments, **options)
         shared = execute(name, pair, [HARRY, FRANCE], moments, targets=found.targets, **options)
         assert shared.n_steps == {"harry": 0, "france": 0}

@@ -10,7 +10,7 @@ import torch
 
 from support.own_graphs import hogwarts_as, own_graphs
 from support.tiny_models import build_tiny
-from thinkeval.editing import hparams, methods
+from thinkeval.editing import hparams, registry
 from thinkeval.editing.deltas import applied
 from thinkeval.editing.deltas.prompt_change import from_plain, to_plain
 from thinkeval.editing.errors import EditFailedError, HparamsError, RequestError
@@ -239,7 +239,7 @@ def test_the_files(model):
     h = hparams.load("ike", model)
     assert (h.k, h.ratio, h.retriever) == (16, (1, 3, 4), "tfidf")
     assert type(h).from_dict(h.as_dict()) == h
-    assert methods.covariance_layers(ike, h) == ()
+    assert registry.covariance_layers(ike, h) == ()
 
 
 @pytest.fixture(scope="module")

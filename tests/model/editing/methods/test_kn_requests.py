@@ -11,7 +11,7 @@ import torch
 from support.edit_reference import Reference, close
 from support.kn_reference import FRANCE, HARRY, Neurons, shared, values
 from support.tiny_models import build_tiny
-from thinkeval.editing import hparams, methods
+from thinkeval.editing import hparams, registry
 from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.deltas import applied
 from thinkeval.editing.errors import EditFailedError, HparamsError, RequestError
@@ -210,7 +210,7 @@ PUBLISHED = {
 def test_the_files(model):
     h = hparams.load("kn", model)
     assert type(h).from_dict(h.as_dict()) == h
-    assert methods.covariance_layers(kn, h) == ()
+    assert registry.covariance_layers(kn, h) == ()
     if model in PUBLISHED:
         assert (h.steps, h.batch_size, h.adaptive_threshold) == PUBLISHED[model]
         assert (h.p, h.refine, h.form) == (0.4, False, "published_code")

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from support.tiny_models import CORPUS, build_tiny
-from thinkeval.editing import covariance, hparams, methods
+from thinkeval.editing import covariance, hparams, registry
 from thinkeval.editing.deltas import EditEffect, applied
 from thinkeval.editing.errors import CovarianceError, EditFailedError, HparamsError, RequestError
 from thinkeval.editing.methods import random_delta
@@ -53,7 +53,7 @@ def moments(pair):
 @pytest.fixture(scope="module")
 def real(pair, moments):
     """The referenced method's own update."""
-    memit = methods.get("memit")
+    memit = registry.get("memit")
     return memit.execute(*pair, [HARRY, FRANCE], memit.HyperParams.from_dict(MEMIT), moments)
 
 
@@ -136,8 +136,8 @@ def test_parameters_without_rank_and_references_without_covariance(pair):
     name = "transformer.h.1.mlp.c_proj" if pair[0].config.model_type == "gpt2" else None
     changes = {"rewrite_module_tmp": name.replace(".1.", ".{}.")} if name else {}
     h = values(method="fine_tuning", hparams={**FINE_TUNING, **changes}, rank="reference")
-    assert methods.covariance_layers(random_delta, h) == ()
-    real = methods.get("fine_tuning").execute(*pair, [HARRY], random_delta.reference(h)[1])
+    assert registry.covariance_layers(random_delta, h) == ()
+    real = registry.get("fine_tuning").execute(*pair, [HARRY], random_delta.reference(h)[1])
     effect = execute(pair, None, (HARRY,), h)
     assert {n: d.shape for n, d in effect.deltas.items()} == {
         n: d.shape for n, d in real.deltas.items()
@@ -155,7 +155,7 @@ def test_it_does_not_teach_what_the_reference_teaches(pair):
     model, tokenizer = pair
     tuned = {**FINE_TUNING, "objective_optimization": "target_new"}
     h = values(method="fine_tuning", hparams=tuned)
-    real = methods.get("fine_tuning").execute(*pair, [HARRY], random_delta.reference(h)[1])
+    real = registry.get("fine_tuning").execute(*pair, [HARRY], random_delta.reference(h)[1])
     (name,) = [name for name in real.deltas if name.endswith("weight")]
     prompt = tokenizer("Harry Potter studied at")["input_ids"]
     target = tokenizer(" Paris", add_special_tokens=False)["input_ids"]
@@ -192,7 +192,7 @@ def test_what_the_reference_refuses_is_refused(pair, moments):
 
 
 def test_a_reference_without_updates_is_an_error(pair, moments, monkeypatch):
-    monkeypatch.setattr(methods.get("memit"), "execute", lambda *_, **__: EditEffect())
+    monkeypatch.setattr(registry.get("memit"), "execute", lambda *_, **__: EditEffect())
     with pytest.raises(EditFailedError, match="no norm to take"):
         execute(pair, moments)
 
@@ -221,9 +221,9 @@ def test_the_files_follow_the_references_files(model):
     h = hparams.load("random_delta", model)
     assert h.hparams == hparams.load("memit", model).as_dict()
     assert type(h).from_dict(h.as_dict()) == h
-    memit = methods.get("memit").HyperParams
-    assert random_delta.reference(h) == (methods.get("memit"), memit.from_dict(h.hparams))
-    assert methods.covariance_layers(random_delta, h) == h.hparams["layers"]
+    memit = registry.get("memit").HyperParams
+    assert random_delta.reference(h) == (registry.get("memit"), memit.from_dict(h.hparams))
+    assert registry.covariance_layers(random_delta, h) == h.hparams["layers"]
     slower = {**h.hparams, "v_lr": h.hparams["v_lr"] / 2}
     assert hparams.load("random_delta", model, {"hparams": slower}).digest != h.digest
     rome = hparams.load("random_delta", model, {"method": "rome"})

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from thinkeval.editing import hparams, methods
+from thinkeval.editing import hparams, registry
 from thinkeval.editing.errors import HparamsError, UnknownMethodError
 
 # Typed from the papers' code once more, not read from our files.
@@ -78,7 +78,7 @@ def test_a_model_is_found_by_hub_name_and_by_folder(name, file):
 def test_an_organism_is_found_by_its_configuration(tmp_path, architecture):
     config = {"model_type": architecture, "thinkeval_organism": True}
     (tmp_path / "config.json").write_text(json.dumps(config))
-    for method in methods.names():
+    for method in registry.names():
         if hparams.available(method):
             assert hparams.file_for(method, tmp_path) == f"organism-{architecture}"
             hparams.load(method, tmp_path)
@@ -109,7 +109,7 @@ def test_a_file_of_ones_own_and_overrides(tmp_path):
     path.write_text(json.dumps({**values, "v_lr": 0.25}))
     assert hparams.load("rome", path).v_lr == 0.25
     assert hparams.load("rome", path, {"v_lr": 2}).v_lr == 2.0
-    assert methods.get("rome").HyperParams.from_json(path).v_lr == 0.25
+    assert registry.get("rome").HyperParams.from_json(path).v_lr == 0.25
     assert hparams.load("none", "any model at all").as_dict() == {}
     path.write_text("{")
     with pytest.raises(HparamsError, match="not JSON"):
@@ -165,7 +165,7 @@ def test_a_missing_key_is_named():
     values = hparams.load("memit", "gpt2-xl").as_dict()
     del values["mom2_update_weight"]
     with pytest.raises(HparamsError, match="missing key 'mom2_update_weight'"):
-        methods.get("memit").HyperParams.from_dict(values)
+        registry.get("memit").HyperParams.from_dict(values)
 
 
 def test_the_digest_tells_values_and_methods_apart():
@@ -184,9 +184,9 @@ def test_finding_a_file_imports_no_torch():
 
 
 def test_every_key_of_every_method_is_described_with_its_default():
-    for name in methods.names():
+    for name in registry.names():
         text = hparams.described(name)
-        for item in dataclasses.fields(methods.get(name).HyperParams):
+        for item in dataclasses.fields(registry.get(name).HyperParams):
             assert f"\n  {item.name} (" in text
     assert "L2 (required): weight of" in hparams.described("alphaedit")
     assert "v_stop_loss (default 0.05): no update once" in hparams.described("memit")

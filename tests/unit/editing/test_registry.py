@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from thinkeval.editing import methods
+from thinkeval.editing import registry
 from thinkeval.editing.errors import UnknownMethodError
 
 OUTSIDE = '''"""An outside method that does nothing.
@@ -39,10 +39,10 @@ def package(tmp_path, monkeypatch):
 
 
 def test_the_methods_there_are():
-    assert {"fine_tuning", "memit", "none", "rome"} <= set(methods.names())
-    assert list(methods.names()) == sorted(methods.names())
-    for name in methods.names():
-        method, about = methods.get(name), methods.info(name)
+    assert {"fine_tuning", "memit", "none", "rome"} <= set(registry.names())
+    assert list(registry.names()) == sorted(registry.names())
+    for name in registry.names():
+        method, about = registry.get(name), registry.info(name)
         assert about.name == method.NAME == name
         assert about.paper == method.PAPER
         assert about.kind == method.KIND
@@ -55,8 +55,8 @@ def test_the_methods_there_are():
 
 def test_listing_imports_no_torch():
     code = (
-        "import sys; from thinkeval.editing import methods\n"
-        "[methods.info(n) for n in methods.names()]; "
+        "import sys; from thinkeval.editing import registry\n"
+        "[registry.info(n) for n in registry.names()]; "
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -64,8 +64,8 @@ def test_listing_imports_no_torch():
 
 @pytest.mark.parametrize(("wrong", "right"), [("roem", "rome"), ("Memit", "memit"), ("ft", None)])
 def test_an_unknown_name_is_answered_with_the_nearest(wrong, right):
-    expected = f"did you mean '{right}'" if right else f"there are {methods.names()[0]}, "
-    for ask in (methods.get, methods.info):
+    expected = f"did you mean '{right}'" if right else f"there are {registry.names()[0]}, "
+    for ask in (registry.get, registry.info):
         with pytest.raises(UnknownMethodError, match=expected):
             ask(wrong)
 
@@ -73,25 +73,25 @@ def test_an_unknown_name_is_answered_with_the_nearest(wrong, right):
 def test_helpers_are_no_methods():
     for name in ("__init__", "_private", "editing"):
         with pytest.raises(UnknownMethodError):
-            methods.get(name)
+            registry.get(name)
 
 
 def test_an_installed_package_adds_a_method(package):
     package("outside_shrug", OUTSIDE, "shrug = outside_shrug")
-    assert "shrug" in methods.names()
-    about = methods.info("shrug")
-    assert about == methods.MethodInfo(
+    assert "shrug" in registry.names()
+    about = registry.info("shrug")
+    assert about == registry.MethodInfo(
         "shrug", "Nobody 2026", "weights", "An outside method that does nothing.", "outside_shrug"
     )
     assert "outside_shrug" not in sys.modules, "a list of methods imported one"
-    assert methods.get("shrug").NAME == "shrug"
-    assert methods.covariance_layers(methods.get("shrug"), None) == ()
+    assert registry.get("shrug").NAME == "shrug"
+    assert registry.covariance_layers(registry.get("shrug"), None) == ()
 
 
 def test_a_built_in_method_is_not_replaced(package):
     package("outside_rome", OUTSIDE, "rome = outside_rome")
-    assert methods.info("rome").origin == "built in"
-    assert methods.get("rome").__name__ == "thinkeval.editing.methods.rome"
+    assert registry.info("rome").origin == "built in"
+    assert registry.get("rome").__name__ == "thinkeval.editing.methods.rome"
 
 
 @pytest.mark.parametrize(
@@ -104,10 +104,10 @@ def test_a_built_in_method_is_not_replaced(package):
 def test_a_broken_package_is_named(package, source, message):
     package("outside_broken", source, "broken = outside_broken")
     with pytest.raises(UnknownMethodError, match=message) as caught:
-        methods.get("broken")
+        registry.get("broken")
     assert "outside_broken" in caught.value.detail
     assert "package" in caught.value.remedy
-    assert methods.info("broken").name == "broken"
+    assert registry.info("broken").name == "broken"
 
 
 def test_layers_that_need_a_covariance():
@@ -119,5 +119,5 @@ def test_layers_that_need_a_covariance():
         ("memit", "llama3-8b", (4, 5, 6, 7, 8)),
         ("fine_tuning", "gpt2-xl", ()),
     ):
-        found = methods.covariance_layers(methods.get(name), hparams.load(name, model))
+        found = registry.covariance_layers(registry.get(name), hparams.load(name, model))
         assert found == expected
