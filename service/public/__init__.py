@@ -1,12 +1,64 @@
 """ThinkEval: how deep does a change of a language model go?
 
-`import thinkeval` is light: it loads neither torch nor the database driver. What stands in
-`__all__` is the public surface; the rooms below (`thinkeval.service`, `thinkeval.editing`,
-`thinkeval.cypher`, `thinkeval.loaders`) are the application's own.
+The public names of the package. `import thinkeval` is light: each name is loaded at its first use,
+so that neither torch nor the database driver is imported for nothing.
+
+    import thinkeval as te
+
+    with te.Runtime(te.Settings()) as runtime: ...      # this machine: models and database
+    with te.Client("http://localhost:8000") as client: ...   # a running `thinkeval serve`
 """
 
 from __future__ import annotations
 
-__version__ = "0.1.0"
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["__version__"]
+from thinkeval.service import __version__
+
+if TYPE_CHECKING:
+    from thinkeval.cypher import query
+    from thinkeval.service.client import Client, ProblemError
+    from thinkeval.service.schemas import EditIn, Score
+    from thinkeval.service.scoring.runtime import Runtime
+    from thinkeval.service.scoring.score import score_edit
+    from thinkeval.service.settings import Settings
+
+_HOMES = {
+    "Client": "thinkeval.service.client",
+    "EditIn": "thinkeval.service.schemas",
+    "ProblemError": "thinkeval.service.client",
+    "Runtime": "thinkeval.service.scoring.runtime",
+    "Score": "thinkeval.service.schemas",
+    "Settings": "thinkeval.service.settings",
+    "query": "thinkeval.cypher",
+    "score_edit": "thinkeval.service.scoring.score",
+}
+
+__all__ = [
+    "Client",
+    "EditIn",
+    "ProblemError",
+    "Runtime",
+    "Score",
+    "Settings",
+    "__version__",
+    "query",
+    "score_edit",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The public object of that name, imported now.
+
+    Raises:
+        AttributeError: the name is not public.
+    """
+    if name not in _HOMES:
+        raise AttributeError(f"module 'thinkeval' has no public name {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, for completion in a notebook."""
+    return sorted(__all__)
