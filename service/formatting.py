@@ -1,8 +1,76 @@
-"""How many of what, in words: one is not `1 rules`."""
+"""Numbers and counts as text: every place that shows a number to a reader formats it here."""
 
 from __future__ import annotations
 
+import math
+
+UNDEFINED = "–"
+"""Shown in place of a value that is not defined."""
+
+
+def number(value: float | None, missing: str = UNDEFINED) -> str:
+    """Three decimals: `0.284`; `missing` for None and NaN."""
+    return missing if value is None or math.isnan(value) else f"{value:.3f}"
+
+
+def cell(value: object, missing: str = UNDEFINED) -> str:
+    """A value of any type: floats with three decimals, `yes` or `no`, texts unchanged."""
+    if value is None or isinstance(value, float):
+        return number(value, missing)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def signed(delta: float | None) -> str:
+    """A difference with its sign: `+0.120`; an exact zero as `0`."""
+    if delta is None or math.isnan(delta):
+        return UNDEFINED
+    return "0" if delta == 0 else f"{delta:+.3f}"
+
+
+def interval(bounds: tuple[float, float] | None) -> str:
+    """Two bounds: `[0.21, 0.66]`."""
+    return UNDEFINED if bounds is None else f"[{bounds[0]:.2f}, {bounds[1]:.2f}]"
+
+
+def with_interval(value: object, low: float | None, high: float | None) -> str:
+    """A value with its 95 % interval; the value alone where a bound is missing or NaN."""
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return cell(value)
+    return f"{cell(value)} {interval((low, high))}"
+
+
+def short(value: float | None) -> str:
+    """A probability or ratio as the papers' figures print it: `.93`, `.045`, `<.001`, `0`."""
+    if value is None or math.isnan(value):
+        return UNDEFINED
+    if value == 0:
+        return "0"
+    if value < 0.001:
+        return "<.001"
+    if value >= 100:
+        return f"{value:.0f}"
+    text = f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
+    return text.removeprefix("0")
+
+
+def two_digits(probability: float) -> str:
+    """A probability in the least room: `.08`, `.00`; a rounded 1 as `1`."""
+    text = f"{probability:.2f}"
+    return "1" if text == "1.00" else text.removeprefix("0")
+
+
+def percent(fraction: float) -> str:
+    """A fraction as a percentage: `32 %`."""
+    return f"{100 * fraction:.0f} %"
+
+
+def file_size(size: int) -> str:
+    """A number of bytes: `14 KB`, `2.1 MB`."""
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{math.ceil(size / 1000)} KB"
+
 
 def several(n: int, what: str) -> str:
-    """`1 rule`, `2 rules`, `12,000 facts`."""
+    """A counted noun: `1 rule`, `2 rules`, `12,000 facts`."""
     return f"{n:,} {what}{'s' * (n != 1)}"

@@ -1,59 +1,110 @@
-"""Cursors of paged lists: decode, check, next page."""
+"""Cursors of paged lists: encode, decode, next page.
+
+Two kinds of cursor exist. Lists that grow while they are read (edits, jobs, runs) continue after
+the creation time and id of the last item; lists that are computed as a whole (chains, rewrites)
+continue at an offset.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Protocol, TypeVar
 
 from thinkeval.service.errors import UsageError
 
-if TYPE_CHECKING:
-    pass
+
+class Dated(Protocol):
+    """A stored item with an id and the time at which it was created."""
+
+    @property
+    def id(self) -> str:
+        """Identifier, unique in the list."""
+        ...
+
+    @property
+    def created_at(self) -> str:
+        """ISO 8601 time, as `toString(datetime())` prints it."""
+        ...
 
 
-MOMENT = re.compile(
+DatedItem = TypeVar("DatedItem", bound=Dated)
+Item = TypeVar("Item")
+
+TIMESTAMP = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
     r"(Z|[+-](0[0-9]|1[0-7]):[0-9]{2})"
 )
 """What Neo4j writes for `toString(datetime())`."""
 
+SEPARATOR = "~"
 
-def read_cursor(cursor: str | None) -> tuple[str | None, str]:
-    """The moment and the id after which a page begins; (None, "") for the first.
+
+def time_cursor(last: Dated) -> str:
+    """The cursor of the page after this item."""
+    return f"{last.created_at}{SEPARATOR}{last.id}"
+
+
+def read_time_cursor(cursor: str | None) -> tuple[str | None, str]:
+    """The creation time and id after which a page begins; (None, "") for the first page.
 
     Raises:
-        UsageError: the cursor is not one of ours.
+        UsageError: the cursor is malformed.
     """
     if cursor is None:
         return None, ""
-    moment, tilde, edit = cursor.partition("~")
-    if not (tilde and _is_moment(moment)):
-        raise UsageError(
-            f"{cursor!r} is not a cursor.", remedy="Give `next` of the page before, as it is."
-        )
-    return moment, edit
+    created_at, separator, id = cursor.partition(SEPARATOR)
+    if not (separator and _is_timestamp(created_at)):
+        raise _malformed(cursor)
+    return created_at, id
 
 
-def _is_moment(text: str) -> bool:
-    """Whether Neo4j reads it as a moment: Python alone takes more spellings of one."""
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return MOMENT.fullmatch(text) is not None
+def time_page(found: Sequence[DatedItem], limit: int) -> tuple[list[DatedItem], str | None]:
+    """Split a query result into one page and the cursor of the next one, None on the last page.
+
+    Args:
+        found: rows of a query that was given `limit + 1` as its limit.
+    """
+    page = list(found[:limit])
+    return page, time_cursor(page[-1]) if len(found) > limit else None
 
 
-def offset_of(cursor: str | None) -> int:
-    """Where a page begins.
+def read_offset(cursor: str | None) -> int:
+    """The offset at which a page begins; 0 for the first page.
 
     Raises:
-        UsageError: the cursor is not one of ours.
+        UsageError: the cursor is malformed.
     """
     if cursor is None:
         return 0
     if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
-        raise UsageError(
-            f"{cursor!r} is not a cursor.", remedy="Give `next` of the page before, as it is."
-        )
+        raise _malformed(cursor)
     return int(cursor)
+
+
+def offset_page(
+    found: Sequence[Item], start: int, limit: int | None
+) -> tuple[list[Item], str | None]:
+    """The items from `start` on, and the cursor of the next page, None on the last page.
+
+    Args:
+        limit: number of items; None: all.
+    """
+    end = len(found) if limit is None else start + limit
+    return list(found[start:end]), str(end) if end < len(found) else None
+
+
+def _malformed(cursor: str) -> UsageError:
+    return UsageError(
+        f"{cursor!r} is not a cursor.", remedy="Give `next` of the previous page unchanged."
+    )
+
+
+def _is_timestamp(text: str) -> bool:
+    """Whether Neo4j parses the text as a time; Python alone accepts more spellings."""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return TIMESTAMP.fullmatch(text) is not None

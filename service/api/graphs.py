@@ -29,7 +29,7 @@ from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import Db, Here, InForce
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets, delete
-from thinkeval.service.paging import offset_of
+from thinkeval.service.paging import offset_page, read_offset
 from thinkeval.service.schemas import Name
 from thinkeval.service.scoring import deltas
 from thinkeval.service.settings import Settings
@@ -323,16 +323,14 @@ def list_rewrites(
     """Of all data sets, or of one; by data set and id, a page at a time."""
     if graph is not None:
         datasets.ensure(db, graph)
-    start = offset_of(cursor)
     found = datasets.all_rewrites(db, graph)
-    shown = found[start : start + limit]
+    shown, following = offset_page(found, read_offset(cursor), limit)
     items = [
         out
         for dataset, part in groupby(shown, key=lambda rewrite: rewrite.dataset)
         for out in _rewrites(db, dataset, list(part))
     ]
-    more = start + limit < len(found)
-    return RewritePage(items=items, next=str(start + limit) if more else None, total=len(found))
+    return RewritePage(items=items, next=following, total=len(found))
 
 
 def _rewrites(db: Database, graph: str, found: list[RewriteRequest]) -> list[RewriteOut]:

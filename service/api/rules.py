@@ -19,7 +19,7 @@ from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.results import MeasureQuery
 from thinkeval.service.api.state import Db
 from thinkeval.service.graphs import datasets
-from thinkeval.service.paging import offset_of
+from thinkeval.service.paging import read_offset
 from thinkeval.service.reports.edit import measure_of
 from thinkeval.service.rules import (
     add,
@@ -335,7 +335,7 @@ def get_mixed_chains(
         surviving=chosen.surviving,
         steps=chosen.steps,
         max_steps=chosen.max_steps,
-        start=offset_of(chosen.cursor),
+        start=read_offset(chosen.cursor),
         limit=chosen.limit,
     )
     return mixed_chains.mixed(db, score, measure_of(score, measure), chosen=part)

@@ -16,13 +16,8 @@ from typing import Annotated
 import typer
 
 from thinkeval import cypher
-from thinkeval.service.cli.options import (
-    JsonFlag,
-    MeasureName,
-    MeasureOption,
-    emit_json,
-    emit_table,
-)
+from thinkeval.service.cli.options import JsonFlag, MeasureName, MeasureOption
+from thinkeval.service.cli.output import emit_json, emit_table
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.database import connect, embedded_server
 from thinkeval.service.errors import KNOWN_ERRORS, NotFoundError, describe

@@ -13,7 +13,8 @@ from typing import Annotated
 import typer
 
 from thinkeval.loaders import graphs
-from thinkeval.service.cli.options import JsonFlag, console, emit_json, emit_table
+from thinkeval.service.cli.options import JsonFlag
+from thinkeval.service.cli.output import console, emit_json, emit_table
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import show_chains, show_leakage, show_method_table, show_score
 from thinkeval.service.database import embedded_server

@@ -13,15 +13,8 @@ import typer
 
 from thinkeval.service.cli.depedit_run import run, similarity
 from thinkeval.service.cli.depedit_sets import build, export, import_, listed, set_json, show_sets
-from thinkeval.service.cli.options import (
-    DatasetOption,
-    JsonFlag,
-    OutputOption,
-    SettingOption,
-    emit_json,
-    emit_table,
-    emit_text,
-)
+from thinkeval.service.cli.options import DatasetOption, JsonFlag, OutputOption, SettingOption
+from thinkeval.service.cli.output import emit_json, emit_table, emit_text
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.depedit import store
 from thinkeval.service.depedit.metrics import TITLES

@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinkeval.service.cli.options import (
-    JsonFlag,
-    ModelOption,
-    OutputOption,
-    ProbeOptions,
-    emit_json,
-    emit_table,
-    require_json,
-)
+from thinkeval.service.cli.options import JsonFlag, ModelOption, OutputOption, ProbeOptions
+from thinkeval.service.cli.output import emit_json, emit_table, require_json
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.scoring.request import read_overrides
 from thinkeval.service.scoring.runtime import Runtime

@@ -16,10 +16,8 @@ from thinkeval.service.cli.options import (
     OutputOption,
     SettingName,
     SettingOption,
-    emit_json,
-    emit_table,
-    emit_text,
 )
+from thinkeval.service.cli.output import emit_json, emit_table, emit_text
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.scoring.runtime import Runtime

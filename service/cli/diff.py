@@ -7,19 +7,10 @@ from typing import Annotated
 
 import typer
 
-from thinkeval.service.cli.options import (
-    JsonFlag,
-    MeasureName,
-    OutputOption,
-    cell,
-    console,
-    emit_json,
-    emit_table,
-    require_json,
-    several,
-    with_interval,
-)
+from thinkeval.service.cli.options import JsonFlag, MeasureName, OutputOption
+from thinkeval.service.cli.output import console, emit_json, emit_table, require_json
 from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.formatting import cell, several, signed, with_interval
 from thinkeval.service.reports.schemas import (
     ChainDelta,
     ChainsDiff,
@@ -108,7 +99,7 @@ def _show_metrics(found: Diff) -> None:
                 m.metric if m.step is None else f"{m.metric}, {m.step}-step",
                 with_interval(m.a, m.low_a, m.high_a),
                 with_interval(m.b, m.low_b, m.high_b),
-                _signed(m.delta),
+                signed(m.delta),
                 m.n_a,
                 m.n_b,
             )
@@ -165,7 +156,7 @@ def _show_facts(facts: FactsDiff, limit: int) -> None:
             (
                 f.subject, f.relation, f.object,
                 f"{cell(f.pre_a)} → {cell(f.post_a)}", f.change_a,
-                f"{cell(f.pre_b)} → {cell(f.post_b)}", f.change_b, _signed(f.delta),
+                f"{cell(f.pre_b)} → {cell(f.post_b)}", f.change_b, signed(f.delta),
             )
             for f in _first(facts.flipped, limit)
         ],
@@ -188,12 +179,6 @@ def _show_lone(title: str, facts: Sequence[LoneFact], limit: int) -> None:
         ],
         note=_rest(facts, limit),
     )  # fmt: skip
-
-
-def _signed(delta: float | None) -> str:
-    if delta is None:
-        return cell(None)
-    return "0" if delta == 0 else f"{delta:+.3f}"
 
 
 def _first(rows: Sequence, limit: int) -> Sequence:

@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from thinkeval.service.cli.options import JsonFlag, emit_json, emit_table
+from thinkeval.service.cli.options import JsonFlag
+from thinkeval.service.cli.output import emit_json, emit_table
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
 from thinkeval.service.scoring import deltas, record

@@ -20,10 +20,9 @@ from thinkeval.service.cli.options import (
     MeasureOption,
     ModelOption,
     ProbeOptions,
-    emit_json,
-    emit_table,
     probe_settings,
 )
+from thinkeval.service.cli.output import emit_json, emit_table
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets

@@ -14,16 +14,10 @@ from rich.console import Group
 from rich.panel import Panel
 from rich.text import Text
 
-from thinkeval.cypher.metric_options import integers, interval_titles
-from thinkeval.service.cli.options import (
-    cell,
-    console,
-    emit_table,
-    interval,
-    several,
-    with_interval,
-)
-from thinkeval.service.reports.score_lines import lines
+from thinkeval.cypher.metric_options import interval_titles
+from thinkeval.service.cli.output import console, emit_table
+from thinkeval.service.formatting import cell, interval, number, several, signed, with_interval
+from thinkeval.service.reports.score_lines import lines, metric_text
 from thinkeval.service.reports.table import STEPS, caption, method_table
 from thinkeval.service.schemas import MEASURE_NAMES, Measure, MetricValue, Score
 from thinkeval.service.scoring.generation import MEASURE as TEXT
@@ -39,7 +33,7 @@ def show_score(score: Score) -> None:
     """The score of one edit: the headline metrics by measure, then IFR by steps."""
     columns = ["metric", *(MEASURE_NAMES[m] for m in score.measures), "n", "left out (pre = 0)"]
     rows = [
-        [line.label, *(_bounded(v) for v in line.values), line.n, line.excluded]
+        [line.label, *(metric_text(v) for v in line.values), line.n, line.excluded]
         for line in lines(score)
     ]
     emit_table(
@@ -55,13 +49,6 @@ def show_score(score: Score) -> None:
             "No chain of ≤ 5 steps leads from subject to old object in this graph: IFR is 0 by"
             " definition, and says nothing about the edit."
         )
-
-
-def _bounded(value: MetricValue | None) -> str:
-    if value is None:
-        return cell(None)
-    number = int(value.value) if value.metric in integers() else value.value
-    return with_interval(number, value.low, value.high)
 
 
 def show_chains(
@@ -84,14 +71,14 @@ def show_chains(
         text.append(f"{i}. ")
         text.append(*mark)
         text.append(
-            f"  {several(row.steps, 'step')}  R {row.r_pre:.3f} → R' {row.r_post:.3f}"
+            f"  {several(row.steps, 'step')}  R {number(row.r_pre)} → R' {number(row.r_post)}"
             f"  retention {cell(row.ratio)}\n"
         )
         text.append(f"   {row.entities[0]}\n", "blue")
         for link in row.links:
             text.append(
-                f"     ─ {link.relation} → {link.object}   {link.pre:.3f} →"
-                f" {link.post:.3f}  (× {cell(link.ratio)})\n"
+                f"     ─ {link.relation} → {link.object}   {number(link.pre)} →"
+                f" {number(link.post)}  (× {cell(link.ratio)})\n"
             )
         blocks.append(text)
     title = (
@@ -179,12 +166,12 @@ def _written(score: Score) -> str | None:
     before, after = (score.get(f"fluency{side}", TEXT) for side in ("_pre", ""))
     if before is None or after is None:
         return None
-    line = f"Fluency {before.value:.3f} → {after.value:.3f} bits over {after.n} texts"
+    line = f"Fluency {number(before.value)} → {number(after.value)} bits over {after.n} texts"
     before, after = (score.get(f"consistency{side}", TEXT) for side in ("_pre", ""))
     if before is None or after is None or not after.n:
         return f"{line}; consistency needs reference texts, and the rewrite has none."
     texts = f"{after.n} reference text{'s' if after.n > 1 else ''}"
-    return f"{line}; consistency {before.value:.3f} → {after.value:.3f} with {texts}."
+    return f"{line}; consistency {number(before.value)} → {number(after.value)} with {texts}."
 
 
 def _pair(score: MetricValue | None, magnitude: MetricValue | None) -> str:
@@ -226,7 +213,7 @@ def _show_matched(report: SweepReport) -> None:
                     row.method,
                     row.efficacy,
                     cell(row.ifr),
-                    _interval(row.ifr_interval),
+                    interval(row.ifr_interval),
                     cell(row.preservation),
                     row.n,
                 )
@@ -268,8 +255,8 @@ def _show_differences(model: str, rows: list[Difference]) -> None:
                 f"{row.first} − {row.second}",
                 row.metric,
                 "as it is" if row.efficacy is None else cell(row.efficacy),
-                f"{row.value:+.3f}",
-                _interval(row.interval),
+                signed(row.value),
+                interval(row.interval),
                 cell(row.spread),
             )
             for row in counted
@@ -278,7 +265,3 @@ def _show_differences(model: str, rows: list[Difference]) -> None:
         f" 0 out of their 95 % interval over rewrites (paired bootstrap){over_seeds}. With so many"
         " looked at, one in twenty does so by chance.",
     )
-
-
-def _interval(bounds: tuple[float, float] | None) -> str:
-    return cell(None) if bounds is None else interval(*bounds)

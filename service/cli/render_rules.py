@@ -18,9 +18,10 @@ from rich.panel import Panel
 from rich.text import Text
 from rich.tree import Tree
 
-from thinkeval.service.cli.options import cell, console, emit_json, emit_table, emit_text, several
+from thinkeval.service.cli.output import console, emit_json, emit_table, emit_text
 from thinkeval.service.cli.rules_apply import proof_tree
 from thinkeval.service.errors import UsageError
+from thinkeval.service.formatting import cell, several
 from thinkeval.service.rules.implications import GOOD, MEANINGS, implications
 from thinkeval.service.rules.omega import KINDS, WAYS, OmegaOut, kept_rules, omega
 from thinkeval.service.rules.summary import plain_share, share_text

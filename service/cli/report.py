@@ -13,14 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinkeval.service.cli.options import (
-    JsonFlag,
-    MeasureName,
-    MeasureOption,
-    OutputOption,
-    emit_json,
-    emit_text,
-)
+from thinkeval.service.cli.options import JsonFlag, MeasureName, MeasureOption, OutputOption
+from thinkeval.service.cli.output import emit_json, emit_text
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import show_chains, show_leakage
 from thinkeval.service.cli.render_rules import show_implied, show_mixed

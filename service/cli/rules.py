@@ -12,14 +12,8 @@ from typing import Annotated
 
 import typer
 
-from thinkeval.service.cli.options import (
-    JsonFlag,
-    OutputOption,
-    cell,
-    emit_json,
-    emit_table,
-    several,
-)
+from thinkeval.service.cli.options import JsonFlag, OutputOption
+from thinkeval.service.cli.output import emit_json, emit_table
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render_rules import TableFormat, print_rules
 from thinkeval.service.cli.rules_apply import (
@@ -31,6 +25,7 @@ from thinkeval.service.cli.rules_apply import (
 )
 from thinkeval.service.cli.rules_review import review
 from thinkeval.service.errors import UsageError
+from thinkeval.service.formatting import cell, several
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 

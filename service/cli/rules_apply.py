@@ -17,15 +17,11 @@ from thinkeval.service.cli.options import (
     MeasureOption,
     OutputOption,
     RulesOption,
-    cell,
-    console,
-    emit_json,
-    emit_table,
-    require_json,
-    several,
 )
+from thinkeval.service.cli.output import console, emit_json, emit_table, require_json
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
+from thinkeval.service.formatting import cell, several
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 

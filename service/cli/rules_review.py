@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from thinkeval.service.cli.options import JsonFlag, cell, emit_json, emit_table, several
+from thinkeval.service.cli.options import JsonFlag
+from thinkeval.service.cli.output import emit_json, emit_table
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
+from thinkeval.service.formatting import cell, several
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 

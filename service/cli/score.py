@@ -18,11 +18,10 @@ from thinkeval.service.cli.options import (
     ModelOption,
     OutputOption,
     ProbeOptions,
-    emit_json,
-    emit_text,
     probe_settings,
     require_taken,
 )
+from thinkeval.service.cli.output import emit_json, emit_text
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import (
     show_chains,

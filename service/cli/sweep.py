@@ -16,15 +16,13 @@ from thinkeval.service.cli.options import (
     ModelOption,
     OutputOption,
     ProbeOptions,
-    cell,
-    emit_json,
-    emit_table,
     probe_settings,
-    require_json,
     require_taken,
 )
+from thinkeval.service.cli.output import emit_json, emit_table, require_json
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import show_sweep
+from thinkeval.service.formatting import cell
 from thinkeval.service.graphs import rewrites
 from thinkeval.service.schemas import MEASURE_NAMES, Measure
 from thinkeval.service.scoring.request import method_override, score_request, scoring_options

@@ -16,7 +16,7 @@ from thinkeval.cypher import rows
 from thinkeval.service.depedit.schemas import JobOut
 from thinkeval.service.errors import ConflictError, NotFoundError
 from thinkeval.service.jobs import queue
-from thinkeval.service.paging import read_cursor
+from thinkeval.service.paging import read_time_cursor, time_page
 from thinkeval.service.schemas import ENDED, Status
 from thinkeval.service.scoring.record import event, now
 
@@ -62,14 +62,13 @@ def page(
     Raises:
         UsageError: the cursor is not one of ours.
     """
-    before, before_id = read_cursor(cursor)
+    before, before_id = read_time_cursor(cursor)
     found = db.read(
         rows.PageJobRow, status=status, before=before, before_id=before_id, limit=limit + 1
     )
     known = counts(db)
     total = sum(known.values()) if status is None else known[status]
-    shown = found[:limit]
-    more = f"{shown[-1].created_at}~{shown[-1].id}" if len(found) > limit else None
+    shown, more = time_page(found, limit)
     return [out(row) for row in shown], more, total
 
 

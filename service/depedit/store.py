@@ -17,7 +17,7 @@ from thinkeval.loaders.records import digest
 from thinkeval.service.depedit.metrics import Share, metrics_of, metrics_of_runs
 from thinkeval.service.depedit.questions import Question, questions
 from thinkeval.service.errors import ConflictError, NotFoundError, UsageError
-from thinkeval.service.paging import read_cursor
+from thinkeval.service.paging import read_time_cursor, time_page
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -240,7 +240,7 @@ def page_runs(
     Raises:
         UsageError: the cursor is not one of ours.
     """
-    after, after_id = read_cursor(cursor)
+    after, after_id = read_time_cursor(cursor)
     named = None if sets is None else list(sets)
     found = db.read(
         rows.ProtocolRunRow,
@@ -251,8 +251,8 @@ def page_runs(
         **only,
     )
     total = db.read(rows.CountRunsRow, knowledge_sets=named, **only)[0].runs
-    last = found[limit - 1] if len(found) > limit else None
-    return found[:limit], f"{last.created_at}~{last.id}" if last else None, total
+    shown, more = time_page(found, limit)
+    return shown, more, total
 
 
 def answers_of(db: Database, run: str) -> list[rows.AnsweredRow]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from thinkeval.service.formatting import two_digits
+
 MEASURES = ("p", "likelihood", "likelihood_norm")
 
 KEPT_RATIO = 0.9
@@ -29,10 +31,4 @@ def caption(relation: str, pre: float, post: float | None = None) -> str:
     stored with all their digits.
     """
     sides = [pre] if post is None else [pre, post]
-    return f"{relation} {' → '.join(map(_short, sides))}"
-
-
-def _short(probability: float) -> str:
-    """Two digits, `.08`; a whole 1 as `1`, since there is little room on an edge."""
-    text = f"{probability:.2f}"
-    return "1" if text == "1.00" else text.removeprefix("0")
+    return f"{relation} {' → '.join(map(two_digits, sides))}"

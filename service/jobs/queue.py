@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
 from thinkeval.service.errors import ConflictError
-from thinkeval.service.paging import read_cursor
+from thinkeval.service.paging import read_time_cursor, time_page
 from thinkeval.service.schemas import EditOut, Score, Status
 from thinkeval.service.scoring import deltas, record
 from thinkeval.service.scoring.record import event
@@ -155,7 +155,7 @@ def page_rows(
     Raises:
         UsageError: the cursor is not one of ours.
     """
-    before, before_id = read_cursor(cursor)
+    before, before_id = read_time_cursor(cursor)
     found = db.read(
         rows.PageEditRow,
         before=before,
@@ -165,8 +165,7 @@ def page_rows(
         **filters,
     )
     total = db.read(rows.CountEditsRow, **filters)[0].edits
-    shown = found[:limit]
-    more = f"{shown[-1].created_at}~{shown[-1].id}" if len(found) > limit else None
+    shown, more = time_page(found, limit)
     return shown, more, total
 
 

@@ -102,11 +102,6 @@ def chain_query(score: Score, facts: Sequence[str]) -> str:
     return f"MATCH chain = ()\n  {path}\nRETURN chain"
 
 
-def edit_link(browser: str, score: Score, measure: Measure | None = None) -> str:
-    """Draws the chains that survive the edit, strongest first."""
-    return query_link(browser, question_query("surviving_chains", score, measure))
-
-
 def question_links(
     browser: str, score: Score, measure: Measure | None = None
 ) -> list[QuestionLink]:

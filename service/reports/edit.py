@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from thinkeval.cypher import rows
 from thinkeval.service.errors import UsageError
-from thinkeval.service.paging import offset_of
+from thinkeval.service.paging import offset_page, read_offset
 from thinkeval.service.schemas import Measure, Score
 
 if TYPE_CHECKING:
@@ -184,11 +184,10 @@ def chain_page(
         UsageError: the cursor is not one of ours.
     """
     fitting = [chain for chain in found if chosen.fits(chain)]
-    start = offset_of(cursor)
-    end = start + limit
+    shown, following = offset_page(fitting, read_offset(cursor), limit)
     return ChainPage(
-        items=[ChainOut.model_validate(chain) for chain in fitting[start:end]],
-        next=str(end) if end < len(fitting) else None,
+        items=[ChainOut.model_validate(chain) for chain in shown],
+        next=following,
         total=len(fitting),
         surviving=sum(chain.surviving for chain in fitting),
         measure=measure,

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import io
 import json
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from thinkeval.service.errors import UsageError
+from thinkeval.service.formatting import cell
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def _cell(value: object, missing: str = "–") -> str:
-    if isinstance(value, float):
-        return missing if math.isnan(value) else f"{value:.3f}"
-    return str(value)
-
-
 def _markdown(frame: pd.DataFrame) -> str:
     header = [str(c) for c in frame.columns]
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    lines += ["| " + " | ".join(_cell(v) for v in row) + " |" for row in frame.to_numpy().tolist()]
+    lines += ["| " + " | ".join(cell(v) for v in row) + " |" for row in frame.to_numpy().tolist()]
     return "\n".join(lines) + "\n"
 
 
@@ -32,7 +26,7 @@ def _latex(frame: pd.DataFrame) -> str:
     escape = str.maketrans({"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#"})
     lines = ["% " + " & ".join(str(c) for c in frame.columns)]
     for row in frame.to_numpy().tolist():
-        lines.append(" & ".join(_cell(v, "--").translate(escape) for v in row) + r" \\")
+        lines.append(" & ".join(cell(v, "--").translate(escape) for v in row) + r" \\")
     return "\n".join(lines) + "\n"
 
 

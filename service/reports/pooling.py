@@ -95,7 +95,7 @@ MAGNITUDES = ("efficacy_magnitude", "generalization_magnitude", "specificity_mag
 
 
 @dataclass(frozen=True, slots=True)
-class Pooled:
+class CounterFactMeans:
     """Means over edits; NaN where no edit has the metric with n > 0.
 
     Attributes:
@@ -109,7 +109,7 @@ class Pooled:
     score: float
 
 
-def pooled_counterfact(scores: Sequence[Score], measure: str) -> Pooled:
+def counterfact_means(scores: Sequence[Score], measure: str) -> CounterFactMeans:
     """The table's row for these edits of one model by one method."""
     values: dict[str, float] = {}
     counts: dict[str, int] = {}
@@ -118,4 +118,4 @@ def pooled_counterfact(scores: Sequence[Score], measure: str) -> Pooled:
         values[metric], counts[metric] = (fmean(found) if found else math.nan), len(found)
     parts = [values[metric] for metric in PARTS]
     whole = math.nan if any(math.isnan(part) for part in parts) else harmonic_mean(parts)
-    return Pooled(values, counts, whole)
+    return CounterFactMeans(values, counts, whole)

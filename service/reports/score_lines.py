@@ -1,10 +1,11 @@
-"""The lines of a score as terminal and page show them: a metric, its value by each measure, n."""
+"""The lines of a score in terminal and web UI: a metric, its value by each measure, n."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thinkeval.cypher.metric_options import headlines
+from thinkeval.cypher.metric_options import headlines, integers
+from thinkeval.service.formatting import cell, with_interval
 from thinkeval.service.reports.table import STEPS
 from thinkeval.service.schemas import MetricValue, Score
 
@@ -39,3 +40,11 @@ def lines(score: Score) -> list[ScoreLine]:
         if counted is not None:
             found.append(ScoreLine(label, metric, values, counted.n, counted.excluded))
     return found
+
+
+def metric_text(value: MetricValue | None) -> str:
+    """A metric with its 95 % interval, where there is one; counts as whole numbers."""
+    if value is None:
+        return cell(None)
+    number = int(value.value) if value.metric in integers() else value.value
+    return with_interval(number, value.low, value.high)

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from thinkeval.cypher import rows
 from thinkeval.service.graphs import datasets
+from thinkeval.service.paging import offset_page
 from thinkeval.service.rules import closure as forward
 from thinkeval.service.rules.omega import kept_rules
 from thinkeval.service.rules.proof_sizes import Sized, proofs_by_size
@@ -148,8 +149,7 @@ def mixed(
         )
     looked_at = [row for row in found if chosen.steps in (None, row.steps)]
     fitting = [row for row in looked_at if row.surviving or not chosen.surviving]
-    end = len(fitting) if chosen.limit is None else chosen.start + chosen.limit
-    shown = fitting[chosen.start : end]
+    shown, following = offset_page(fitting, chosen.start, chosen.limit)
     proofs = _Proofs(closure, shown)
     return MixedPage(
         edit=score.edit,
@@ -161,7 +161,7 @@ def mixed(
         total=len(fitting),
         surviving=sum(bool(row.surviving) for row in fitting),
         items=[_chain(row, proofs) for row in shown],
-        next=str(end) if end < len(fitting) else None,
+        next=following,
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from thinkeval.service.formatting import several
+from thinkeval.service.formatting import number, several
 from thinkeval.service.rules.implications import ImplicationShareOut, TallyOut, implications, tally
 from thinkeval.service.rules.mixed_chains import Chosen, MixedChainOut, MixedPage, mixed
 from thinkeval.service.rules.omega import KINDS, WAYS, Kind, OmegaOut, kept_rules, omega
@@ -108,11 +108,6 @@ def _ways(told: Sequence[OmegaOut], kind: Kind) -> WaysOut:
         deep=sum(deep) / len(deep) if deep else None,
         n=len(deep),
     )
-
-
-def number(value: float | None) -> str:
-    """Three decimals; a dash for what is not defined."""
-    return "–" if value is None else f"{value:.3f}"
 
 
 def plain_share(share: ImplicationShareOut) -> str:

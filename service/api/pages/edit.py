@@ -17,6 +17,7 @@ from urllib.parse import urlencode
 from thinkeval.cypher import rows
 from thinkeval.cypher.metric_options import displays
 from thinkeval.service.api.pages.commands import commands
+from thinkeval.service.formatting import number
 from thinkeval.service.reports.browser import chain_link, guide_command, question_links
 from thinkeval.service.reports.edit import ChainFilter, graph_of, measure_of
 from thinkeval.service.reports.score_lines import lines
@@ -252,7 +253,7 @@ def verdict(score: Score, measure: Measure, told: Chains) -> str:
         how = "took" if efficacy.value > 0.5 else "did not take"
         installed = (
             f"the edit {how}: asked directly, the model says {score.target_new} with probability"
-            f" {efficacy.value:.3f}"
+            f" {number(efficacy.value)}"
         )
     alive, whole = sum(chain.surviving for chain in told.all), len(told.all)
     if not whole:

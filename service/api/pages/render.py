@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import shlex
 from functools import cache
 from pathlib import Path
@@ -12,9 +11,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from thinkeval.cypher.metric_options import integers
-from thinkeval.service import __version__
-from thinkeval.service.schemas import MetricValue
+from thinkeval.service import __version__, formatting
+from thinkeval.service.reports.score_lines import metric_text
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
@@ -35,59 +33,19 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        figure=figure,
-        short=short,
-        share=share,
+        figure=formatting.number,
+        short=formatting.short,
+        share=formatting.percent,
         day=day,
         data=data,
         words=words,
-        value=value,
+        value=metric_text,
         coded=coded,
         quoted=shlex.quote,
-        bytes=size,
+        bytes=formatting.file_size,
     )
     environment.globals["version"] = __version__
     return environment
-
-
-def figure(number: float | None) -> str:
-    """A number as the terminal prints it: three decimals, – where there is none."""
-    return "–" if number is None or math.isnan(number) else f"{number:.3f}"
-
-
-def value(held: MetricValue | None) -> str:
-    """A metric with its 95 % interval, as the terminal prints it."""
-    if held is None:
-        return "–"
-    if held.metric in integers():
-        return f"{held.value:g}"
-    if held.low is None or held.high is None:
-        return figure(held.value)
-    return f"{figure(held.value)} [{held.low:.2f}, {held.high:.2f}]"
-
-
-def short(number: float | None) -> str:
-    """A probability or ratio as the papers' figures write it: .93, and small ones to the point."""
-    if number is None or math.isnan(number):
-        return "–"
-    if number == 0:
-        return "0"
-    if number < 0.001:
-        return "<.001"
-    if number >= 100:
-        return f"{number:.0f}"
-    text = f"{number:.2f}" if number >= 0.1 else f"{number:.3f}"
-    return text.removeprefix("0")
-
-
-def share(number: float) -> str:
-    """A share as per cent."""
-    return f"{100 * number:.0f} %"
-
-
-def size(number: int) -> str:
-    """A file's size: 14 KB."""
-    return f"{number / 1e6:.1f} MB" if number >= 1e6 else f"{math.ceil(number / 1000)} KB"
 
 
 def day(moment: str | None) -> str:

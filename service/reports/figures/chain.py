@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from thinkeval.service.formatting import number
 from thinkeval.service.reports.figures.style import (
     BLUE,
     INK,
@@ -54,12 +55,12 @@ def draw(score: Score, rows: Sequence[ScoredChainRow], measure: str, n: int) -> 
 def _caption(score: Score, rows: Sequence[ScoredChainRow], measure: str, n: int) -> str:
     row = rows[n - 1]
     alive = sum(r.surviving for r in rows)
-    ratio = "undefined" if row.ratio is None else f"{row.ratio:.3f}"
+    ratio = number(row.ratio, "undefined")
     lasting = "survives" if row.surviving else "is cut"
     return (
         f"Chain {n} of {len(rows)} ({alive} survive), {row.steps}"
-        f" step{'s' if row.steps > 1 else ''}: R = Π p_pre = {row.r_pre:.3f},"
-        f" R' = Π p_post = {row.r_post:.3f}, retention R'/R = {ratio}; it {lasting}. Under each"
+        f" step{'s' if row.steps > 1 else ''}: R = Π p_pre = {number(row.r_pre)},"
+        f" R' = Π p_post = {number(row.r_post)}, retention R'/R = {ratio}; it {lasting}. Under each"
         f" link p_pre → p_post ({MEASURE_NAMES[measure]}) and × p_post/p_pre."
         f" Edit {score.edit} on {score.model}."
     )

@@ -27,7 +27,7 @@ from thinkeval.service.errors import (
 )
 from thinkeval.service.graphs import datasets
 from thinkeval.service.jobs import edit_job, recovery, submit
-from thinkeval.service.paging import read_cursor
+from thinkeval.service.paging import read_time_cursor
 from thinkeval.service.schemas import EditIn
 from thinkeval.service.scoring.record import event, now
 from thinkeval.service.settings import Settings
@@ -269,4 +269,4 @@ def test_lists_of_sets_and_runs_have_pages(
     assert [row.id for row in store.page_runs(db, 5, more, dataset=graph)[0]] == made[1:]
     with pytest.raises(UsageError, match="not a cursor"):
         store.page_runs(db, 5, "x")
-    assert read_cursor(None) == (None, "")
+    assert read_time_cursor(None) == (None, "")

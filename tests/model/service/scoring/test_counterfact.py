@@ -20,7 +20,7 @@ from thinkeval.editing.models import weights_digest
 from thinkeval.editing.probe import MEASURES, ProbeItem, ProbeSettings, probe
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.graphs import datasets
-from thinkeval.service.reports.pooling import pooled_counterfact
+from thinkeval.service.reports.pooling import counterfact_means
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import generation, scope
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
@@ -312,12 +312,12 @@ def test_a_counterfact_file_is_imported_scored_and_pooled(walk: Walk, counterfac
     texts = generation.stored(walk.runtime, score.edit)
     assert texts is not None
     assert texts.prompts == ("Harry Potter studied at",)
-    assert pooled_counterfact([score], "likelihood_norm").score == 1.0
+    assert counterfact_means([score], "likelihood_norm").score == 1.0
     nothing = walk.score("none", graph=counterfact, rewrite=rewrite, probe=EXACT)
-    row = pooled_counterfact([score, nothing], "likelihood_norm")
+    row = counterfact_means([score, nothing], "likelihood_norm")
     assert row.values["efficacy_score"] == 0.5
     assert row.values["specificity_score"] == 1.0
     assert row.counts["efficacy_score"] == 2
     # Harmonic mean of .5, .5 and 1, and not the mean of S = 1 and S = 0.
     assert row.score == pytest.approx(3 / (2 + 2 + 1))
-    assert math.isnan(pooled_counterfact([score], "p_of_nobody").score)
+    assert math.isnan(counterfact_means([score], "p_of_nobody").score)

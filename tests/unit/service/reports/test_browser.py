@@ -123,7 +123,8 @@ def test_questions_carry_the_options_of_the_score() -> None:
     assert "> 0.25 *" in text
     assert '"p"' in text  # the first measure it has
     assert "//" not in text
-    assert browser.edit_link(BROWSER, mine) == browser.query_link(BROWSER, text)
+    links = {link.name: link.url for link in browser.question_links(BROWSER, mine)}
+    assert links["surviving_chains"] == browser.query_link(BROWSER, text)
     plain = browser.question_query("surviving_chains", score("e"), "likelihood")
     assert "> 0.01 *" in plain
 

@@ -24,16 +24,6 @@ def metric(name: str, value: float, **more: Any) -> MetricValue:
     return MetricValue(metric=name, measure="likelihood", value=value, n=3, **more)
 
 
-def test_numbers_are_written_as_the_papers_and_the_terminal_write_them() -> None:
-    assert [render.short(x) for x in (None, math.nan, 0.0, 1.0, 0.934, 0.0451, 1e-5, 250.0)] == [
-        "–", "–", "0", "1.00", ".93", ".045", "<.001", "250",
-    ]  # fmt: skip
-    assert render.value(metric("ifr", 0.2345)) == "0.234"
-    assert render.value(metric("ifr", 0.2345, low=0.1, high=0.5)) == "0.234 [0.10, 0.50]"
-    assert render.value(metric("active_chains", 83.0)) == "83"
-    assert render.value(None) == "–"
-
-
 def test_what_comes_from_a_data_set_cannot_end_an_element() -> None:
     nasty = "</script><script>alert(1)</script> & 'x'"
     text = str(render.data({"name": nasty}))
