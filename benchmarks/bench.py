@@ -66,7 +66,7 @@ class Line:
         unit: of both values; a rate if it ends in `/s`, else less is better.
         ours: what ThinkEval took or reached.
         instead: what a user would run instead; None where there is nothing to compare with.
-        name: of the thing that is run instead.
+        name: of what is run instead.
         bound: `instead` is a bound only (it was stopped), so the ratio is at least this.
     """
 
@@ -112,7 +112,7 @@ def data_dir() -> Path:
 @contextmanager
 def server() -> Iterator[Server]:
     """The server named in the environment, else the embedded one, started if need be."""
-    # A benchmark that is told to stop (a time limit, say) still deletes its scratch graphs.
+    # A benchmark that is stopped (a time limit, say) still deletes its scratch graphs.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     settings = Settings()
     if not settings.neo4j_uri:
@@ -129,7 +129,7 @@ def server() -> Iterator[Server]:
 
 @contextmanager
 def scratch_graph(db: Database, what: str) -> Iterator[str]:
-    """An id nobody else has; the graph is deleted afterwards, whatever happened."""
+    """A unique id; the graph is deleted afterwards, whatever happened."""
     graph = f"bench-{what}-{uuid.uuid4().hex[:8]}"
     try:
         yield graph

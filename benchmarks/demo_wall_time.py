@@ -28,7 +28,7 @@ Values = dict[tuple[str, str, str, int | None], float]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What one `thinkeval demo --json` said.
+    """What one `thinkeval demo --json` printed.
 
     Attributes:
         stages: seconds by stage, with the start of Python among them, and all of them.

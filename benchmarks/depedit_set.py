@@ -2,7 +2,7 @@
 
 A set of the paper's size (24 + 5 facts, 12 implications, 3 copies of 20 updates) whose facts the
 model does not know beforehand. Timed is everything from the loaded model to the stored run's seven
-metrics; the organism and its key statistics are made before. The processor's time stands beside the
+metrics; the organism and its covariance statistics are computed before. The processor's time is beside the
 wall time, as a machine may be busy. Gradient similarity is timed against one backward pass a fact.
 """
 
@@ -36,7 +36,7 @@ def main() -> int:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     with Runtime(Settings()) as work:
-        bench.say("organism and key statistics")
+        bench.say("organism and covariance statistics")
         made = _knowledge(work)
         try:
             lines, notes = _lines(work, made)

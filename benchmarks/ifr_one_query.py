@@ -25,7 +25,7 @@ from thinkeval.service.graphs.write import GraphHeader, write_graph
 
 STEPS = 5
 CLOSE = 1e-9
-ZEROS = 0.05  # share of probabilities that are zero, before and after each
+ZEROS = 0.05  # fraction of probabilities that are zero, before and after each
 
 PULL = """
 MATCH (s:Entity)-[f:FACT]->(o:Entity)

@@ -1,8 +1,8 @@
-"""The page of the KnowGIC rewrite with most chains (206): how soon it can be used.
+"""The edit page of the KnowGIC rewrite with most chains (206): how soon it can be used.
 
 `thinkeval serve` and headless Chromium as a user has them, a database in a temporary folder. Each
-round opens the page in a window of its own, with nothing cached in it. Usable: the controls answer
-(their script has run). Drawn: the leakage graph stands on the canvas. The median of the rounds.
+round opens it in a window of its own, with nothing cached in it. Usable: the controls answer
+(their script has run). Drawn: the leakage graph is on the canvas. The median of the rounds.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ samples and tokens. "One prompt at a time" is `model.generate(num_return_sequenc
 prompt, "one sample at a time" is `model.generate` for each sample; both from the full
 distribution, as the probe does. Targets: at least 4 and 12 times faster in one batch.
 
-The answers are random, so their statistics are compared and not their text: mean length, share of
-right answers, and how often the commonest first words come; each as a difference in standard
+The answers are random, so their statistics are compared and not their text: mean length, fraction
+of right answers, and how often the commonest first words come; each as a difference in standard
 errors. Without `--model`, a random GPT-2 of the organism's size (4 layers, 128 wide) is built in
 place; it never ends a sentence on purpose, so that stopping early saves next to nothing. With a
 trained model it does.
@@ -182,7 +182,7 @@ def _measure(
     seconds = dict.fromkeys(ways, math.inf)
     answers: dict[str, Answers] = {name: [] for name in ways}
     for name, way in ways.items():
-        way(10_000)  # warm: first calls allocate and look things up
+        way(10_000)  # warm: first calls allocate and fill caches
         for seed in range(rounds):
             start = time.perf_counter()
             said = way(seed)
@@ -213,7 +213,7 @@ def _print_statistics(items: list[ProbeItem], answers: dict[str, Answers]) -> bo
         worst = max(gaps, key=lambda key: gaps[key])
         agree = agree and gaps[worst] <= SIGMAS
         print(
-            f"{name:24}mean length {table['length'].mean:.1f} characters, share of right answers "
+            f"{name:24}mean length {table['length'].mean:.1f} characters, fraction of right answers "
             f"{table['right'].mean:.3f}, largest gap {gaps[worst]:.1f} sigma ({worst})"
         )
     return agree

@@ -3,7 +3,7 @@
 `thinkeval serve` runs as a user starts it, with one worker, on a database of its own. One edit of
 KnowGIC's rewrite with most chains is scored first; then 16 clients read its status, score and
 chains in turns, each as soon as it has its answer, while the worker scores other edits. The same
-reads with the worker idle stand beside it. Then many edits are posted at once and counted.
+reads with the worker idle are shown beside it. Then many edits are submitted at once and counted.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def measured(home: Path, seconds: float, posts: int) -> list[bench.Line]:
         took = posted(client, rewrite, posts)
         for each in pages(client, status="queued"):
             client.post(f"/v1/edits/{each['id']}/cancel")
-        for edit in took["edits"]:  # each is found by the id it was posted under
+        for edit in took["edits"]:  # each is found by the id it was submitted under
             if client.get(f"/v1/edits/{edit}").status_code != 200:
                 raise SystemExit(f"{edit} was accepted and is lost.")
     with service(home) as (_, started):
@@ -80,7 +80,7 @@ def measured(home: Path, seconds: float, posts: int) -> list[bench.Line]:
         line("p99 of a read while edits are scored", busy, idle, 0.99, P99),
         line("median", busy, idle, 0.5),
         bench.Line("reads a second", "reads/s", len(busy) / seconds, len(idle) / seconds, "idle"),
-        bench.Line(f"{posts} edits posted by {CLIENTS} clients, all there", "edits/s",
+        bench.Line(f"{posts} edits submitted by {CLIENTS} clients, all there", "edits/s",
                    posts / took["seconds"]),
         bench.Line("start until /ready, Neo4j running", "s", started, None, "",
                    bench.Goal("ours", "<=", 3.0)),
@@ -100,7 +100,7 @@ def line(
 
 
 def body(rewrite: str, **more: Any) -> dict[str, Any]:
-    """What is posted."""
+    """The submitted edit."""
     return {"graph": "knowgic", "rewrite": rewrite, "method": "rome"} | more
 
 

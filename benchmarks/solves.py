@@ -122,7 +122,7 @@ def _lines(
     if prepare is not None:
         prepare()
     further, plain = [], []
-    # In turns, so that whoever else is busy on the machine slows both down.
+    # In turns, so that other load on the machine slows both down.
     for keys in batches[1:]:
         further.append(bench.seconds(lambda keys=keys: ours(keys)))
         plain.append(bench.seconds(lambda keys=keys: dense(keys)))

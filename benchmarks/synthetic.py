@@ -16,7 +16,7 @@ N_RELATIONS = 200
 
 
 def hub_facts(n_facts: int, seed: int = 0) -> list[Fact]:
-    """Facts with log-normal out-degree, Zipf in-degree and 15 % of them said the other way too.
+    """Facts with log-normal out-degree, Zipf in-degree and 15 % of them stated the other way too.
 
     Every ordered pair of entities has at most one fact; no entity has one about itself.
     """

@@ -82,7 +82,7 @@ def measured(
     ours()
     theirs(requests[:2])
     times, instead = [], 0.0
-    # In turns, so that whoever else is busy on the machine slows both down.
+    # In turns, so that other load on the machine slows both down.
     for i in range(repeats):
         times.append(bench.seconds(ours))
         instead += bench.seconds(lambda part=requests[i::repeats]: theirs(part))
