@@ -1,20 +1,21 @@
-"""What a hypernetwork is trained on: edits made up from a graph's facts, and facts to be kept.
+"""MEND's data: prompts with targets as batches, and training examples drawn from a graph's facts.
 
-An example edits a fact to another object, one that other facts of the relation have. Where there
-is none, and in a share of the draws, it is any subject or object of the graph: an edit's target may
-be a name that no fact of the relation holds. The example asks for it by the prompt or a paraphrase,
-and looks at other facts beside it, half of them near by (same subject or relation).
+A `TargetBatch` holds prompts followed by their targets and the positions at which each target token
+is predicted; training, editing and gradient similarity read their losses from it.
 
-**Never trained on what is scored.** `training_facts` leaves out every fact that has the subject
-and relation of a rewrite request, as edit and as neighbour. So no score is of an edit that the
-hypernetwork has seen, with the request's target_new or any other. (The new object itself may have
-served as object of another subject.) Of the rest, a seeded share of the subject-relation pairs is
-kept for validation: their edits are never trained on either.
+An `Example` edits a fact to an object of another fact of the relation. If there is none, and in a
+fraction of the draws, the new object is any subject or object of the graph, because an edit's
+target may be a name that no fact of the relation has. The example probes the edit by its prompt or
+a paraphrase, and other facts as neighbours: every second one has the same subject or relation.
 
-Where inferences are given, an edit of a premise is one that they speak of, and the example asks for
-the conclusion too (DepEdit, eq. 3).
+**No training on scored facts.** `training_facts` excludes every fact with the subject and relation
+of a rewrite request, both as edit and as neighbour. So no scored edit occurred in training, with
+the request's target_new or any other. (The new object may have occurred as the object of another
+subject.) Of the rest, a seeded fraction of the subject-relation pairs is reserved for validation
+and never trained on either.
 
-Prompts followed by their targets as one batch, and the log-probabilities read from them.
+With inferences, a premise is edited to an object that they name, and the example probes the
+conclusion as well (DepEdit, eq. 3).
 """
 
 from __future__ import annotations
@@ -33,10 +34,13 @@ from thinkeval.editing.errors import HypernetworkError
 from thinkeval.editing.key_value.tokens import Row, batch_of, prompt_row, target_ids
 from thinkeval.loaders.records import Fact, RewriteRequest, unique
 
+MIN_KEYS = 6
+"""Smallest number of subject-relation pairs that a hypernetwork can be trained on."""
+
 
 @dataclass(frozen=True, slots=True)
 class TargetRow:
-    """The tokens of a prompt and of what has to follow it."""
+    """Token ids of a prompt and of the target that should follow it."""
 
     prompt: tuple[int, ...]
     target: tuple[int, ...]
@@ -44,14 +48,14 @@ class TargetRow:
 
 @dataclass(frozen=True, slots=True)
 class TargetBatch:
-    """Rows with the places that are read; a target of m tokens is read at m places.
+    """Rows with the positions that are read; a target of m tokens is read at m positions.
 
     Attributes:
-        inputs: of the model, padded on the right.
-        row: [places], the row of each place.
-        place: [places], where the token is predicted.
-        token: [places], the target's token.
-        share: [places], 1 / number of the row's places.
+        inputs: keyword arguments of the model, padded on the right.
+        row: [positions], the row of each position.
+        place: [positions], index within the row at which the token is predicted.
+        token: [positions], the target's token.
+        weight: [positions], 1 / number of the row's positions.
         n: number of rows.
     """
 
@@ -59,22 +63,22 @@ class TargetBatch:
     row: Tensor
     place: Tensor
     token: Tensor
-    share: Tensor
+    weight: Tensor
     n: int
 
     def mean_by_row(self, values: Tensor) -> Tensor:
-        """Mean of values [places] over each row's places, [n]."""
+        """Mean of values [positions] over each row's positions, [n]."""
         zeros = torch.zeros(self.n, dtype=values.dtype, device=values.device)
-        return zeros.index_add(0, self.row, values * self.share.to(values.dtype))
+        return zeros.index_add(0, self.row, values * self.weight.to(values.dtype))
 
     def nll(self, log_p: Tensor) -> Tensor:
-        """−mean log p of each row's target tokens, [n]; `log_p` is [places, vocabulary]."""
+        """−mean log p of each row's target tokens, [n]; `log_p` is [positions, vocabulary]."""
         return self.mean_by_row(-log_p.gather(1, self.token[:, None]).squeeze(1))
 
 
 def target_batch(rows: Sequence[TargetRow], tokenizer: object, device: torch.device) -> TargetBatch:
-    """Rows of prompt and target as tensors; the last target token is read, not shown."""
-    shown = [Row((*row.prompt, *row.target[:-1]), 0) for row in rows]
+    """Rows of prompt and target as tensors; the last target token is predicted, not an input."""
+    inputs = [Row((*row.prompt, *row.target[:-1]), 0) for row in rows]
     places = [
         (i, len(row.prompt) - 1 + k, token, 1 / len(row.target))
         for i, row in enumerate(rows)
@@ -82,16 +86,16 @@ def target_batch(rows: Sequence[TargetRow], tokenizer: object, device: torch.dev
     ]
     columns = [torch.tensor(column, device=device) for column in zip(*places, strict=True)]
     return TargetBatch(
-        batch_of(shown, tokenizer, device).inputs(),  # the same padding as all methods have
+        batch_of(inputs, tokenizer, device).inputs(),
         *columns,
         n=len(rows),
     )
 
 
 def log_probabilities(adapter: Adapter, batch: TargetBatch) -> Tensor:
-    """Log p over the vocabulary at the places of a batch, [places, vocabulary], float32.
+    """Log p over the vocabulary at the positions of a batch, [positions, vocabulary], float32.
 
-    The head is applied at these places only.
+    The output head is applied at these positions only.
     """
     head = adapter.lm_head
     with nethook.recording(inputs={"end": head}, stop_before=head) as seen:
@@ -99,28 +103,24 @@ def log_probabilities(adapter: Adapter, batch: TargetBatch) -> Tensor:
     return head(seen.inputs["end"][batch.row, batch.place]).float().log_softmax(-1)
 
 
-MIN_KEYS = 6
-"""Subject-relation pairs that training needs at least."""
-
-
 def training_facts(
-    facts: Iterable[Fact], held_out: Collection[tuple[str, str]]
+    facts: Iterable[Fact], excluded: Collection[tuple[str, str]]
 ) -> tuple[Fact, ...]:
-    """The facts without those of a held-out (subject, relation), sorted.
+    """The facts without those of an excluded (subject, relation), sorted.
 
-    The order does not depend on how the graph was stored.
+    The order does not depend on the order of the facts in the graph.
     """
-    kept = [fact for fact in facts if (fact.subject, fact.relation) not in held_out]
-    return tuple(sorted(kept, key=lambda f: (f.subject, f.relation, f.prompt, f.object)))
+    allowed = [fact for fact in facts if (fact.subject, fact.relation) not in excluded]
+    return tuple(sorted(allowed, key=lambda f: (f.subject, f.relation, f.prompt, f.object)))
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A subject with a relation: its prompts, its objects, and those it can be edited to.
+    """A subject-relation pair: its prompts, its objects, and candidate new objects.
 
     Attributes:
-        others: objects of the relation that are not its own; else `entities`.
-        entities: subjects and objects of the graph but its own.
+        others: objects of the relation's other facts; `entities` if there are none.
+        entities: subjects and objects of the graph other than the pair's.
     """
 
     subject: str
@@ -133,11 +133,11 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Inference:
-    """What follows from an edit by a rule and the graph's other facts.
+    """A conclusion that an edit entails by a rule and the graph's other facts.
 
     Attributes:
         premise: subject and relation of the edited fact.
-        object: its new object.
+        object: new object of the edited fact.
         subject, prompt, answer: the conclusion.
     """
 
@@ -150,20 +150,23 @@ class Inference:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One edit: how it is made, where it has to show, and what it has to leave alone.
+    """One training edit with its probes.
 
     Attributes:
-        implied: conclusions that hold after the edit.
+        edit: prompt and new object that the edit is computed from.
+        probe: the prompt or a paraphrase, with the new object (L_e).
+        neighbours: other facts, whose predictions should not change (L_loc).
+        implied: conclusions that the edit entails (L_imp).
     """
 
     edit: TargetRow
-    asked: TargetRow
-    kept: tuple[TargetRow, ...]
+    probe: TargetRow
+    neighbours: tuple[TargetRow, ...]
     implied: tuple[TargetRow, ...] = ()
 
 
 class _Pool:
-    """The keys that neighbours are drawn from, by subject and by relation."""
+    """Keys to draw neighbours from, indexed by subject and by relation."""
 
     def __init__(self, keys: Sequence[Key], numbers: Sequence[int]) -> None:
         self.numbers = numbers
@@ -173,15 +176,15 @@ class _Pool:
                 self._by_name.setdefault(name, []).append(i)
 
     def near(self, keys: Sequence[Key], number: int) -> list[int]:
-        """The keys with the same subject or the same relation, but not both."""
-        me = keys[number]
-        names = (("subject", me.subject), ("relation", me.relation))
+        """Keys with the same subject or the same relation, but not both."""
+        key = keys[number]
+        names = (("subject", key.subject), ("relation", key.relation))
         found = [i for name in names for i in self._by_name.get(name, ())]
         return [
-            i for i in found if (keys[i].subject, keys[i].relation) != (me.subject, me.relation)
+            i for i in found if (keys[i].subject, keys[i].relation) != (key.subject, key.relation)
         ]
 
-    def beside(
+    def neighbours(
         self,
         keys: Sequence[Key],
         number: int,
@@ -189,9 +192,9 @@ class _Pool:
         n: int,
         without: Collection[int] = (),
     ) -> list[Key]:
-        """`n` keys other than that of the number, every second one a near one; none of `without`.
+        """`n` keys other than `number`, every second one a near one; none of `without`.
 
-        There are fewer where nothing else is left.
+        Empty if no other key is left.
         """
         near, found = self.near(keys, number), []
         numbers = self.numbers
@@ -213,14 +216,14 @@ class Examples:
     Args:
         facts: of `training_facts`.
         tokenizer: of the model.
-        seed: of the split.
-        val_share: share of the keys that is kept for validation, at least one key.
-        any_entity: share of the edits whose new object is any subject or object.
-        inferences: what follows from edits; a key that they name is edited to their objects only.
+        seed: of the split into training and validation.
+        val_share: fraction of the keys reserved for validation, at least one key.
+        any_entity: fraction of the edits whose new object is any subject or object.
+        inferences: conclusions of edits; a key that they name is edited to their objects only.
 
     Raises:
         HypernetworkError: too few facts.
-        RequestError: a prompt or an object that cannot be tokenised.
+        RequestError: a prompt or an object cannot be tokenised.
     """
 
     def __init__(
@@ -235,14 +238,14 @@ class Examples:
     ) -> None:
         self._tokenizer, self.any_entity = tokenizer, any_entity
         self._inferences: dict[tuple[str, str], dict[str, list[Inference]]] = {}
-        for one in inferences:
-            by_object = self._inferences.setdefault(one.premise, {})
-            by_object.setdefault(one.object, []).append(one)
+        for inference in inferences:
+            by_object = self._inferences.setdefault(inference.premise, {})
+            by_object.setdefault(inference.object, []).append(inference)
         self._rows: dict[tuple[str, str, str], TargetRow] = {}
         self.keys = _keys(facts)
         if len(self.keys) < MIN_KEYS:
             raise HypernetworkError(
-                f"the graph has {len(self.keys)} subject-relation pairs that are no rewrite; MEND "
+                f"the graph has {len(self.keys)} subject-relation pairs beside its rewrites; MEND "
                 f"needs {MIN_KEYS} or more to train on",
                 remedy="Import a larger graph.",
             )
@@ -257,12 +260,12 @@ class Examples:
         }
 
     def draw(self, rng: random.Random, n_locality: int, *, validation: bool = False) -> Example:
-        """One example; in training its neighbours are training keys too."""
+        """One example; neighbours of a training example are training keys too."""
         number = rng.choice(self.validation if validation else self.training)
         return self.example(number, rng, n_locality, validation=validation)
 
     def draw_together(self, rng: random.Random, n: int, n_locality: int) -> list[Example]:
-        """Training examples that can be edited at once: different keys, and none beside another."""
+        """Training examples that can be edited at once: distinct keys, none another's neighbour."""
         numbers = rng.sample(self.training, min(n, len(self.training)))
         return [self.example(i, rng, n_locality, without=numbers) for i in numbers]
 
@@ -275,31 +278,28 @@ class Examples:
         validation: bool = False,
         without: Collection[int] = (),
     ) -> Example:
-        """The key of that number, edited to an object that is drawn.
+        """An edit of key `number` to a random object.
 
         Args:
-            without: keys that are edited too, and so do not stay as they are.
+            without: keys that must not be neighbours, because they are edited too.
         """
         key = self.keys[number]
-        anything = rng.random() < self.any_entity
+        any_entity = rng.random() < self.any_entity
         follows = self._inferences.get((key.subject, key.relation), {})
         objects = tuple(o for o in follows if o in (*key.others, *key.entities))
-        target = rng.choice(objects or (key.entities if anything else key.others))
-        beside = self._pools[validation].beside(self.keys, number, rng, n_locality, without)
-        kept = tuple(self._row(k, rng.choice(k.prompts), rng.choice(k.objects)) for k in beside)
+        target = rng.choice(objects or (key.entities if any_entity else key.others))
+        near = self._pools[validation].neighbours(self.keys, number, rng, n_locality, without)
+        neighbours = tuple(
+            self._row(k.subject, rng.choice(k.prompts), rng.choice(k.objects)) for k in near
+        )
         return Example(
-            self._row(key, key.prompts[0], target),
-            self._row(key, rng.choice(key.prompts), target),
-            kept,
-            tuple(
-                self._said(one.subject, one.prompt, one.answer) for one in follows.get(target, ())
-            ),
+            self._row(key.subject, key.prompts[0], target),
+            self._row(key.subject, rng.choice(key.prompts), target),
+            neighbours,
+            tuple(self._row(i.subject, i.prompt, i.answer) for i in follows.get(target, ())),
         )
 
-    def _row(self, key: Key, prompt: str, target: str) -> TargetRow:
-        return self._said(key.subject, prompt, target)
-
-    def _said(self, subject: str, prompt: str, target: str) -> TargetRow:
+    def _row(self, subject: str, prompt: str, target: str) -> TargetRow:
         found = self._rows.get((subject, prompt, target))
         if found is None:
             name = f"{subject} | {prompt}"
@@ -311,7 +311,7 @@ class Examples:
 
 
 def _keys(facts: Sequence[Fact]) -> list[Key]:
-    everything = unique(name for fact in facts for name in (fact.object, fact.subject))
+    names = unique(name for fact in facts for name in (fact.object, fact.subject))
     by_relation: dict[str, list[str]] = {}
     by_key: dict[tuple[str, str, str], list[Fact]] = {}
     for fact in facts:
@@ -320,7 +320,7 @@ def _keys(facts: Sequence[Fact]) -> list[Key]:
     keys: list[Key] = []
     for (subject, relation, prompt), mine in by_key.items():
         objects = unique(fact.object for fact in mine)
-        entities = _without(everything, (subject, *objects))
+        entities = _without(names, (subject, *objects))
         others = _without(by_relation[relation], objects) or entities
         prompts = unique([prompt, *(p for fact in mine for p in fact.paraphrases)])
         if entities:
@@ -328,5 +328,5 @@ def _keys(facts: Sequence[Fact]) -> list[Key]:
     return keys
 
 
-def _without(objects: Iterable[str], mine: Collection[str]) -> tuple[str, ...]:
-    return tuple(o for o in unique(objects) if o not in mine)
+def _without(objects: Iterable[str], excluded: Collection[str]) -> tuple[str, ...]:
+    return tuple(o for o in unique(objects) if o not in excluded)

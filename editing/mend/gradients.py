@@ -1,12 +1,8 @@
-"""The pairs (x, δ) that a weight's gradient is made of, and a forward with updates put on.
+"""Gradients of linear maps as token pairs (x, δ), and forward passes with one update per row.
 
 For a linear map y = x W the gradient of a loss with respect to W is Σ_tokens x ⊗ δ, where δ is the
-loss' gradient with respect to y at that token (Mitchell et al. 2022, §3.1).
-
-What the gradient of a linear map is made of: its inputs, and the loss' gradient at its outputs.
-
-For y = x W the gradient with respect to W is Σ_tokens x ⊗ δ (Mitchell et al. 2022, §3.1). Neither
-needs a gradient of the weight to be written out.
+loss' gradient with respect to y at that token (Mitchell et al. 2022, §3.1). The gradient matrix
+itself is never computed.
 """
 
 from __future__ import annotations
@@ -27,16 +23,16 @@ from thinkeval.editing.mend.network import Matrix
 def inputs_and_deltas(
     modules: Mapping[str, nn.Module], losses: Callable[[], Tensor]
 ) -> tuple[dict[str, tuple[Tensor, Tensor]], Tensor]:
-    """{name: (x [..., d_in], δ [..., d_out])} of each map under the sum of the losses, and these.
+    """{name: (x [..., d_in], δ [..., d_out])} of each map under the summed losses; the losses.
 
     Args:
-        losses: runs the model and returns one loss a row, [n]. A token's δ depends on its own row's
-            loss only, so one backward pass serves all rows.
+        losses: runs the model and returns one loss per row, [n]. A token's δ depends on its own
+            row's loss only, so one backward pass serves all rows.
     """
     probes: dict[str, Tensor] = {}
 
     def probed(name: str, output: Tensor) -> Tensor:
-        # Adding zeros changes no value; their gradient is that of the output.
+        # Adding zeros changes no value; their gradient equals the output's.
         probes[name] = torch.zeros_like(output, requires_grad=True)
         return output + probes[name]
 
@@ -44,22 +40,22 @@ def inputs_and_deltas(
         for name, module in modules.items():
             stack.enter_context(nethook.changing(module, lambda y, name=name: probed(name, y)))
         seen = stack.enter_context(nethook.recording(inputs=modules))
-        taken = losses()
-        deltas = torch.autograd.grad(taken.sum(), [probes[name] for name in modules])
+        values = losses()
+        deltas = torch.autograd.grad(values.sum(), [probes[name] for name in modules])
     found = {
         name: (seen.inputs[name].detach(), delta)
         for name, delta in zip(modules, deltas, strict=True)
     }
-    return found, taken.detach()
+    return found, values.detach()
 
 
 class Pairs(NamedTuple):
-    """The tokens of one matrix that have a gradient.
+    """Token pairs of one matrix with a non-zero gradient.
 
     Attributes:
         x: [tokens, d_in], inputs of the map.
-        delta: [tokens, d_out], gradients of the loss with respect to its outputs.
-        row: [tokens], the row of the batch that each belongs to.
+        delta: [tokens, d_out], gradients of the loss with respect to the map's outputs.
+        row: [tokens], row of the batch that contains the token.
     """
 
     x: Tensor
@@ -70,23 +66,22 @@ class Pairs(NamedTuple):
 def token_pairs(
     adapter: Adapter, matrices: Sequence[Matrix], batch: TargetBatch
 ) -> tuple[dict[str, Pairs], Tensor]:
-    """The pairs of each matrix under each row's own mean NLL, and these losses [n].
+    """Token pairs of each matrix under each row's mean NLL, and these losses [n].
 
-    One backward pass serves all rows: a token's δ depends on its own row's loss only. Tokens with
-    x or δ all zero are left out (padding, and tokens behind the last target token).
+    Tokens with x or δ all zero are omitted (padding, and tokens after the last target token).
     """
     modules = {m.name: adapter.model.get_submodule(m.module) for m in matrices}
     found, losses = inputs_and_deltas(modules, lambda: batch.nll(log_probabilities(adapter, batch)))
-    return {name: _kept(x, delta) for name, (x, delta) in found.items()}, losses
+    return {name: _nonzero(x, delta) for name, (x, delta) in found.items()}, losses
 
 
-def _kept(x: Tensor, delta: Tensor) -> Pairs:
+def _nonzero(x: Tensor, delta: Tensor) -> Pairs:
     row, place = ((x != 0).any(-1) & (delta != 0).any(-1)).nonzero(as_tuple=True)
     return Pairs(x[row, place], delta[row, place], row)
 
 
 class RowUpdate(NamedTuple):
-    """Updates of one matrix, another for each row: row i's is Σ_t left[i, t] ⊗ right[i, t].
+    """One update of a matrix per row: row i's is Σ_t left[i, t] ⊗ right[i, t].
 
     Attributes:
         left: [rows, tokens, d_in].
@@ -101,10 +96,10 @@ class RowUpdate(NamedTuple):
 def row_updates(
     adapter: Adapter, matrices: Sequence[Matrix], updates: Mapping[str, RowUpdate]
 ) -> Iterator[None]:
-    """Each row of a batch is computed with weights of its own, W + Σ_t left ⊗ right.
+    """Compute each row of a batch with its own weights, W + Σ_t left ⊗ right.
 
-    x (W + Σ l ⊗ r) = x W + (x lᵀ) r, so no update is ever written out, edits of many rows go
-    through one forward, and gradients flow into left and right. The model itself is not changed.
+    x (W + Σ l ⊗ r) = x W + (x lᵀ) r, so the update is never computed as a matrix, one forward pass
+    serves the edits of many rows, and gradients flow into left and right. The model is unchanged.
     """
 
     def hook(update: RowUpdate):
@@ -123,7 +118,7 @@ def row_updates(
 
 
 def by_row(factors: tuple[Tensor, Tensor], row: Tensor, owners: Sequence[int]) -> RowUpdate:
-    """Spread tokens over rows: row i gets the tokens of edit owners[i], padded with zeros.
+    """Group token factors by row: row i gets the tokens of edit owners[i], padded with zeros.
 
     Args:
         factors: [tokens, d_in] and [tokens, d_out] of all edits.

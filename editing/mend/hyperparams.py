@@ -1,4 +1,4 @@
-"""MEND's hyperparameters: of hypernetwork, training and edit. Imports no torch."""
+"""MEND's hyperparameters: hypernetwork, training and edit. Imports no torch."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from thinkeval.loaders.records import digest
 
 @dataclass(frozen=True, kw_only=True)
 class HyperParams(ModuleNames):
-    """MEND's published keys; training's are used by `editing.mend.training`.
+    """MEND's published keys; those of training are used by `editing.mend.training`.
 
     Attributes:
-        inner_params: names of the weights that are edited; or instead
-        layers: edit all projections of the MLPs of these layers.
+        inner_params: names of the edited weights (alternative to `layers`).
+        layers: edit all MLP projections of these layers (alternative to `inner_params`).
         archive: file of a stored hypernetwork; null: the one trained for the model and graph.
-        lr, lr_lr: Adam's rates for the hypernetwork and for its step sizes.
-        edit_lr: each matrix' step size to begin with.
+        lr, lr_lr: Adam's learning rates for the hypernetwork and for its step sizes.
+        edit_lr: initial step size of each matrix.
         cedit, cloc: weights of L_e and L_loc.
-        cimp: weight of L_imp, −log p of what follows from an edit (MEND_IMP of DepEdit, eq. 3); not
-            a published key, and 0 in plain MEND.
-        rank, n_hidden: of the hypernetwork's layers.
-        norm: normalise x and δ; else their statistics stay 0 and 1.
-        grad_clip: largest norm of a training gradient.
-        batch_size: edits of a training forward.
-        n_edits: how many of them are made at once, as one sum of updates; 1 sees each by itself,
-            and is what the published files train for.
-        accumulate_bs: forwards a training step.
-        max_iters: forwards at most.
-        val_interval, val_steps: forwards between validations, and edits of one.
-        early_stop_patience: end after so many forwards without a better validation loss.
-        n_locality: facts beside each training edit that L_loc looks at.
-        any_entity: share of training edits to any subject or object of the graph.
-        val_share: share of the subject-relation pairs kept for validation.
-        train_seed: of training; the edit itself is not random.
-        opt, act, init, mlp_class, combine, shared, one_sided, x_only, delta_only: the published
-            settings, the only ones there are.
+        cimp: weight of L_imp, −log p of the conclusions of an edit (MEND_IMP of DepEdit, eq. 3);
+            not a published key, and 0 in plain MEND.
+        rank, n_hidden: rank and number of the hypernetwork's hidden layers.
+        norm: normalise x and δ; otherwise mean 0 and deviation 1 are used.
+        grad_clip: maximum norm of a training gradient.
+        batch_size: edits per training forward pass.
+        n_edits: number of edits applied together, as one sum of updates; the published files train
+            single edits (1).
+        accumulate_bs: forward passes per training step.
+        max_iters: maximum number of forward passes.
+        val_interval, val_steps: forward passes between validations; edits per validation.
+        early_stop_patience: stop after this many forward passes without a lower validation loss.
+        n_locality: neighbour facts per training edit in L_loc.
+        any_entity: fraction of training edits whose new object is any subject or object.
+        val_share: fraction of the subject-relation pairs reserved for validation.
+        train_seed: seed of training; the edit itself is deterministic.
+        opt, act, init, mlp_class, combine, shared, one_sided, x_only, delta_only: published
+            settings; no other values are supported.
     """
 
     inner_params: tuple[str, ...] = ()
@@ -76,16 +76,16 @@ class HyperParams(ModuleNames):
     delta_only: Literal[False] = False
 
     def check(self) -> None:
-        """Ranges of the numbers, and that the matrices are named in one way."""
+        """Check ranges, and that the matrices are named in exactly one way."""
         require(
             bool(self.inner_params) != bool(self.layers),
-            "name the edited weights by 'inner_params' or by 'layers', one of them",
+            "name the edited weights either by 'inner_params' or by 'layers'",
         )
         require(
             len(set(self.inner_params)) == len(self.inner_params), "'inner_params' repeats a name"
         )
         for key in ("lr", "lr_lr", "grad_clip"):
-            require(getattr(self, key) > 0, f"'{key}' has to be positive")
+            require(getattr(self, key) > 0, f"'{key}' must be positive")
         counts = (
             "rank",
             "batch_size",
@@ -96,18 +96,18 @@ class HyperParams(ModuleNames):
             "val_steps",
         )
         for key in (*counts, "early_stop_patience", "n_locality"):
-            require(getattr(self, key) >= 1, f"'{key}' has to be 1 or more")
+            require(getattr(self, key) >= 1, f"'{key}' must be 1 or more")
         for key in ("cedit", "cloc", "cimp", "n_hidden"):
             require(getattr(self, key) >= 0, f"'{key}' must not be negative")
-        require(0 <= self.any_entity <= 1, "'any_entity' has to lie between 0 and 1")
-        require(0 < self.val_share < 1, "'val_share' has to lie between 0 and 1")
+        require(0 <= self.any_entity <= 1, "'any_entity' must lie between 0 and 1")
+        require(0 < self.val_share < 1, "'val_share' must lie between 0 and 1")
 
     @property
     def training_digest(self) -> str:
-        """Changes with every value that a trained hypernetwork depends on."""
-        aside = {"archive", *ModuleNames.__dataclass_fields__}
-        # As it was before there were these keys.
-        aside |= {
+        """Digest of every value that a trained hypernetwork depends on."""
+        omitted = {"archive", *ModuleNames.__dataclass_fields__}
+        # Default values of later keys are omitted, so that digests of earlier versions stay valid.
+        omitted |= {
             key for key, plain in (("cimp", 0), ("n_edits", 1)) if getattr(self, key) == plain
         }
-        return digest({k: v for k, v in self.as_dict().items() if k not in aside})
+        return digest({k: v for k, v in self.as_dict().items() if k not in omitted})

@@ -1,12 +1,10 @@
-"""MEND's hypernetwork g: from a token's pair (x, δ) to the pair whose outer product is the update.
+"""MEND's hypernetwork g: maps a token's pair (x, δ) to a pair whose outer product is the update.
 
 Mitchell et al. 2022, §3.1: the gradient of a linear map's weight is a sum over tokens of
 outer products of the map's input x and the loss' gradient δ with respect to its output. g
-normalises (x, δ), sends it through low-rank residual layers, and gives (x̃, δ̃).
-
-Mean and standard deviation of each dimension, kept up batch by batch in float64.
-
-Which weights MEND edits, and the hypernetwork that belongs to them before any training.
+normalises (x, δ) by the statistics of the training edits (`RunningStatistics`), applies low-rank
+residual layers, and returns (x̃, δ̃). `matrices_of` lists the weights that are edited, `untrained`
+builds their hypernetwork before training.
 """
 
 from __future__ import annotations
@@ -24,14 +22,14 @@ from thinkeval.editing.key_value.sites import check_exist
 from thinkeval.editing.mend.hyperparams import HyperParams
 
 STD_FLOOR = 1e-7
-"""Added to a standard deviation before it divides (published constant)."""
+"""Added to every standard deviation before division (published constant)."""
 
 
 class RunningStatistics:
-    """Takes in rows of numbers; tells their mean and standard deviation so far.
+    """Mean and standard deviation per dimension, updated batch by batch in float64.
 
-    Batches are merged by the sums of squares around each one's own mean (Chan et al. 1983), so that
-    the result is that of all rows at once, also where the mean is large beside the deviation.
+    Batches are merged by the sums of squares around their means (Chan et al. 1983), so the result
+    equals that of all rows at once, even if the mean is large compared with the deviation.
     """
 
     def __init__(self, width: int) -> None:
@@ -40,21 +38,21 @@ class RunningStatistics:
         self._squares = torch.zeros(width, dtype=torch.float64)
 
     def update(self, rows: Tensor) -> None:
-        """Take in rows [n, width]."""
+        """Add rows [n, width]."""
         n = len(rows)
         if not n:
             return
         wide = rows.detach().to("cpu", torch.float64)
         mean = wide.mean(0)
-        away = mean - self.mean
+        shift = mean - self.mean
         total = self.count + n
-        self._squares += (wide - mean).square().sum(0) + away.square() * (self.count * n / total)
-        self.mean = self.mean + away * (n / total)
+        self._squares += (wide - mean).square().sum(0) + shift.square() * (self.count * n / total)
+        self.mean = self.mean + shift * (n / total)
         self.count = total
 
     @property
     def std(self) -> Tensor:
-        """Of the sample (n − 1); 1 while there are fewer than two rows."""
+        """Sample standard deviation (n − 1); 1 for fewer than two rows."""
         if self.count < 2:
             return torch.ones_like(self.mean)
         return (self._squares / (self.count - 1)).sqrt()
@@ -65,8 +63,8 @@ class Matrix:
     """A weight that is edited.
 
     Attributes:
-        name: of the parameter, for example `transformer.h.1.mlp.c_fc.weight`.
-        d_in, d_out: of the linear map, however it is stored.
+        name: parameter name, for example `transformer.h.1.mlp.c_fc.weight`.
+        d_in, d_out: dimensions of the linear map, independent of the orientation.
         in_out: stored as [d_in, d_out] (Conv1D) rather than [d_out, d_in] (Linear).
     """
 
@@ -77,19 +75,19 @@ class Matrix:
 
     @property
     def module(self) -> str:
-        """Name of the module that holds it."""
+        """Name of the module that has the parameter."""
         return self.name.removesuffix(".weight")
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the parameter."""
+        """Shape of the parameter."""
         return (self.d_in, self.d_out) if self.in_out else (self.d_out, self.d_in)
 
 
 class ResidualLayer(nn.Module):
-    """z + σ(s ⊙ (U V z + b) + o), with s and o of each matrix (§3.1, eq. 3).
+    """z + σ(s ⊙ (U V z + b) + o), with one s and o per matrix (§3.1, eq. 3).
 
-    U, b and o begin at 0, s at 1 and V by Xavier's uniform rule: the layer begins as the identity.
+    Initialised as the identity: U, b and o are 0, s is 1, V follows Xavier's uniform rule.
     """
 
     def __init__(self, width: int, rank: int, n: int, generator: torch.Generator) -> None:
@@ -104,19 +102,19 @@ class ResidualLayer(nn.Module):
         self.shift = nn.Parameter(torch.zeros(n, width))
 
     def forward(self, z: Tensor, which: int) -> Tensor:
-        """Change z [tokens, width] for matrix number `which`."""
+        """Map z [tokens, width] with the parameters of matrix number `which`."""
         inner = z @ self.v.T @ self.u.T + self.bias
         inner = self.scale[which] * inner + self.shift[which]
-        # All of it begins at 0, where torch's derivative of relu is 0, and of clamp in its newer
-        # versions too: the layer would never learn. Here it is 1.
+        # All entries start at 0, where torch's derivative of relu is 0, and that of clamp too in
+        # newer versions: the layer would never learn. Here the derivative at 0 is 1.
         return z + inner * (inner >= 0)
 
 
 class Editor(nn.Module):
-    """The net that the matrices of one shape share, with each one's statistics.
+    """The network shared by the matrices of one shape, with one set of statistics per matrix.
 
     Attributes:
-        mean, std: [n matrices, d_in + d_out], of (x, δ) over training; 0 and 1 before it.
+        mean, std: [n matrices, d_in + d_out], of (x, δ) over training; 0 and 1 before training.
     """
 
     mean: Tensor
@@ -133,7 +131,7 @@ class Editor(nn.Module):
         self.register_buffer("std", torch.ones(n, width))
 
     def forward(self, z: Tensor, which: int) -> Tensor:
-        """(x̃, δ̃) side by side, [tokens, d_in + d_out]."""
+        """(x̃, δ̃) concatenated, [tokens, d_in + d_out]."""
         z = (z - self.mean[which]) / (self.std[which] + STD_FLOOR)
         for layer in self.layers:
             z = layer(z, which)
@@ -141,15 +139,15 @@ class Editor(nn.Module):
 
 
 class Hypernetwork(nn.Module):
-    """The editors of all matrices and a learnt step size for each.
+    """The editors of all matrices and one learnt step size per matrix.
 
     Args:
-        matrices: what it edits; those of one shape share an `Editor`.
+        matrices: edited weights; those of one shape share an `Editor`.
         rank: of the layers' U V, at most their width.
-        n_hidden: hidden layers; there is one layer more.
-        edit_lr: step size to begin with. The update is added, so that a negative one descends.
-        seed: of V.
-        weights_digest: of the unedited model that it edits.
+        n_hidden: number of hidden layers; the network has one layer more.
+        edit_lr: initial step size. The update is added, so a negative step size descends.
+        seed: of V's initialisation.
+        weights_digest: of the unedited model.
     """
 
     def __init__(
@@ -183,7 +181,7 @@ class Hypernetwork(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where its weights are."""
+        """Device of the hypernetwork's weights."""
         return self.edit_lr.device
 
     def normalise(self, name: str, mean: Tensor, std: Tensor) -> None:
@@ -206,9 +204,9 @@ class Hypernetwork(nn.Module):
         return self.edit_lr[list(self.matrices).index(name)] * left, right
 
     def factors(self, name: str, x: Tensor, delta: Tensor) -> tuple[Tensor, Tensor]:
-        """The update of a parameter, in its own orientation, as (left [rows, n], right [n, cols]).
+        """Update of a parameter in its own orientation, as (left [rows, n], right [n, columns]).
 
-        n is the number of tokens; nothing is differentiated.
+        n is the number of tokens. No gradients are recorded.
         """
         with torch.no_grad():
             x, delta = self(name, x, delta)
@@ -218,10 +216,10 @@ class Hypernetwork(nn.Module):
 
 
 def matrices_of(adapter: Adapter, hparams: HyperParams) -> list[Matrix]:
-    """The edited weights, as the model stores them.
+    """The edited weights, in the model's orientation.
 
     Raises:
-        HparamsError: a name that the model does not have, or that is no projection's weight.
+        HparamsError: the model has no such parameter, or it is not a projection's weight.
     """
     check_exist(adapter, hparams.layers)
     names = hparams.inner_params or [
@@ -236,9 +234,9 @@ def matrices_of(adapter: Adapter, hparams: HyperParams) -> list[Matrix]:
 def untrained(
     model: nn.Module, hparams: HyperParams, *, weights_digest: str | None = None
 ) -> Hypernetwork:
-    """A hypernetwork for a model before training: the identity.
+    """The untrained hypernetwork of a model: the identity.
 
-    An edit is then a plain gradient step of size |edit_lr|, descent where edit_lr is negative.
+    Its edit is a plain gradient step of size |edit_lr|, a descent step for a negative edit_lr.
 
     Raises:
         HparamsError: as `matrices_of`.
@@ -265,7 +263,7 @@ def _matrix(adapter: Adapter, name: str) -> Matrix:
             remedy="Take the hyperparameters of this model.",
         ) from error
     if not name.endswith(".weight") or len(shape) != 2:
-        raise HparamsError(f"'inner_params' names {name}, which is no projection's weight")
+        raise HparamsError(f"'inner_params' names {name}, which is not a projection's weight")
     in_out = adapter.orientation(module) == "in_out"
     d_in, d_out = shape if in_out else reversed(shape)
     return Matrix(name, d_in, d_out, in_out)

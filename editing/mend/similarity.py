@@ -1,13 +1,13 @@
-"""How alike the gradients of two facts are: cosines of ∇θ log P(answer | question).
+"""Cosine similarity of two facts' gradients ∇θ log P(answer | question) (DepEdit, section 6.1).
 
-DepEdit, section 6.1: where the gradient of a premise and that of its conclusion point the same way,
-learning one helps the other.
+If the gradients of a premise and of its conclusion point in the same direction, learning one helps
+the other.
 
 For a linear map y = W x a fact's gradient is Σ_t δ_t ⊗ x_t over its tokens, so the inner product of
 two facts' gradients is Σ_{t,s} (x_t · x_s)(δ_t · δ_s): one forward and one backward pass over a
-batch serve all its facts, and no gradient is ever written out. This is what `linear` takes, over
-all linear maps of the model but the output head. `all` takes every parameter, head and embeddings
-too; it holds one gradient a fact and goes through them one by one.
+batch serve all its facts, and no gradient matrix is computed. `linear` does this over all linear
+maps of the model except the output head. `all` covers every parameter, output head and embeddings
+included; it stores one gradient per fact and computes them one at a time.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Parameters = Literal["linear", "all"]
 PARAMETERS: tuple[Parameters, ...] = get_args(Parameters)
 
 BATCH_ROWS = 32
-_KEPT = 2e9
-"""Bytes of inputs and gradients that are held at once; more modules take more passes."""
+_MAX_BYTES = 2e9
+"""Bytes of inputs and gradients stored at once; more modules need more passes."""
 _MEMORY_SHARE = 0.5
 
 
@@ -41,7 +41,7 @@ def rows_of(tokenizer: Any, requests: Sequence[RewriteRequest]) -> list[TargetRo
     """Each request's prompt with target_new as tokens.
 
     Raises:
-        RequestError: a prompt or target that cannot be tokenised; names the request.
+        RequestError: a prompt or target cannot be tokenised; names the request.
     """
     return [TargetRow(prompt_row(tokenizer, r).ids, target_ids(tokenizer, r)) for r in requests]
 
@@ -55,24 +55,24 @@ def cosines(
     parameters: Parameters = "linear",
     done: Callable[[int, int], None] | None = None,
 ) -> list[float | None]:
-    """The cosine of the gradients of each pair of rows; None where one is zero.
+    """Cosine of the gradients of each pair of rows; None if one of them is zero.
 
     The model is unchanged on return.
 
     Args:
         rows: of `rows_of`.
         pairs: indices into `rows`.
-        parameters: over which the gradient is taken, see above.
-        done: called with the passes done and in total.
+        parameters: parameters of the gradient, see above.
+        done: called with the numbers of completed and of all passes.
 
     Raises:
-        EditingError: no such choice of parameters, or a loss that is not finite.
-        DeviceMemoryError: `all`, and the gradients do not fit.
+        EditingError: `parameters` is not one of `PARAMETERS`, or a loss is not finite.
+        DeviceMemoryError: the gradients over `all` parameters do not fit.
     """
     if parameters not in PARAMETERS:
         raise EditingError(
-            f"gradients are not taken over '{parameters}'",
-            remedy=f"Take one of {', '.join(PARAMETERS)}.",
+            f"the gradient parameters '{parameters}' are unknown",
+            remedy=f"Use one of {', '.join(PARAMETERS)}.",
         )
     inner = {"linear": linear_products, "all": whole_products}[parameters]
     products = inner(model, tokenizer, rows, done=done).double().cpu()
@@ -119,12 +119,12 @@ def whole_products(
     *,
     done: Callable[[int, int], None] | None = None,
 ) -> Tensor:
-    """[n, n]: inner products of the rows' gradients over all parameters, one backward a row."""
+    """[n, n]: inner products of the rows' gradients over all parameters, one pass per row."""
     parameters = list({id(p): p for p in model.parameters()}.values())
     size = sum(p.numel() for p in parameters) * parameters[0].element_size() * len(rows)
     if size > _MEMORY_SHARE * psutil.virtual_memory().available:
         raise DeviceMemoryError(
-            f"{len(rows)} gradients over all parameters take {size / 1e9:.0f} GB",
+            f"{len(rows)} gradients over all parameters need {size / 1e9:.0f} GB",
             remedy="Take the gradient over the linear maps (--parameters linear).",
         )
     gradients = []
@@ -144,7 +144,7 @@ def whole_products(
 
 
 def linear_maps(model: Any) -> dict[str, Any]:
-    """{name: module} of the model's linear maps, without its output head."""
+    """{name: module} of the model's linear maps, without the output head."""
     head = model.get_output_embeddings()
     return {
         name: module
@@ -154,33 +154,33 @@ def linear_maps(model: Any) -> dict[str, Any]:
 
 
 def _groups(modules: dict[str, Any], bytes_each: int) -> list[dict[str, Any]]:
-    """The modules in groups whose inputs and gradients fit together."""
+    """Split the modules into groups whose inputs and gradients fit together."""
     groups: list[dict[str, Any]] = [{}]
-    held = 0.0
+    used = 0.0
     for name, module in modules.items():
         cost = float(sum(module.weight.shape) * bytes_each)
-        if groups[-1] and held + cost > _KEPT:
+        if groups[-1] and used + cost > _MAX_BYTES:
             groups.append({})
-            held = 0.0
+            used = 0.0
         groups[-1][name] = module
-        held += cost
+        used += cost
     return groups
 
 
 def _pairs(
     model: nn.Module, modules: dict[str, Any], batch: TargetBatch
 ) -> dict[str, tuple[Tensor, Tensor, Tensor]]:
-    """{name: (x [tokens, d_in], δ [tokens, d_out], row [tokens])} under each row's own loss."""
-    taken, _ = inputs_and_deltas(modules, lambda: _losses(model, batch))
+    """{name: (x [tokens, d_in], δ [tokens, d_out], row [tokens])} under each row's loss."""
+    pairs, _ = inputs_and_deltas(modules, lambda: _losses(model, batch))
     found = {}
-    for name, (x, delta) in taken.items():
+    for name, (x, delta) in pairs.items():
         row, place = (delta != 0).any(-1).nonzero(as_tuple=True)
         found[name] = (x[row, place], delta[row, place], row)
     return found
 
 
 def _losses(model: nn.Module, batch: TargetBatch) -> Tensor:
-    """−log P of each row's whole target, [n], in single precision or the model's own if finer."""
+    """−log P of each row's complete target, [n], in float32 or the model's type if wider."""
     logits = nethook.forward(model, batch.inputs).logits[batch.row, batch.place]
     log_p = logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(-1)
     picked = log_p.gather(1, batch.token[:, None]).squeeze(1)
@@ -194,7 +194,7 @@ def _losses(model: nn.Module, batch: TargetBatch) -> Tensor:
 
 
 def _products(parts: Sequence[tuple[Tensor, Tensor, Tensor]], n: int, *, has_bias: bool) -> Tensor:
-    """Σ_{t,s} (x_t · x_s)(δ_t · δ_s) for each pair of rows, [n, n], float64; the bias' with it."""
+    """Σ_{t,s} (x_t · x_s)(δ_t · δ_s) for each pair of rows, [n, n], float64, biases included."""
     x, delta, row = (torch.cat(column) for column in zip(*parts, strict=True))
     fine = torch.promote_types(x.dtype, torch.float32)
     x, delta = x.to(fine), delta.to(fine)

@@ -1,11 +1,9 @@
-"""A hypernetwork on disk: safetensors with its origin, written whole or not at all."""
+"""Hypernetworks as files: safetensors with their provenance, written atomically."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ import safetensors
 import safetensors.torch
 import torch
 
+from thinkeval.editing.atomic_write import whole_file
 from thinkeval.editing.errors import HypernetworkError
 from thinkeval.editing.mend.network import Hypernetwork, Matrix
 
@@ -24,25 +23,25 @@ _UNREADABLE = (
     ValueError,
     KeyError,
     TypeError,
-    RuntimeError,  # tensors of other shapes than the metadata say
+    RuntimeError,  # tensor shapes contradict the metadata
     safetensors.SafetensorError,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a stored hypernetwork was trained from and what came of it.
+    """Provenance and training result of a stored hypernetwork.
 
     Attributes:
         weights_digest: of the unedited model.
-        key: digest of all that decides the result (weights, training values, facts).
+        key: digest of everything that determines the result (weights, hyperparameters, facts).
         hparams_digest: of the hyperparameters that training depends on.
-        facts_digest: of the facts it was trained on, held-out ones left out.
-        graph: id of the graph they are from.
+        facts_digest: of the training facts, without the excluded ones.
+        graph: id of the graph of the facts.
         seed: `train_seed`.
-        steps, best_step: forwards taken, and the one that was kept.
-        before, after: validation numbers (`training.Numbers`), untrained and trained.
-        seconds: what training took.
+        steps, best_step: number of training forward passes, and the one whose weights are stored.
+        before, after: validation metrics (`training.Metrics`), untrained and trained.
+        seconds: duration of the training.
     """
 
     weights_digest: str
@@ -59,9 +58,7 @@ class About:
 
 
 def save(network: Hypernetwork, about: About, path: str | Path) -> None:
-    """Write to one safetensors file."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    """Write a hypernetwork to one safetensors file, atomically."""
     shape = {
         "matrices": [asdict(matrix) for matrix in network.matrices.values()],
         "rank": network.rank,
@@ -71,28 +68,22 @@ def save(network: Hypernetwork, about: About, path: str | Path) -> None:
         {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()},
         metadata={METADATA: json.dumps({"about": asdict(about), "network": shape})},
     )
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(data)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with whole_file(path) as out:
+        out.write_bytes(data)
 
 
 def load(path: str | Path, device: torch.device | str = "cpu") -> tuple[Hypernetwork, About]:
-    """Read what `save` wrote; the network wants no gradients.
+    """Read a file of `save`; the network requires no gradients.
 
     Raises:
-        HypernetworkError: the file is missing, cut off, or not one of ours.
+        HypernetworkError: the file is missing, truncated, or not a hypernetwork of ThinkEval.
     """
     try:
         with safetensors.safe_open(str(path), framework="pt") as opened:
-            told = _told(opened)
+            metadata = _metadata(opened)
             tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
-        about = About(**told["about"])
-        network = _empty(told["network"], about)
+        about = About(**metadata["about"])
+        network = _empty(metadata["network"], about)
         network.load_state_dict(tensors)
     except _UNREADABLE as error:
         raise HypernetworkError(f"{path} is not a readable hypernetwork ({error})") from error
@@ -100,23 +91,23 @@ def load(path: str | Path, device: torch.device | str = "cpu") -> tuple[Hypernet
 
 
 def about(path: str | Path) -> About:
-    """What a stored hypernetwork says of itself; its weights are not read.
+    """Provenance of a stored hypernetwork, without reading its weights.
 
     Raises:
-        HypernetworkError: the file is missing, cut off, or not one of ours.
+        HypernetworkError: the file is missing, truncated, or not a hypernetwork of ThinkEval.
     """
     try:
         with safetensors.safe_open(str(path), framework="pt") as opened:
-            return About(**_told(opened)["about"])
+            return About(**_metadata(opened)["about"])
     except _UNREADABLE as error:
         raise HypernetworkError(f"{path} is not a readable hypernetwork ({error})") from error
 
 
 def file_digest(path: str | Path) -> str:
-    """SHA-256 of the file, 16 hex digits: identifies a file that the user names.
+    """SHA-256 of a file that the user names, 16 hex digits.
 
     Raises:
-        HypernetworkError: it cannot be read.
+        HypernetworkError: the file cannot be read.
     """
     try:
         with Path(path).open("rb") as opened:
@@ -125,7 +116,7 @@ def file_digest(path: str | Path) -> str:
         raise HypernetworkError(f"{path} cannot be read ({error.strerror})") from error
 
 
-def _told(opened: Any) -> dict[str, Any]:
+def _metadata(opened: Any) -> dict[str, Any]:
     return json.loads((opened.metadata() or {})[METADATA])
 
 

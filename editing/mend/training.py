@@ -1,13 +1,13 @@
-"""Training a hypernetwork: edit a fact, look at the edited model, learn from both losses.
+"""Training of a hypernetwork: edit a fact, probe the edited model, minimise both losses.
 
 Mitchell et al. 2022, Algorithm 1: L = c_edit · L_e + c_loc · L_loc, where
 L_e   = −mean log p_edited(target) at the prompt or a paraphrase of it,
 L_loc = KL(p_unedited ‖ p_edited) at other facts' prompts and along their objects.
 With inferences c_imp · L_imp is added, L_imp = −mean log p_edited(conclusion) (DepEdit, eq. 3).
 Gradients flow from the edited model's losses through the update into the hypernetwork; the model
-and its pairs (x, δ) are constants. Therefore the statistics that normalise (x, δ) can be taken
-before training, in one pass over the training facts (the published code takes them meanwhile), for
-each matrix by itself, as the paper's equations index them.
+and its pairs (x, δ) are constants. Therefore the statistics that normalise (x, δ) are computed
+before training, in one pass over the training facts (the published code updates them during
+training), separately for each matrix, as the paper's equations index them.
 """
 
 from __future__ import annotations
@@ -37,30 +37,31 @@ from thinkeval.editing.mend.network import Hypernetwork, RunningStatistics, untr
 from thinkeval.loaders.records import Fact
 
 Progress = Callable[[int, int, str], None]
-Numbers = dict[str, float]
-"""loss, edit (L_e), locality (L_loc), efficacy (mean probability of the whole target); where
-conclusions are asked for, implication (L_imp)."""
+Metrics = dict[str, float]
+"""loss, edit (L_e), locality (L_loc), efficacy (mean probability of the complete target), and with
+inferences implication (L_imp)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """A trained hypernetwork with what its training says of itself.
+    """Result of a training run.
 
     Attributes:
-        network: as it was where the validation loss was lowest.
-        steps: training forwards taken; `best_step` is where `network` is from.
-        before, after: the numbers on the validation edits, untrained and trained.
+        network: the hypernetwork with the lowest validation loss.
+        steps: number of training forward passes.
+        best_step: forward pass after which `network` was recorded.
+        before, after: metrics on the validation edits, untrained and trained.
     """
 
     network: Hypernetwork
     steps: int
     best_step: int
-    before: Numbers
-    after: Numbers
+    before: Metrics
+    after: Metrics
 
 
 class Trainer:
-    """One model, its examples and a network; takes losses and fits."""
+    """Losses and statistics of a hypernetwork for one model and its examples."""
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class Trainer:
         self.device = next(adapter.model.parameters()).device
 
     def fit_statistics(self, rng: random.Random) -> None:
-        """Mean and deviation of (x, δ) over an edit of every training fact."""
+        """Set mean and deviation of (x, δ) from one edit of every training fact."""
         seen = {m.name: RunningStatistics(m.d_in + m.d_out) for m in self.matrices}
         numbers, size = self.examples.training, self.hparams.batch_size
         for start in range(0, len(numbers), size):
@@ -88,19 +89,19 @@ class Trainer:
         for name, statistics in seen.items():
             self.network.normalise(name, statistics.mean, statistics.std)
 
-    def losses(self, examples: Sequence[Example]) -> tuple[Tensor, Numbers]:
-        """The loss of some examples, `n_edits` of them edited at once, and what it is made of."""
+    def losses(self, examples: Sequence[Example]) -> tuple[Tensor, Metrics]:
+        """The loss over examples, `n_edits` of them edited at once, and its components."""
         updates = self._updates(examples)
         owners = list(range(len(examples)))
-        kept = [(i, row) for i, example in enumerate(examples) for row in example.kept]
+        near = [(i, row) for i, example in enumerate(examples) for row in example.neighbours]
         with torch.no_grad():
-            base = target_batch([row for _, row in kept], self.tokenizer, self.device)
+            base = target_batch([row for _, row in near], self.tokenizer, self.device)
             before = log_probabilities(self.adapter, base)
         implied = [(i, row) for i, example in enumerate(examples) for row in example.implied]
         implied = implied if self.hparams.cimp else []
         first, then = len(examples), len(examples) + len(implied)
-        rows = [e.asked for e in examples] + [row for _, row in (*implied, *kept)]
-        owners += [i for i, _ in (*implied, *kept)]
+        rows = [e.probe for e in examples] + [row for _, row in (*implied, *near)]
+        owners += [i for i, _ in (*implied, *near)]
         batch = target_batch(rows, self.tokenizer, self.device)
         groups = [i // self.hparams.n_edits for i in owners]
         chosen = {name: RowUpdate(u.left[groups], u.right[groups]) for name, u in updates.items()}
@@ -112,22 +113,22 @@ class Trainer:
         divergence = base.mean_by_row((before.exp() * (before - after)).sum(-1))
         edit, locality = nll.mean(), divergence.mean()
         loss = self.hparams.cedit * edit + self.hparams.cloc * locality
-        told: Numbers = {}
+        extra: Metrics = {}
         if implied:
             implication = losses[first:then].mean()
             loss = loss + self.hparams.cimp * implication
-            told["implication"] = implication.item()
-        lengths = torch.tensor([len(e.asked.target) for e in examples], device=self.device)
-        whole = (-nll.detach() * lengths).exp().mean()
+            extra["implication"] = implication.item()
+        lengths = torch.tensor([len(e.probe.target) for e in examples], device=self.device)
+        efficacy = (-nll.detach() * lengths).exp().mean()
         return loss, {
             "loss": loss.item(),
             "edit": edit.item(),
             "locality": locality.item(),
-            "efficacy": whole.item(),
-        } | told
+            "efficacy": efficacy.item(),
+        } | extra
 
     def _updates(self, examples: Sequence[Example]) -> dict[str, RowUpdate]:
-        """The update of each `n_edits` examples for each matrix, differentiable."""
+        """Joint update of each `n_edits` examples per matrix, differentiable."""
         batch = target_batch([e.edit for e in examples], self.tokenizer, self.device)
         found, _ = token_pairs(self.adapter, self.matrices, batch)
         n = self.hparams.n_edits
@@ -137,9 +138,9 @@ class Trainer:
             for name, pairs in found.items()
         }
 
-    def validate(self, examples: Sequence[Example]) -> Numbers:
-        """The numbers over examples; nothing is learnt."""
-        total: Numbers = {}
+    def validate(self, examples: Sequence[Example]) -> Metrics:
+        """Mean metrics over examples, without training."""
+        total: Metrics = {}
         size = self.hparams.batch_size
         with torch.no_grad():
             for start in range(0, len(examples), size):
@@ -159,22 +160,23 @@ def train(
     weights_digest: str | None = None,
     progress: Progress | None = None,
 ) -> Training:
-    """Train a hypernetwork for a model. The model is unchanged on return, bit for bit.
+    """Train a hypernetwork for a model. The model is bit-identical on return.
 
     Args:
-        facts: of `data.training_facts`: without those that will be scored.
-        hparams: `train_seed` decides weights, split and draws.
-        inferences: what follows from edits, for L_imp; not of what will be scored either.
-        weights_digest: of the model, when known already.
-        progress: called with (forwards done, at most, stage).
+        facts: of `data.training_facts`, without the facts to be scored.
+        hparams: `train_seed` determines weights, split and draws.
+        inferences: conclusions of edits, for L_imp; none of an edit to be scored.
+        weights_digest: of the model, if already computed.
+        progress: called with (forward passes done, maximum, stage).
 
     Raises:
-        HypernetworkError: too few facts, an edit is on the model, or the loss became NaN.
-        HparamsError, RequestError: matrices the model does not have; facts it cannot read.
+        HypernetworkError: too few facts, an edit is applied to the model, or the loss became NaN.
+        HparamsError: the model does not have the named matrices.
+        RequestError: a fact cannot be tokenised.
     """
     if is_edited(model):
         raise HypernetworkError(
-            "an edit is on the model; a hypernetwork is trained on the unedited one",
+            "an edit is applied to the model; a hypernetwork is trained on the unedited model",
             remedy="Train it outside of `applied(...)`.",
         )
     adapter = adapter_for(model)
@@ -200,7 +202,7 @@ def _fit(trainer: Trainer, progress: Progress) -> Training:
         trainer.fit_statistics(random.Random(hparams.train_seed + 1))
     validation = _validation(trainer)
     before = best = trainer.validate(validation)
-    kept, best_step, step = copy.deepcopy(network.state_dict()), 0, 0
+    best_state, best_step, step = copy.deepcopy(network.state_dict()), 0, 0
     optimiser = torch.optim.Adam(
         [
             {"params": list(network.editors.parameters()), "lr": hparams.lr},
@@ -220,26 +222,26 @@ def _fit(trainer: Trainer, progress: Progress) -> Training:
             now = trainer.validate(validation)
             if now["loss"] < best["loss"]:
                 best, best_step = now, step
-                kept = copy.deepcopy(network.state_dict())
+                best_state = copy.deepcopy(network.state_dict())
             progress(step, hparams.max_iters, f"training MEND: validation {now['loss']:.3f}")
             if step - best_step >= hparams.early_stop_patience:
                 break
         elif step % 10 == 0:
             progress(step, hparams.max_iters, f"training MEND: loss {numbers['loss']:.3f}")
-    network.load_state_dict(kept)
+    network.load_state_dict(best_state)
     network.requires_grad_(False)
     return Training(network, step, best_step, before, best)
 
 
 def _drawn(examples: Examples, rng: random.Random, hparams: HyperParams) -> list[Example]:
-    """The examples of one forward."""
+    """The examples of one forward pass."""
     if hparams.n_edits > 1:
         return examples.draw_together(rng, hparams.batch_size, hparams.n_locality)
     return [examples.draw(rng, hparams.n_locality) for _ in range(hparams.batch_size)]
 
 
 def _validation(trainer: Trainer) -> list[Example]:
-    """The same examples each time: validation keys in turn, objects and neighbours drawn once."""
+    """Fixed validation examples: validation keys in turn, objects and neighbours drawn once."""
     rng = random.Random(trainer.hparams.train_seed + 2)
     keys = trainer.examples.validation
     return [

@@ -33,7 +33,7 @@ def test_what_is_scored_is_never_trained_on(pair, facts):
     prompt = tuple(pair[1]("Harry Potter studied at")["input_ids"])
     rng = random.Random(0)
     drawn = [examples.draw(rng, 2, validation=i % 3 == 0) for i in range(300)]
-    rows = [row for e in drawn for row in (e.edit, e.asked, *e.kept)]
+    rows = [row for e in drawn for row in (e.edit, e.probe, *e.neighbours)]
     assert rows
     assert prompt not in {row.prompt for row in rows}
     assert tuple(pair[1]("Harry Potter knows")["input_ids"]) in {row.prompt for row in rows}
@@ -49,7 +49,7 @@ def test_validation_edits_are_not_trained_on(pair, facts):
             examples.validation}  # fmt: skip
     for _ in range(200):
         example = examples.draw(rng, 2)
-        for row in (example.edit, *example.kept):
+        for row in (example.edit, *example.neighbours):
             assert pair[1].decode(row.prompt, skip_special_tokens=True) not in kept
 
 
@@ -79,7 +79,9 @@ def test_every_second_neighbour_is_a_near_one(pair, facts):
             }
             pool = examples._pools[validation]
             assert set(pool.near(examples.keys, number)) == near
-            drawn = [examples.keys.index(k) for k in pool.beside(examples.keys, number, rng, 40)]
+            drawn = [
+                examples.keys.index(k) for k in pool.neighbours(examples.keys, number, rng, 40)
+            ]
             assert set(drawn) <= allowed - {number}
             assert set(drawn[1::2]) - near
             if near:

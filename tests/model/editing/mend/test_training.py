@@ -80,7 +80,7 @@ def test_updates_by_row_are_edits_of_the_weights(pair, facts):
         for m in matrices
     }
     owners = [0, 1, 0]
-    rows = [trainer.examples.draw(random.Random(i), 1).asked for i in range(3)]
+    rows = [trainer.examples.draw(random.Random(i), 1).probe for i in range(3)]
     batch = target_batch(rows, pair[1], trainer.device)
     updates = {name: by_row(pair_, tokens, owners) for name, pair_ in parts.items()}
     with row_updates(adapter, matrices, updates):
@@ -125,8 +125,8 @@ def test_the_loss_is_algorithm_1s(pair, facts):
         base = Reference(*pair)
         with applied(pair[0], effect):
             edited = Reference(*pair)
-        edit.append(-read(edited, example.asked)[0].mean())
-        for row in example.kept:
+        edit.append(-read(edited, example.probe)[0].mean())
+        for row in example.neighbours:
             old, new = read(base, row)[1], read(edited, row)[1]
             locality.append((old.exp() * (old - new)).sum(-1).mean())
     edit, locality = torch.stack(edit).mean(), torch.stack(locality).mean()
@@ -259,7 +259,7 @@ def test_conclusions_are_a_part_of_the_loss(pair, facts):
     trainer = trainer_for(pair, facts, h)
     drawn = [trainer.examples.draw(random.Random(i), 2) for i in range(3)]
     plain = trainer.losses(drawn)[1]
-    told = [replace(e, implied=(e.asked,)) for e in drawn]
+    told = [replace(e, implied=(e.probe,)) for e in drawn]
     loss, numbers = trainer.losses(told)
     assert numbers["implication"] == pytest.approx(numbers["edit"], rel=1e-5)
     assert loss.item() == pytest.approx(plain["loss"] + 0.5 * plain["edit"], rel=1e-5)
@@ -273,7 +273,7 @@ def test_edits_at_once_are_the_sum_of_their_updates(pair, facts):
     drawn = trainer.examples.draw_together(random.Random(0), 3, 2)
     edited = {e.edit.prompt for e in drawn}
     assert len(edited) == 3
-    assert not any(row.prompt in edited for e in drawn for row in e.kept)
+    assert not any(row.prompt in edited for e in drawn for row in e.neighbours)
     alone = trainer_for(pair, facts, hparams())._updates(drawn)
     for name, update in trainer._updates(drawn).items():
         found = update.left.mT @ update.right
