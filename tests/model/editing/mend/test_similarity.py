@@ -51,7 +51,7 @@ def test_cosines_are_those_of_autograd(
     architecture: str, parameters: similarity.Parameters, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(similarity, "BATCH_ROWS", 2)
-    monkeypatch.setattr(similarity, "_KEPT", 1e5)
+    monkeypatch.setattr(similarity, "_MAX_BYTES", 1e5)
     model, tokenizer = build_tiny(architecture, seed=0)
     model = model.double()
     rows = _rows(tokenizer)

@@ -235,7 +235,7 @@ def test_an_edited_model_is_refused(pair, facts):
     effect = EditEffect({name: torch.ones_like(pair[0].get_parameter(name))})
     with (
         applied(pair[0], effect),
-        pytest.raises(HypernetworkError, match="an edit is on the model"),
+        pytest.raises(HypernetworkError, match="an edit is applied to the model"),
     ):
         train(*pair, facts, hparams())
 
