@@ -1,0 +1,227 @@
+"""Random kills while edits are scored: is every accepted edit scored once, with the same numbers?
+
+`thinkeval serve` runs as a user starts it, with one worker, on a database of its own. Edits of the
+demo graph are submitted and scored without disturbance; their numbers are the reference. Then the
+same edits are scored again with other seeds of nothing but the queue: `--force`, so that each is
+computed anew, while a seeded random source sends SIGKILL to the worker, the service or Neo4j, and
+SIGSTOP/SIGCONT to the worker for longer than its lease. The service is started again after it was
+killed. At the end every edit has to be `succeeded` once, with the numbers of the reference.
+
+It exits with 1 where an edit is lost, scored twice, failed, or differs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import bench
+import httpx
+import psutil
+from service_reads import PROGRAM, own_database
+
+LEASE_S = 6
+TARGETS = ("worker", "worker", "service", "neo4j", "stop")
+GRAPH = "hogwarts"
+
+
+class Disturbed:
+    """A service that is killed and started again; one client follows it."""
+
+    def __init__(self, home: Path) -> None:
+        self.env = own_database(home) | {
+            "THINKEVAL_LEASE_S": str(LEASE_S),
+            "THINKEVAL_RESTART_PAUSE_S": "0.2",
+            "THINKEVAL_PORT": "18750",
+        }
+        self.client = httpx.Client(base_url="http://127.0.0.1:18750", timeout=60)
+        self.process: subprocess.Popen[bytes] | None = None
+        self.start()
+
+    def start(self) -> None:
+        """Start the service, and wait until it is ready."""
+        log = Path(self.env["THINKEVAL_HOME"]) / "serve.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as file:
+            self.process = subprocess.Popen(
+                [str(PROGRAM), "serve"], env=self.env, stdout=file, stderr=file
+            )
+        self.ready()
+
+    def ready(self, limit_s: float = 240) -> None:
+        """Wait until the service answers with its database."""
+        deadline = time.monotonic() + limit_s
+        while time.monotonic() < deadline:
+            with suppress(httpx.HTTPError):
+                if self.client.get("/ready").status_code == 200:
+                    return
+            time.sleep(0.2)
+        raise SystemExit(f"The service was not ready after {limit_s:.0f} s.")
+
+    def workers(self) -> list[psutil.Process]:
+        """The worker processes of the service."""
+        found = []
+        assert self.process is not None
+        with suppress(psutil.Error):
+            for child in psutil.Process(self.process.pid).children():
+                with suppress(psutil.Error):
+                    if "thinkeval.service.worker" in child.cmdline():
+                        found.append(child)
+        return found
+
+    def neo4j(self) -> psutil.Process | None:
+        """The database's process."""
+        done = subprocess.run(
+            [str(PROGRAM), "db", "status", "--json"], env=self.env, capture_output=True, check=False
+        )
+        pid = json.loads(done.stdout or b"{}").get("pid")
+        return psutil.Process(pid) if pid else None
+
+    def disturb(self, what: str) -> bool:
+        """Kill or stop one of them; False where it was not there."""
+        if what == "service":
+            assert self.process is not None
+            self.process.kill()
+            self.process.wait()
+            self.start()
+            return True
+        victims = self.workers() if what in ("worker", "stop") else [self.neo4j()]
+        hit = False
+        for victim in victims:
+            if victim is None:
+                continue
+            with suppress(psutil.Error):
+                if what == "stop":
+                    victim.send_signal(signal.SIGSTOP)
+                    time.sleep(LEASE_S * 1.7)
+                    victim.send_signal(signal.SIGCONT)
+                else:
+                    victim.kill()
+                hit = True
+        return hit
+
+    def submit(self, body: dict[str, Any]) -> str:
+        """Submit an edit until it is accepted; the id it is accepted under."""
+        for _ in range(600):
+            with suppress(httpx.HTTPError):
+                answer = self.client.post("/v1/edits", json=body)
+                if answer.status_code in (200, 201, 202):
+                    return str(answer.json()["id"])
+            time.sleep(0.2)
+        raise SystemExit("No submission was accepted for two minutes.")
+
+    def finished(self, edit: str, limit_s: float = 600) -> dict[str, Any]:
+        """The edit once it is finished."""
+        deadline = time.monotonic() + limit_s
+        while time.monotonic() < deadline:
+            with suppress(httpx.HTTPError, ValueError):
+                answer = self.client.get(f"/v1/edits/{edit}")
+                if answer.status_code == 404:
+                    raise SystemExit(f"{edit} was accepted and is lost.")
+                if answer.status_code == 200 and answer.json()["status"] in (
+                    "succeeded", "failed", "cancelled",
+                ):  # fmt: skip
+                    return answer.json()
+            time.sleep(0.3)
+        raise SystemExit(f"{edit} was not finished after {limit_s:.0f} s.")
+
+    def close(self) -> None:
+        """Stop the service and its database."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(30)
+            self.process.kill()
+            self.process.wait()
+        subprocess.run([str(PROGRAM), "db", "stop"], env=self.env, capture_output=True, check=False)
+        self.client.close()
+
+
+def body(method: str, seed: int, **more: object) -> dict[str, Any]:
+    """An edit that takes some seconds."""
+    return {
+        "graph": GRAPH, "rewrite": "harry-potter--studied-at", "method": method, "samples": 60,
+        "seed": seed, **more,
+    }  # fmt: skip
+
+
+def values(edit: dict[str, Any]) -> dict[tuple[object, ...], float]:
+    """The numbers of a score by metric, measure and step."""
+    return {(v["metric"], v["measure"], v["step"]): v["value"] for v in edit["score"]["values"]}
+
+
+def same(a: dict[tuple[object, ...], float], b: dict[tuple[object, ...], float]) -> bool:
+    """Equal but for the last bits: the server adds in the order in which it finds facts."""
+    return a.keys() == b.keys() and all(abs(a[k] - b[k]) <= 1e-9 + 1e-9 * abs(a[k]) for k in a)
+
+
+def main() -> None:
+    """Run, check, print."""
+    parser = bench.parser(__doc__)
+    parser.add_argument("--kills", type=int, default=30)
+    parser.add_argument("--edits", type=int, default=24)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    source = random.Random(options.seed)
+    methods = ("rome", "memit", "fine_tuning", "none")
+    with tempfile.TemporaryDirectory(prefix="thinkeval-kills-") as folder:
+        service = Disturbed(Path(folder))
+        try:
+            subprocess.run(
+                [str(PROGRAM), "import", GRAPH], env=service.env, check=True, capture_output=True
+            )
+            wanted = [body(methods[i % 4], 100 + i // 4) for i in range(options.edits)]
+            reference = {}
+            for each in wanted:
+                edit = service.finished(service.submit(each))
+                reference[edit["id"]] = values(edit)
+            ids = [service.submit(each | {"force": True}) for each in wanted]
+            kills: Counter[str] = Counter()
+            while sum(kills.values()) < options.kills:
+                time.sleep(source.uniform(0.2, 5.0))
+                what = source.choice(TARGETS)
+                kills[what] += service.disturb(what)
+                if not any(s["status"] in ("queued", "running") for s in listed(service)):
+                    ids += [service.submit(each | {"force": True}) for each in wanted]
+            service.ready()
+            found = [service.finished(each) for each in dict.fromkeys(ids)]
+            wrong = [
+                (edit["id"], edit["status"], edit.get("error"))
+                for edit in found
+                if edit["status"] != "succeeded"
+                or not same(values(edit), reference.get(edit["id"], {}))
+            ]
+            count = Counter(item["id"] for item in listed(service))
+            twice = [edit for edit, n in count.items() if n > 1]
+        finally:
+            service.close()
+    told = {
+        "kills": dict(kills), "submissions": len(ids), "edits": len(reference),
+        "wrong": wrong, "twice": twice, "attempts": Counter(e["attempts"] for e in found),
+    }  # fmt: skip
+    print(json.dumps(told, indent=2))
+    sys.exit(1 if wrong or twice or set(count) - set(reference) else 0)
+
+
+def listed(service: Disturbed) -> list[dict[str, Any]]:
+    """All recorded edits."""
+    for _ in range(600):
+        with suppress(httpx.HTTPError, KeyError, ValueError):
+            return list(service.client.get("/v1/edits", params={"limit": 500}).json()["items"])
+        time.sleep(0.3)
+    raise SystemExit("The list of edits was not answered.")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    main()
