@@ -1,47 +1,60 @@
-"""Kept results: what is dear to compute, held in memory under all that decides it."""
+"""In-memory cache of computed results, shared by the threads of one service."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from typing import Generic, TypeVar
+from collections.abc import Callable, Hashable
+from threading import Condition
+from typing import Any, Generic, TypeVar, cast
 
-from cachetools import LRUCache
+from cachetools import Cache as CacheBase
+from cachetools import LRUCache, TTLCache, cached
 
 Value = TypeVar("Value")
 
 
-class Kept(Generic[Value]):
-    """Values by keys that name everything the value depends on; the ones asked last stay.
+class Cache(Generic[Value]):
+    """Values by key, bounded; the least recently used are evicted first.
+
+    A key must name everything that its value depends on. Concurrent requests for one key compute
+    its value once: the others wait for it (cachetools' condition). An exception is not cached.
 
     Args:
-        size: how much is held, by `weigh`; a value that weighs more is not held.
-        weigh: a value's weight; 1 for each if not given.
+        size: total weight of the stored values, by `weigh`; a heavier value is not stored.
+        weigh: the weight of a value; each weighs 1 by default.
+        ttl_s: seconds after which a value expires; without, it does not.
     """
 
-    def __init__(self, size: int, weigh: Callable[[Value], int] | None = None) -> None:
-        self._weigh = weigh or (lambda value: 1)
-        self._kept: LRUCache[tuple[object, ...], Value] = LRUCache(size, getsizeof=self._weigh)
-        self._lock = threading.Lock()
-        self._making: dict[tuple[object, ...], threading.Lock] = {}
+    def __init__(
+        self,
+        size: int,
+        weigh: Callable[[Value], int] | None = None,
+        *,
+        ttl_s: float | None = None,
+    ) -> None:
+        self._values: CacheBase[Hashable, Value]
+        if ttl_s is None:
+            self._values = LRUCache(size, getsizeof=weigh)
+        else:
+            expiring: TTLCache[Hashable, Value, float] = TTLCache(size, ttl_s, getsizeof=weigh)
+            self._values = expiring
+        self._condition = Condition()
+        self._get: Callable[[Hashable, Callable[[], Value]], Value] = cached(
+            cast(Any, self._values), key=_key_only, condition=self._condition
+        )(_computed)
 
-    def get(self, key: tuple[object, ...], make: Callable[[], Value]) -> Value:
-        """The value of that key; of those who ask at the same moment one makes it for all."""
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                return found
-            turn = self._making.setdefault(key, threading.Lock())
-        with turn:
-            with self._lock:
-                found = self._kept.get(key)
-            if found is None:
-                try:
-                    found = make()
-                finally:  # also where it raises: hostile keys must not pile up
-                    with self._lock:
-                        self._making.pop(key, None)
-                with self._lock:
-                    if self._weigh(found) <= self._kept.maxsize:
-                        self._kept[key] = found
-        return found
+    def get(self, key: Hashable, compute: Callable[[], Value]) -> Value:
+        """The cached value of a key; computed and stored if it is missing."""
+        return self._get(key, compute)
+
+    def peek(self, key: Hashable) -> Value | None:
+        """The cached value of a key, or None; never computes."""
+        with self._condition:
+            return self._values.get(key)
+
+
+def _key_only(key: Hashable, compute: object) -> Hashable:
+    return key
+
+
+def _computed(key: Hashable, compute: Callable[[], Value]) -> Value:
+    return compute()

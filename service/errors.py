@@ -1,24 +1,26 @@
-"""The exception tree, and the one shape in which every way in (CLI, REST) shows an error.
+"""The exception tree, and the one shape of an error in every interface (CLI, REST, web UI).
 
     LoaderError        a file is not what it claims to be          loaders/errors.py
-    GraphError         Neo4j refused, failed or is not there       cypher/errors.py
+    GraphError         Neo4j refused, failed or is unreachable     cypher/errors.py
     EditingError       a model could not be loaded, probed, edited editing/errors.py
-    ServiceError       what the composer itself finds wrong
-    ├── NotFoundError      no such graph, rewrite, edit, metric ... (with "did you mean")
-    ├── ConflictError      the thing exists already and differs
+    ServiceError       errors of the composer itself
+    ├── NotFoundError      unknown graph, rewrite, edit, metric ... (with "did you mean")
+    ├── ConflictError      a different resource of the same name is already stored
     ├── UsageError         options that do not go together
-    ├── NothingStoredError there is nothing yet to show
-    ├── QueueFullError     too many edits wait to be scored
-    ├── ForbiddenError     who asks may not
+    ├── NothingStoredError no stored data yet
+    ├── QueueFullError     too many queued edits
+    ├── ForbiddenError     access denied
     └── SweepStoppedError  an error that ends a whole sweep
 
-Every one of them has `detail` (what and where) and `remedy` (what to do next).
+Every error has `detail` (what happened, and where) and `remedy` (what to do next). The first line
+of a class's docstring is the `title` that users see.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import heapq
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from thinkeval.cypher.errors import (
@@ -35,11 +37,12 @@ from thinkeval.loaders.errors import LoaderError
 
 
 class ServiceError(Exception):
-    """The composer found something wrong.
+    """The request failed.
 
     Attributes:
         detail: what happened and where.
         remedy: what the user can do about it.
+        status: HTTP status of the answer.
     """
 
     remedy = "See `thinkeval --help`."
@@ -56,21 +59,69 @@ class ServiceError(Exception):
             self.status = status
 
 
+SUGGESTED = 3
+"""Close names in an error at most."""
+CLOSE, CLOSE_PREFIX = 0.5, 0.8
+"""Least similarity of a suggestion: of the complete name, and of its beginning."""
+
+
+def close_names(name: str, known: Iterable[str], *, most: int = SUGGESTED) -> list[str]:
+    """The known names most similar to a mistyped one, best first.
+
+    A name may be given by its beginning (`harry-potter--studied-at` for
+    `harry-potter--studied-at--ilvermorny`), so a known name is compared complete and cut to the
+    length of the mistyped one; the better of the two ranks it, then the complete one. Capitals do
+    not count.
+    """
+    matcher = difflib.SequenceMatcher(autojunk=False)
+    matcher.set_seq2(name.casefold())
+
+    def similarity(text: str, least: float) -> float:
+        matcher.set_seq1(text.casefold())
+        bounds = (matcher.real_quick_ratio, matcher.quick_ratio)  # upper bounds, and cheap
+        if any(bound() < least for bound in bounds):
+            return 0.0
+        ratio = matcher.ratio()
+        return ratio if ratio >= least else 0.0
+
+    def ranked() -> Iterator[tuple[float, float, str]]:
+        for each in sorted(set(known)):
+            complete = similarity(each, CLOSE)
+            start = similarity(each[: len(name)], CLOSE_PREFIX) if len(name) > 2 else 0.0
+            if complete or start:
+                yield max(complete, start), complete, each
+
+    return [each for _, _, each in heapq.nlargest(most, ranked(), key=lambda found: found[:2])]
+
+
+def did_you_mean(close: Iterable[str]) -> str:
+    """`Did you mean 'a' or 'b'?` of close names; "" without one."""
+    listed = " or ".join(repr(name) for name in close)
+    return f"Did you mean {listed}?" if listed else ""
+
+
 class NotFoundError(ServiceError):
-    """There is nothing of that name; close names are suggested."""
+    """No resource has this name.
+
+    Attributes:
+        kind: what was looked up: graph, rewrite, edit ...
+        name: the name that was given.
+        suggestions: the known names most similar to it.
+    """
 
     status = 404
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, listing: str) -> None:
-        names = sorted(set(known))
-        close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-        hint = f" Did you mean {' or '.join(repr(c) for c in close)}?" if close else ""
-        super().__init__(f"There is no {kind} {name!r}.{hint}", remedy=f"`{listing}` lists them.")
+        close = close_names(name, known)
+        super().__init__(
+            f"There is no {kind} {name!r}. {did_you_mean(close)}".rstrip(),
+            remedy=f"`{listing}` lists them.",
+        )
         self.kind, self.name, self.suggestions = kind, name, close
 
 
 class ConflictError(ServiceError):
-    """Something of that name is stored already and differs."""
+    """A different resource of this name is already stored."""
 
     status = 409
 
@@ -82,53 +133,57 @@ class UsageError(ServiceError):
 
 
 class NothingStoredError(ServiceError):
-    """The command shows stored things, and there is none yet."""
+    """No data is stored yet for this request."""
 
     status = 404
 
 
 class QueueFullError(ServiceError):
-    """Too many edits wait to be scored."""
+    """The queue is full."""
 
     status = 429
-    remedy = "Post it again when some of them are done; see Retry-After."
+    remedy = "Submit the edit again when some of the queue is finished; see Retry-After."
     retry_after_s = 30
 
 
 class ForbiddenError(ServiceError):
-    """Who asks may not do this."""
+    """Access denied."""
 
     status = 403
-    remedy = "Send the service's token: `Authorization: Bearer TOKEN`, or log in on the page."
+    remedy = "Send the service's token: `Authorization: Bearer TOKEN`, or sign in to the web UI."
 
 
 class SweepStoppedError(ServiceError):
-    """A sweep cannot go on; what it scored stays."""
+    """The sweep stopped; its finished scores are stored."""
 
     status = 503
-    remedy = "Mend that and run the same sweep again; it goes on where it stopped."
+    remedy = "Fix the cause and rerun the sweep; it resumes where it stopped."
 
 
 class JobInterrupt(KeyboardInterrupt):
-    """A worker is told to stop what it does: the edit is cancelled, or will be taken up again."""
+    """Stops the job that a worker is running: it was cancelled, or the worker is shutting down.
+
+    Attributes:
+        cancelled: False if the worker shuts down; the job is requeued then.
+    """
 
     def __init__(self, *, cancelled: bool) -> None:
-        super().__init__("cancelled" if cancelled else "the worker ends")
+        super().__init__("cancelled" if cancelled else "the worker is shutting down")
         self.cancelled = cancelled
 
 
 KNOWN_ERRORS = (LoaderError, GraphError, EditingError, ServiceError)
-"""What a user can cause or mend; anything else is a defect of ours and keeps its traceback."""
+"""Errors that a user can cause or fix; any other is a defect and keeps its traceback."""
 
 
 def in_one_line(error: GraphError | EditingError | LoaderError | ServiceError) -> str:
-    """What went wrong and what to do about it, for a cell of a table."""
+    """Detail and remedy of an error, for a cell of a table."""
     return f"{error.detail} → {error.remedy}"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An error as every way in shows it (RFC 9457 fields plus `remedy`)."""
+    """An error as every interface shows it (RFC 9457 fields plus `remedy`)."""
 
     title: str
     detail: str
@@ -147,7 +202,7 @@ _STATUS: dict[type[Exception], int] = {
     EditingError: 422,
     LoaderError: 422,
 }
-"""HTTP statuses of the errors of the other rooms, the closest class first."""
+"""HTTP statuses of the errors of the other packages, the closest class first."""
 
 
 def _status(error: Exception) -> int:
@@ -156,7 +211,7 @@ def _status(error: Exception) -> int:
 
 
 def describe(error: Exception) -> Problem:
-    """The error in the shape that CLI and REST share."""
+    """The problem that CLI and REST show for an error."""
     doc = (type(error).__doc__ or type(error).__name__).strip().splitlines()[0]
     return Problem(
         title=doc.rstrip("."),

@@ -20,7 +20,7 @@ from thinkeval.editing import hparams as hparams_files
 from thinkeval.editing import registry
 from thinkeval.service.api.pages import guide
 from thinkeval.service.api.problems import DESCRIBED
-from thinkeval.service.api.state import Db, Here, InForce, answer
+from thinkeval.service.api.state import Db, Here, InForce, etag_response
 from thinkeval.service.errors import NotFoundError
 from thinkeval.service.reports import table
 from thinkeval.service.schemas import Measure, Name
@@ -194,7 +194,7 @@ def leaderboard(
         )
         return board.model_dump_json().encode()
 
-    return answer(request, here.answers.get(key, body))
+    return etag_response(request, here.responses.get(key, body))
 
 
 browser_router = APIRouter(prefix="/neo4j", tags=["Neo4j Browser"], include_in_schema=False)

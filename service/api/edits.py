@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from thinkeval.service.api.problems import DESCRIBED
-from thinkeval.service.api.state import JSON, Db, Here, answer
+from thinkeval.service.api.state import JSON, Db, Here, etag_response
 from thinkeval.service.jobs import queue, submit
 from thinkeval.service.schemas import ENDED, EditIn, EditOut, Name, Status
 
@@ -61,7 +61,7 @@ def post_edit(
     Posting the same again finds the same edit. What failed or was cancelled is queued anew.
     """
     accepted = submit.post(db, here.settings, posted, key=idempotency_key)
-    here.looks.clear()
+    here.statuses.clear()
     if accepted.outcome != "known":
         here.supervisor.wake()
     edit = queue.edit_out(db, accepted.edit)
@@ -99,14 +99,14 @@ def list_edits(
 @router.get("/{edit}", response_model=EditOut, summary="See how an edit stands")
 def get_edit(edit: EditId, db: Db, here: Here, request: Request) -> Any:
     """Status, stage and progress; the score once it has one. Carries an ETag once it has ended."""
-    job = here.looks.at(db, edit)
+    job = here.statuses.get(db, edit)
     if job.status not in ENDED:
         return queue.edit_out(db, job.id)
-    body = here.answers.get(
+    body = here.responses.get(
         ("edit", job.id, job.finished_at, job.posted_as),
         lambda: queue.edit_out(db, job.id).model_dump_json().encode(),
     )
-    return answer(request, body)
+    return etag_response(request, body)
 
 
 @router.post("/{edit}/cancel", status_code=202, response_model=Stands, summary="Cancel an edit")
@@ -116,7 +116,7 @@ def cancel_edit(edit: EditId, db: Db, here: Here) -> Stands:
     What has ended stays as it is.
     """
     found, status = queue.cancel(db, edit)
-    here.looks.clear()
+    here.statuses.clear()
     return Stands(id=found, status=status)
 
 
@@ -135,9 +135,9 @@ def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
     job = queue.job_of(db, edit)
     if job.status in ENDED:
         queue.delete_edit(db, here.settings, job.id)
-        here.looks.clear()
+        here.statuses.clear()
         return Response(status_code=204)
     found, status = queue.cancel(db, job.id)
-    here.looks.clear()
+    here.statuses.clear()
     stands = Stands(id=found, status=status)
     return Response(stands.model_dump_json(), 202, media_type=JSON)

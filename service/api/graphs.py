@@ -95,7 +95,7 @@ def delete_graph(
     """
     for edit in delete.delete_graph(db, graph, with_dependents=with_dependents):
         deltas.remove(here.settings, edit)
-    here.looks.clear()
+    here.statuses.clear()
     return Response(status_code=204)
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -19,9 +19,10 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.errors import GraphError
 from thinkeval.service import __version__
 from thinkeval.service.api.connection import Connection
-from thinkeval.service.api.problems import DESCRIBED
-from thinkeval.service.api.state import Db, Here
+from thinkeval.service.api.problems import DESCRIBED, RETRY_S
+from thinkeval.service.api.state import JSON, Here, State
 from thinkeval.service.depedit import job_queue
+from thinkeval.service.errors import describe
 from thinkeval.service.jobs import queue as jobs
 from thinkeval.service.schemas import Status
 
@@ -47,8 +48,14 @@ class WorkerOut(BaseModel):
     silent_s: float
 
 
-class Ready(BaseModel):
-    """The service can work: the database answers."""
+class Readiness(BaseModel):
+    """Whether the service can accept edits: all that a client without the token is shown."""
+
+    ready: bool
+
+
+class Ready(Readiness):
+    """The service can accept edits: the database answers."""
 
     ready: bool = True
     database: str
@@ -65,9 +72,42 @@ def health() -> Health:
     return Health()
 
 
-@router.get("/ready", response_model=Ready, summary="Whether edits can be posted and read")
-def ready(db: Db, here: Here) -> Ready:
-    """The queue and the workers: 503 with the reason while the database is not there."""
+@router.get(
+    "/ready",
+    response_model=Ready | Readiness,
+    responses={503: {"description": "The database is not available; `ready` is false."}},
+    summary="Whether edits can be submitted and read",
+)
+def ready(request: Request, here: Here) -> Ready | Response:
+    """The queue and the workers; 503 with the reason while the database is not available.
+
+    If the service has a token, a client without it is answered `ready` alone.
+    """
+    if request.state.has_access:
+        return _details(here)
+    try:
+        _details(here)
+    except GraphError as error:
+        here.connection.suspect()
+        headers = {"Retry-After": str(RETRY_S)} if describe(error).status == 503 else {}
+        return _readiness(False, describe(error).status, headers)
+    return _readiness(True)
+
+
+def _readiness(
+    is_ready: bool, status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
+    body = Readiness(ready=is_ready).model_dump_json()
+    return Response(body, status, headers, media_type=JSON)
+
+
+def _details(here: State) -> Ready:
+    """Readiness with the database's address, the queue and the workers.
+
+    Raises:
+        GraphError: the database does not answer.
+    """
+    db = here.connection.get()
     workers = [
         WorkerOut(id=w.id, device=w.device, edit=w.edit, job=w.job, silent_s=max(w.silent_s, 0.0))
         for w in db.read(rows.WorkerRow)

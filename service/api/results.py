@@ -21,7 +21,7 @@ from thinkeval.cypher.browser import filled
 from thinkeval.cypher.run import Database
 from thinkeval.service.api.edits import EditId
 from thinkeval.service.api.problems import DESCRIBED
-from thinkeval.service.api.state import Db, Here, State, answer
+from thinkeval.service.api.state import Db, Here, State, etag_response
 from thinkeval.service.errors import UsageError
 from thinkeval.service.reports import diff, figures
 from thinkeval.service.reports.browser import query_link
@@ -86,7 +86,7 @@ def of_scored(
     Raises:
         NotFoundError, NothingStoredError: no such edit, or it has no score.
     """
-    job = here.looks.at(db, edit)
+    job = here.statuses.get(db, edit)
     key = ("of", job.id, job.finished_at, request.url.path, str(request.url.query))
 
     def body() -> bytes:
@@ -94,7 +94,7 @@ def of_scored(
 
     if job.status != "succeeded":
         record.get_score(db, job.id)  # raises, saying how it stands
-    return answer(request, here.answers.get(key, body))
+    return etag_response(request, here.responses.get(key, body))
 
 
 def _link(browser: str, name: str, params: dict[str, Any]) -> str | None:
@@ -225,13 +225,13 @@ def get_diff(
     The diff of an edit with itself says `empty: true`; swapping the edits negates every delta and
     exchanges opened and closed. 422 if the edits are of different data sets.
     """
-    one, other = here.looks.at(db, a), here.looks.at(db, b)
+    one, other = here.statuses.get(db, a), here.statuses.get(db, b)
     ended = (one.id, one.finished_at, other.id, other.finished_at)
 
     def body() -> bytes:
         return diff.diff(db, one.id, other.id, measure).model_dump_json().encode()
 
-    return answer(request, here.answers.get(("diff", *ended, measure), body))
+    return etag_response(request, here.responses.get(("diff", *ended, measure), body))
 
 
 DRAWN: dict[int | str, dict[str, Any]] = {
@@ -273,14 +273,14 @@ def edit_figure(
     ] = figures.SHOWN,
 ) -> Response:
     """An edit's leakage graph, or one of its chains with the retention of each link."""
-    job = here.looks.at(db, edit)
+    job = here.statuses.get(db, edit)
     score = record.get_score(db, job.id)
     taken = measure_of(score, measure)
-    body = here.answers.get(
+    body = here.responses.get(
         ("figure", job.id, job.finished_at, kind, fmt, taken, n, limit),
         lambda: figures.draw_edit(db, score, kind, taken, fmt, n=n, limit=limit),
     )
-    return answer(request, body, MEDIA_TYPES[fmt])
+    return etag_response(request, body, MEDIA_TYPES[fmt])
 
 
 @figures_router.get(
@@ -303,8 +303,8 @@ def methods_figure(
     held = record.scores_by(db, measure, graph=graph, model=model)
     # An edit that is scored again keeps its id and gets new values.
     edits = tuple(sorted((score.edit, hash(score.model_dump_json())) for score in held))
-    body = here.answers.get(
+    body = here.responses.get(
         ("figure", kind, fmt, measure, edits),
         lambda: figures.draw_methods(held, kind, measure, fmt),
     )
-    return answer(request, body, MEDIA_TYPES[fmt])
+    return etag_response(request, body, MEDIA_TYPES[fmt])

@@ -313,7 +313,10 @@ def get_implications(edit: EditId, db: Db, measure: MeasureQuery = None) -> Impl
     summary="Read whether the old object comes back, by chains, rules or both",
 )
 def get_omega(edit: EditId, db: Db, measure: MeasureQuery = None) -> OmegaOut:
-    """Deep-edited up to n facts: asked of paths, of rules, and of both in one closure."""
+    """Whether the old object is recovered: by chains, by rules, and by both in one closure.
+
+    `deep` is the greatest number of facts up to which none of the kind survives.
+    """
     score = record.get_score(db, edit)
     return omega.omega(db, score, measure_of(score, measure))
 

@@ -33,7 +33,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
 SAFE = ("GET", "HEAD", "OPTIONS")
 OPEN = ("/health", "/ready", "/login", "/favicon.ico")
 OPEN_FOLDERS = ("/static/", "/neo4j/")
-"""What needs no token: nothing there tells of edits."""
+"""Routes that need no token: none shows stored data (`/ready` does to clients with access only)."""
 
 WRONG = "That is not the token of this service. Capitals matter; blanks around it do not."
 
@@ -103,8 +103,10 @@ class Guard:
                 "Use this service's own page, or a program without an Origin header.",
                 403,
             )
-        request.state.signed_in = self._has_cookie(request)  # in the scope: pages look there
-        if self.token is None or is_open(path) or self._knows_token(request):
+        # In the scope, where the routes find both.
+        request.state.signed_in = self._has_cookie(request)
+        request.state.has_access = self.token is None or self._knows_token(request)
+        if request.state.has_access or is_open(path):
             return None
         if method == "GET" and problems.wants_page(request):
             query = f"?{request.url.query}" if request.url.query else ""

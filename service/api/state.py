@@ -1,74 +1,60 @@
-"""What the routes share: settings, the database, the workers, what was computed before."""
+"""State of one running service that its routes share: settings, database, workers, caches."""
 
 from __future__ import annotations
 
 import hashlib
-import threading
-import time
 from dataclasses import dataclass, field
 from typing import Annotated, Any, cast
 
-from cachetools import LRUCache
 from fastapi import Depends, Request
 from starlette.responses import Response
 
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.api.connection import Connection
-from thinkeval.service.cache import Kept
+from thinkeval.service.cache import Cache
+from thinkeval.service.depedit import report
 from thinkeval.service.jobs import queue
 from thinkeval.service.jobs.supervisor import Supervisor
 from thinkeval.service.settings import Settings
 
 CACHE_BYTES = 64 * 2**20
-"""Of answers about edits that have ended: such an edit does not change any more. Keys name the edit
-and the moment it ended, so that one scored again is looked at anew."""
+"""Total size of the cached response bodies."""
+TABLES = 32
+"""Cached tables of the leaderboard and of DepEdit's report each; computing one takes seconds."""
+DATA_SETS = 200
+"""Data sets whose chain counts are cached."""
+FRESH_S = 0.25
+"""How long the status of an edit is cached."""
 JSON = "application/json"
 
 
-class Looks:
-    """How edits stand, asked of the database at most four times a second for each.
+class StatusCache:
+    """Status of edits, read from the database at most four times a second for each edit.
 
-    Many clients look at one edit at the same time. While one of them asks the database anew, the
-    others are told what was known a moment ago. What this service changes itself shows at once.
+    Many clients poll the same edit: they share one read. Changes that this service makes are
+    visible at once, because it clears the cache after each.
     """
 
-    def __init__(self, fresh_s: float = 0.25, stale_s: float = 2.0) -> None:
-        self._fresh_s, self._stale_s = fresh_s, stale_s
-        self._kept: LRUCache[str, tuple[float, rows.EditJobRow]] = LRUCache(1000)
-        self._asking: set[str] = set()
-        self._lock = threading.Lock()
+    def __init__(self, fresh_s: float = FRESH_S) -> None:
+        self._rows: Cache[rows.EditJobRow] = Cache(1000, ttl_s=fresh_s)
+        self._generation = object()
 
-    def at(self, db: Database, edit: str) -> rows.EditJobRow:
-        """How an edit stands.
+    def get(self, db: Database, edit: str) -> rows.EditJobRow:
+        """The status of an edit.
 
         Raises:
-            NotFoundError: there is none; that is looked up anew each time.
+            NotFoundError: there is no such edit; never cached.
         """
-        now = time.monotonic()
-        with self._lock:
-            kept = self._kept.get(edit)
-            allowed = self._stale_s if edit in self._asking else self._fresh_s
-            if kept is not None and now - kept[0] < allowed:
-                return kept[1]
-            self._asking.add(edit)
-        try:
-            found = queue.job_of(db, edit)
-            with self._lock:
-                self._kept[edit] = (now, found)
-        finally:
-            with self._lock:
-                self._asking.discard(edit)
-        return found
+        return self._rows.get((self._generation, edit), lambda: queue.job_of(db, edit))
 
     def clear(self) -> None:
-        """Something was changed here."""
-        with self._lock:
-            self._kept.clear()
+        """Start a new generation: reads that are still under way are not shared with later ones."""
+        self._generation = object()
 
 
-def answer(request: Request, body: bytes, media_type: str = JSON) -> Response:
-    """A response with an ETag; 304 where the client has it already."""
+def etag_response(request: Request, body: bytes, media_type: str = JSON) -> Response:
+    """A response with an ETag; 304 if the client has this body already."""
     tag = f'"{hashlib.sha256(body).hexdigest()[:20]}"'
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
     known = {part.strip().removeprefix("W/") for part in _list(request, "if-none-match")}
@@ -83,23 +69,35 @@ def _list(request: Request, header: str) -> list[str]:
 
 @dataclass(slots=True)
 class State:
-    """What one running service holds."""
+    """State of one running service.
+
+    Attributes:
+        responses: bodies of answers about finished edits. Keys name the edit and the time it
+            finished, so an edit that is scored again is read anew.
+        statuses: status of edits.
+        chain_counts: chains by rewrite of the data sets, for the front page.
+        boards: tables of the leaderboard page.
+        depedit_tables: tables of the DepEdit page.
+        extras: objects that one router keeps while the service runs, by the router's name.
+    """
 
     settings: Settings
     connection: Connection
     supervisor: Supervisor
-    answers: Kept[bytes] = field(default_factory=lambda: Kept(CACHE_BYTES, len))
-    looks: Looks = field(default_factory=Looks)
+    responses: Cache[bytes] = field(default_factory=lambda: Cache(CACHE_BYTES, len))
+    statuses: StatusCache = field(default_factory=StatusCache)
+    chain_counts: Cache[dict[str, int]] = field(default_factory=lambda: Cache(DATA_SETS))
+    boards: Cache[dict[str, Any]] = field(default_factory=lambda: Cache(TABLES))
+    depedit_tables: Cache[list[report.Method]] = field(default_factory=lambda: Cache(TABLES))
     extras: dict[str, Any] = field(default_factory=dict)
-    """Room for what a router keeps while the service runs, by the router's name."""
 
 
 def state(request: Request) -> State:
-    """The running service's state."""
+    """State of the running service."""
     return cast(State, request.app.state.thinkeval)
 
 
-# Coroutines, although they wait for nothing: a plain function would be sent to another thread.
+# Coroutines although they await nothing: FastAPI runs a plain function in another thread.
 async def _here(request: Request) -> State:
     return state(request)
 
@@ -108,7 +106,7 @@ async def database(request: Request) -> Database:
     """The database.
 
     Raises:
-        ServerUnavailableError: it is not there (yet); becomes a 503.
+        ServerUnavailableError: it is not connected (yet); becomes a 503.
     """
     return state(request).connection.get()
 

@@ -30,7 +30,7 @@ def post_sweep(sweep: SweepIn, db: Db, here: Here, response: Response) -> SweepO
     What is scored already is not scored again. The same sweep again is the same sweep.
     """
     name = job_sweeps.post(db, here.settings, sweep)
-    here.looks.clear()
+    here.statuses.clear()
     here.supervisor.wake()
     response.headers["Location"] = f"/v1/sweeps/{name}"
     return job_sweeps.get(db, name, table=False)
@@ -54,7 +54,7 @@ def get_sweep(
 def cancel_sweep(sweep: SweepId, db: Db, here: Here) -> SweepOut:
     """What waits is cancelled at once, what runs within a second or so; scores stay."""
     cancelled = job_sweeps.cancel(db, sweep)
-    here.looks.clear()
+    here.statuses.clear()
     return cancelled
 
 

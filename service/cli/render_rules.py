@@ -51,7 +51,7 @@ def show_omega(told: OmegaOut, score: Score) -> None:
     ]
     emit_table(
         f"Does {score.target_true} come back? ({MEASURE_NAMES[told.measure]})",
-        ["by", "ways", "surviving", "deep-edited up to n facts"],
+        ["by", "ways", "surviving", "all cut up to (facts)"],
         rows,
         note=f"within {several(told.max_steps, 'fact')}, by {several(told.rules, 'rule')}",
     )

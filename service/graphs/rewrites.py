@@ -95,7 +95,10 @@ def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
     prompt = own.prompt or (fact.prompt if fact else None)
     if prompt is None:
         raise NotFoundError(
-            "relation", own.relation or "", {f.relation for f in facts}, listing="thinkeval import"
+            "relation",
+            own.relation or "",
+            {f.relation for f in facts},
+            listing=f"thinkeval rules relations {graph}",
         )
     if prompt.count(SUBJECT_SLOT) != 1:
         raise UsageError(

@@ -140,7 +140,7 @@ def implied_lines(db: Database, scores: Sequence[Score], measure: Measure) -> st
             said = implications(db, score, measure, rules)
             ways = "; ".join(
                 f"{WAYS[kind]}: {told.at(kind).surviving} of {told.at(kind).chains} survive,"
-                f" deep-edited up to {told.deep[kind]}"
+                f" all cut up to {several(told.deep[kind], 'fact')}"
                 for kind in KINDS
             )
             parts.append(

@@ -21,6 +21,7 @@ from thinkeval.service.errors import (
     NothingStoredError,
     describe,
 )
+from thinkeval.service.graphs.datasets import require_graph
 from thinkeval.service.graphs.write import GraphHeader, rewrite_row, write_graph
 from thinkeval.service.process import this_process
 from thinkeval.service.schemas import Measure, Score
@@ -251,12 +252,19 @@ def scores_by(
     """The newest scores that methods are compared by, those that hold the measure.
 
     Raises:
-        NothingStoredError: none does; or as `scores`.
+        NotFoundError: there is no such graph; close names are suggested.
+        NothingStoredError: no edit has the measure; or as `scores`.
     """
     held = [s for s in scores(db, [], graph=graph, model=model) if measure in s.measures]
     if not held:
+        if graph is not None:
+            require_graph(db, graph)
+        chosen = [f"graph {graph!r}"] if graph is not None else []
+        chosen += [f"model {model!r}"] if model is not None else []
+        of = f" of {' and '.join(chosen)}" if chosen else ""
         raise NothingStoredError(
-            f"No scored edit has {measure!r}.", remedy="Score some edits first: POST /v1/sweeps."
+            f"No scored edit{of} has the measure {measure!r}.",
+            remedy="Score some edits first: POST /v1/sweeps.",
         )
     return held
 

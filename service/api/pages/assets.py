@@ -20,7 +20,7 @@ from thinkeval.cypher.embedded import artifacts
 from thinkeval.cypher.embedded import lock as embedded_lock
 from thinkeval.cypher.errors import EmbeddedServerError
 from thinkeval.service.api.pages.render import STATIC
-from thinkeval.service.api.state import Here, answer
+from thinkeval.service.api.state import Here, etag_response
 from thinkeval.service.errors import NotFoundError, ServiceError
 
 LOCK_FILE = Path(__file__).with_name("page_assets.lock")
@@ -111,4 +111,4 @@ def cytoscape(request: Request, here: Here) -> Response:
     """Cytoscape.js; 503 while it can neither be read nor fetched, and the page does without."""
     if "page" not in here.extras:
         here.extras["page"] = WebAssets(here.settings.cache)
-    return answer(request, here.extras["page"].cytoscape(), media_type="text/javascript")
+    return etag_response(request, here.extras["page"].cytoscape(), media_type="text/javascript")

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlencode
 
 from thinkeval.cypher import rows
 from thinkeval.loaders.knowledge_sets import QA, SETTINGS, Copy, Implication, KnowledgeSet
-from thinkeval.service.cache import Kept
 from thinkeval.service.depedit import job_queue, report, store, strategies
 from thinkeval.service.depedit.metrics import TITLES, metrics_of_runs
 from thinkeval.service.depedit.questions import ROLES
@@ -21,8 +20,8 @@ from thinkeval.service.depedit.run import DEFAULT
 from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
 
 if TYPE_CHECKING:
-    from thinkeval.cypher import rows
     from thinkeval.cypher.run import Database
+    from thinkeval.service.cache import Cache
 
 MEANINGS = {
     "CQ_DT": "each fact has a template of its own, and is asked for by the same",
@@ -73,8 +72,11 @@ class Chosen:
         return urlencode({key: value for key, value in pairs if value})
 
 
-def values(db: Database, chosen: Chosen) -> dict[str, Any]:
-    """For `depedit.html`."""
+Tables: TypeAlias = "Cache[list[report.Method]]"
+
+
+def values(db: Database, tables: Tables, chosen: Chosen) -> dict[str, Any]:
+    """Values of the template `depedit.html`."""
     every = store.list_sets(db)
     runs = store.list_runs(db)
     shown = [row for row in every if _fits(row, chosen)]
@@ -87,7 +89,7 @@ def values(db: Database, chosen: Chosen) -> dict[str, Any]:
         "models": sorted({run.model for run in runs}),
         "meanings": MEANINGS,
         "inits": INITS,
-        "groups": _groups(methods(db, chosen, runs)),
+        "groups": _groups(methods(db, tables, chosen, runs)),
         "tables": report.TABLES,
         "titles": TITLES,
         "captions": report.CAPTIONS,
@@ -97,20 +99,18 @@ def values(db: Database, chosen: Chosen) -> dict[str, Any]:
     }
 
 
-_KEPT: Kept[list[report.Method]] = Kept(32)
-"""Tables by what they are narrowed to and the runs there are: a stored run does not change."""
-
-
 def methods(
-    db: Database, chosen: Chosen, runs: Sequence[rows.ProtocolRunRow]
+    db: Database, tables: Tables, chosen: Chosen, runs: Sequence[rows.ProtocolRunRow]
 ) -> list[report.Method]:
-    """The rows of the tables; none where nothing was run. They take seconds, so they are kept.
+    """Rows of the tables; empty without stored runs.
 
     Args:
-        runs: all that are stored.
+        tables: computed rows by filter and stored runs: they take seconds to compute, and a stored
+            run does not change.
+        runs: all stored runs.
     """
     key = (chosen, *((run.id, run.created_at) for run in runs))
-    return _KEPT.get(key, lambda: _methods(db, chosen))
+    return tables.get(key, lambda: _methods(db, chosen))
 
 
 def _methods(db: Database, chosen: Chosen) -> list[report.Method]:
@@ -125,7 +125,9 @@ def _methods(db: Database, chosen: Chosen) -> list[report.Method]:
         return []
 
 
-def download(db: Database, chosen: Chosen, table: str, style: str) -> tuple[str, str, str]:
+def download(
+    db: Database, tables: Tables, chosen: Chosen, table: str, style: str
+) -> tuple[str, str, str]:
     """(text, file name, media type) of one table as `thinkeval depedit report` writes it.
 
     Raises:
@@ -134,7 +136,7 @@ def download(db: Database, chosen: Chosen, table: str, style: str) -> tuple[str,
     if style not in FORMATS:
         raise UsageError(f"{style!r} is no format.", remedy=f"Use one of {', '.join(FORMATS)}.")
     _, suffix, media_type = FORMATS[style]
-    text = report.text(methods(db, chosen, store.list_runs(db)), [table], style)
+    text = report.text(methods(db, tables, chosen, store.list_runs(db)), [table], style)
     return text, f"depedit-{table}.{suffix}", media_type
 
 

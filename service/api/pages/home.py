@@ -19,6 +19,7 @@ from thinkeval.service.schemas import ENDED, Status
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.service.cache import Cache
 
 STATUSES: tuple[str, ...] = get_args(Status)
 SHOWN = ("ifr", "efficacy", "preservation")
@@ -50,11 +51,17 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class EditPage:
-    """A page of edits, newest first; `older` is the cursor of the next page, or None."""
+    """A page of edits, newest first.
+
+    Attributes:
+        older: cursor of the next page, or None.
+        none_yet: the list is empty because nothing was scored yet, not because of the filter.
+    """
 
     items: list[Listed]
     total: int
     older: str | None
+    none_yet: bool
 
 
 def edits(db: Database, chosen: dict[str, str], cursor: str | None = None) -> EditPage:
@@ -73,7 +80,9 @@ def edits(db: Database, chosen: dict[str, str], cursor: str | None = None) -> Ed
             f"{where['status']!r} is not a status.", remedy=f"Use one of {', '.join(STATUSES)}."
         )
     found, older, total = queue.page_rows(db, limit=PAGE, cursor=cursor, scores=True, **where)
-    return EditPage([_listed(row) for row in found], total, older)
+    # Loading a data set leads to the page that is filtered by it: that filter alone is no reason.
+    none_yet = not total and (set(where) <= {"dataset"} or not any(queue.counts(db).values()))
+    return EditPage([_listed(row) for row in found], total, older, none_yet)
 
 
 def _listed(row: rows.PageEditRow) -> Listed:
@@ -118,34 +127,37 @@ class DataSet:
         return self.chains is None and self.n_rewrites <= COUNTED
 
 
-_counted: dict[tuple[str, str, int], dict[str, int]] = {}
-"""Chains by rewrite of each data set, by id, time of storing and size: what is stored stays so."""
+def data_sets(db: Database, counts: Cache[dict[str, int]]) -> list[DataSet]:
+    """The stored data sets, with chain counts only where they are cached.
 
-
-def data_sets(db: Database) -> list[DataSet]:
-    """The stored data sets; nothing is counted for them, which may take a second."""
+    Args:
+        counts: the cache that `chain_counts` fills.
+    """
     stored = db.read(rows.GraphRow, kind="dataset")
     rewrites = Counter(r.dataset for r in db.read(rows.RewriteRow) if not r.rewrite.startswith(OWN))
     return [
-        DataSet(g.graph, g.n_facts, g.n_entities, rewrites[g.graph], _counted.get(_key(g)))
+        DataSet(g.graph, g.n_facts, g.n_entities, rewrites[g.graph], counts.peek(_key(g)))
         for g in stored
     ]
 
 
-def chain_counts(db: Database, graph: str) -> dict[str, int]:
-    """{rewrite: chains} of a data set; counted once.
+def chain_counts(db: Database, counts: Cache[dict[str, int]], graph: str) -> dict[str, int]:
+    """{rewrite: chains} of a data set; counting them may take a second, so it is cached.
 
     Raises:
-        NotFoundError: it is not stored.
+        NotFoundError: there is no such data set.
     """
     stored = datasets.require_graph(db, graph)
-    if _key(stored) not in _counted:
-        counts = datasets.chain_counts(db, graph, datasets.list_rewrites(db, graph))
-        _counted[_key(stored)] = {rewrite: sum(n.values()) for rewrite, n in counts.items()}
-    return _counted[_key(stored)]
+
+    def counted() -> dict[str, int]:
+        found = datasets.chain_counts(db, graph, datasets.list_rewrites(db, graph))
+        return {rewrite: sum(by_steps.values()) for rewrite, by_steps in found.items()}
+
+    return counts.get(_key(stored), counted)
 
 
 def _key(graph: rows.GraphRow | rows.GetGraphRow) -> tuple[str, str, int]:
+    """Identity of a stored data set: its content does not change after it was stored."""
     return graph.graph, graph.created_at, graph.n_facts
 
 

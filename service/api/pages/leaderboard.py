@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 
 from thinkeval.cypher import rows
 from thinkeval.service.api.pages import charts
-from thinkeval.service.cache import Kept
 from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.reports.table import caption, method_table
 from thinkeval.service.schemas import MEASURE_NAMES, Measure
@@ -15,6 +14,7 @@ from thinkeval.service.scoring import record
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.service.cache import Cache
 
 COLUMNS = (
     "Efficacy", "Generalization", "IFR", "1-step", "2-step", "3-step", "4-step", "5-step",
@@ -24,20 +24,23 @@ COLUMNS = (
 FIGURES = (("ifr_by_steps", "IFR by steps"), ("ifr_preservation", "IFR against Preservation"))
 
 
-_KEPT: Kept[dict[str, Any]] = Kept(32)
-"""Boards by what was asked and by the state of the scores they are over."""
+def board(
+    db: Database, boards: Cache[dict[str, Any]], graph: str, model: str, measure: Measure | None
+) -> dict[str, Any]:
+    """Table and charts of the leaderboard.
 
-
-def board(db: Database, graph: str, model: str, measure: Measure | None) -> dict[str, Any]:
-    """Table and charts. Without a graph: that of the newest edit; a model narrows the rows.
-
-    Reading a thousand scores takes a second, so a board is kept until a score is new or gone.
+    Args:
+        boards: computed boards by request and state of the scores: reading a thousand scores takes
+            a second, so a board is reused until a score is added or deleted.
+        graph: "" for the graph of the newest edit.
+        model: "" for all models.
+        measure: None for the first measure that the edits have.
     """
     sets = [row.graph for row in db.read(rows.GraphRow, kind="dataset")]
     graph = graph or _newest(db) or (sets[0] if sets else "")
     state = db.read(rows.ScoredStateRow, dataset=graph or None)[0]
     key = (graph, model, measure, state.edits, state.newest)
-    return _KEPT.get(key, lambda: _board(db, graph, model, measure)) | {"sets": sets}
+    return boards.get(key, lambda: _board(db, graph, model, measure)) | {"sets": sets}
 
 
 def _board(db: Database, graph: str, model: str, measure: Measure | None) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from thinkeval.service.api.pages.render import render
 from thinkeval.service.api.state import Db, Here
 from thinkeval.service.depedit import job_queue
 from thinkeval.service.errors import NotFoundError, Problem
+from thinkeval.service.graphs import datasets
 from thinkeval.service.jobs import queue
 from thinkeval.service.reports.edit import ChainFilter
 from thinkeval.service.reports.table import STEPS
@@ -101,6 +102,7 @@ WhichChains = Annotated[Shown, Depends(_shown)]
 def front(
     request: Request,
     db: Db,
+    here: Here,
     graph: Word = "",
     method: Word = "",
     status: Word = "",
@@ -112,7 +114,7 @@ def front(
 ) -> Response:
     """Data sets, edits, and the form to score one."""
     chosen = {"graph": graph, "method": method, "status": status}
-    sets = home.data_sets(db)
+    sets = home.data_sets(db, here.chain_counts)
     asked = {"graph": graph, "rewrite": rewrite, "method": set_method or method, "model": model}
     return page(
         request,
@@ -130,13 +132,13 @@ def front(
 
 
 @router.get("/chain-counts/{graph}", response_model=None)
-def chain_counts(graph: GraphId, db: Db) -> dict[str, int] | Response:
+def chain_counts(graph: GraphId, db: Db, here: Here) -> dict[str, int] | Response:
     """Chains of each rewrite of a data set, which the front page asks for once it is shown.
 
     One that was deleted since then has none, which is no error on the page.
     """
     try:
-        return home.chain_counts(db, graph)
+        return home.chain_counts(db, here.chain_counts, graph)
     except NotFoundError:
         return Response(status_code=204)
 
@@ -190,10 +192,12 @@ def compare(
 
 @router.get("/leaderboard")
 def leaderboard(
-    request: Request, db: Db, graph: Word = "", model: Word = "", measure: Taken = None
+    request: Request, db: Db, here: Here, graph: Word = "", model: Word = "", measure: Taken = None
 ) -> Response:
     """The methods by their scores, with two charts."""
-    told = board.board(db, graph, model, measure)
+    told = board.board(db, here.boards, graph, model, measure)
+    if not told["rows"] and graph and graph not in told["sets"]:
+        datasets.require_graph(db, graph)
     return page(request, "leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **told)
 
 
@@ -208,7 +212,7 @@ def ask_edit(edit: EditId, request: Request, db: Db, here: Here) -> Response:
 def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
     """Delete it, and go to the list; one that waits or runs is refused (409)."""
     gone = queue.delete_edit(db, here.settings, edit)
-    here.looks.clear()
+    here.statuses.clear()
     return RedirectResponse(f"/?{urlencode({'deleted': f'edit {gone}'})}", 303)
 
 
@@ -234,10 +238,15 @@ RunWord = Annotated[str, Query(max_length=500)]
 
 @depedit_router.get("")
 def protocol(
-    request: Request, db: Db, graph: Word = "", setting: Word = "", model: Word = ""
+    request: Request,
+    db: Db,
+    here: Here,
+    graph: Word = "",
+    setting: Word = "",
+    model: Word = "",
 ) -> Response:
     """Knowledge sets, the paper's tables over stored runs, and the form that starts runs."""
-    told = depedit.values(db, Chosen(graph, setting, model))
+    told = depedit.values(db, here.depedit_tables, Chosen(graph, setting, model))
     return page(request, "depedit.html", here="/depedit", **told)
 
 
@@ -245,6 +254,7 @@ def protocol(
 def report(
     table: Annotated[str, Path(max_length=40)],
     db: Db,
+    here: Here,
     format: Word = "markdown",
     graph: Word = "",
     setting: Word = "",
@@ -252,7 +262,7 @@ def report(
 ) -> Response:
     """One of the tables as a file."""
     chosen = Chosen(graph, setting, model)
-    text, name, media_type = depedit.download(db, chosen, table, format)
+    text, name, media_type = depedit.download(db, here.depedit_tables, chosen, table, format)
     kept = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type=media_type, headers=HEADERS | kept)
 

@@ -100,6 +100,31 @@ def test_every_known_error_says_what_to_do() -> None:
             assert kind.__doc__, f"{kind.__name__} has no docstring"
 
 
+REWRITES = [
+    "harry-potter--studied-at--ilvermorny", "harry-potter--was-sorted-into--hufflepuff",
+    "hermione-granger--studied-at--beauxbatons", "harry-potter--lived-in--london",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "first"),
+    [
+        ("hary-potter--studied-at", [*REWRITES, "Harry Potter"], REWRITES[0]),
+        ("harry-potter--was-sorted-in-to", REWRITES, REWRITES[1]),
+        ("HARY POTTER", [*REWRITES, "Harry Potter"], "Harry Potter"),
+        ("rom", ["memit", "rome", "random_delta"], "rome"),
+        ("qqqq", REWRITES, None),
+    ],
+)
+def test_the_most_similar_name_is_suggested_first(
+    name: str, known: list[str], first: str | None
+) -> None:
+    error = NotFoundError("rewrite", name, known, listing="thinkeval rewrites")
+    assert (error.suggestions or [None])[0] == first
+    assert ("Did you mean" in error.detail) == bool(first)
+    assert "suggest" not in describe(error).title
+
+
 def test_help_imports_neither_torch_nor_pandas_nor_the_driver() -> None:
     code = (
         "import sys, thinkeval.service.cli\n"

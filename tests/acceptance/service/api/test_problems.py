@@ -67,6 +67,40 @@ def test_a_close_name_is_suggested(client: TestClient) -> None:
     assert "'metrics/ifr'" in problem(client.get("/v1/queries/metrics/ift"), 404)["detail"]
 
 
+def test_a_leaderboard_of_an_unknown_graph_names_it(client: TestClient) -> None:
+    shown = problem(client.get("/v1/leaderboard", params={"graph": "nope"}), 404)
+    assert "graph 'nope'" in shown["detail"]
+    assert shown["title"] == "No resource has this name"
+    page = client.get("/leaderboard", params={"graph": "nope"}, headers={"Accept": "text/html"})
+    assert page.status_code == 404
+    assert "nope" in page.text
+
+
+def test_a_body_without_its_content_type_is_told_apart(client: TestClient) -> None:
+    body = b'{"rewrite": "x"}'
+    for headers in ({}, {"Content-Type": "application/x-www-form-urlencoded"}):
+        shown = problem(client.post("/v1/edits", content=body, headers=headers), 422)
+        assert "Content-Type" in shown["detail"]
+        assert shown["remedy"] == "Send Content-Type: application/json."
+    shown = problem(client.post("/v1/edits", json=[1]), 422)
+    assert "Content-Type" not in shown["detail"] + shown["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "hint"),
+    [
+        ("/v1/edits", {"rewrite": "x", "modle": "gpt2"}, "Did you mean 'model'?"),
+        ("/v1/graphs/x/rules", {"rules": [RULE | {"kidns": {}}]}, "Did you mean 'kinds'?"),
+        ("/v1/edits", {"rewrite": "x", "zzzzzz": 1}, "unknown field 'zzzzzz'."),
+    ],
+)
+def test_an_unknown_field_gets_a_suggestion(
+    client: TestClient, path: str, body: dict[str, Any], hint: str
+) -> None:
+    shown = problem(client.post(path, json=body), 422)
+    assert shown["detail"].endswith(hint)
+
+
 def test_a_method_a_route_does_not_take_is_a_405(client: TestClient) -> None:
     for path, methods in paths(client.app).items():  # type: ignore[arg-type]
         for method in {"GET", "POST", "PUT", "PATCH", "DELETE"} - methods:

@@ -107,6 +107,24 @@ def test_every_route_wants_the_token_but_those_that_are_open(guarded: TestClient
     assert seen == OPEN
 
 
+def test_readiness_without_the_token_is_a_single_field(
+    guarded: TestClient, client: TestClient
+) -> None:
+    answer = guarded.get("/ready")
+    assert (answer.status_code, answer.json()) == (200, {"ready": True})
+    for full in (guarded.get("/ready", headers=bearer(TOKEN)), client.get("/ready")):
+        assert {"database", "workers", "queue"} <= set(full.json())
+
+
+def test_readiness_without_the_token_tells_no_reason_for_a_503() -> None:
+    settings = Settings(neo4j_uri="bolt://127.0.0.1:9", api_token=SecretStr(TOKEN))
+    with TestClient(create_app(settings, workers=0), base_url=BASE) as away:
+        answer = away.get("/ready")
+        assert (answer.status_code, answer.json()) == (503, {"ready": False})
+        assert int(answer.headers["retry-after"]) > 0
+        problem(away.get("/ready", headers=bearer(TOKEN)), 503)
+
+
 def test_the_right_token_lets_in_and_no_other(guarded: TestClient) -> None:
     assert guarded.get("/v1/methods", headers=bearer(TOKEN)).status_code == 200
     for token in WRONG:

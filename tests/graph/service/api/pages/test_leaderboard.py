@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ from support.own_graphs import own_graphs
 from support.stored_edits import random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.pages.leaderboard import board
+from thinkeval.service.api.pages import leaderboard
+from thinkeval.service.cache import Cache
 from thinkeval.service.scoring import record
 
 
@@ -30,20 +32,21 @@ def edits(told: dict[str, Any]) -> dict[str, int]:
 
 
 def test_a_new_score_and_one_that_is_gone_show_at_once(db: Database, prefix: str) -> None:
-    assert board(db, prefix, "", None)["rows"] == []
+    board = partial(leaderboard.board, db, Cache(32))
+    assert board(prefix, "", None)["rows"] == []
     for i, method in enumerate(("rome", "memit")):
         store_edit(db, f"{prefix}-{i}", random_facts(i), dataset=prefix, method=method)
         finished(db, f"{prefix}-{i}", f"2026-01-0{i + 1}T00:00:00.000+00:00")
-    told = board(db, prefix, "", None)
+    told = board(prefix, "", None)
     assert edits(told) == {"rome": 1, "memit": 1}
-    again = board(db, prefix, "", None)
+    again = board(prefix, "", None)
     assert again["rows"] is told["rows"]
-    assert board(db, prefix, "none-such", None)["rows"] == []
+    assert board(prefix, "none-such", None)["rows"] == []
     record.delete(db, f"{prefix}-1")
-    assert edits(board(db, prefix, "", None)) == {"rome": 1}
+    assert edits(board(prefix, "", None)) == {"rome": 1}
     # Scored again, the edit is the same one and its score is another.
     store_edit(db, f"{prefix}-0", random_facts(7), dataset=prefix, method="rome")
     finished(db, f"{prefix}-0", "2026-01-03T00:00:00.000+00:00")
-    after = board(db, prefix, "", None)
+    after = board(prefix, "", None)
     assert edits(after) == {"rome": 1}
     assert after["rows"][0]["IFR"] != told["rows"][0]["IFR"]
