@@ -49,8 +49,8 @@ def test_values_expire_and_exceptions_are_not_cached() -> None:
     assert cache.get("key", lambda: 2) == 2
 
     def fail() -> int:
-        raise ValueError
+        raise ValueError("failed")
 
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="failed"):
         cache.get("failing", fail)
     assert cache.get("failing", lambda: 3) == 3

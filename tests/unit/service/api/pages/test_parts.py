@@ -215,7 +215,8 @@ def empty_home(**more: Any) -> str:
         "model": "organism", "formats": [], "shipped": ["hogwarts"],
     }  # fmt: skip
     values: dict[str, Any] = {
-        "here": "/", "sets": [], "page": EditPage([], 0, None), "paged": False, "narrowed": "",
+        "here": "/", "sets": [], "page": EditPage([], 0, None, True), "paged": False,
+        "narrowed": "",
         "chosen": {"graph": "", "method": "", "status": ""}, "statuses": [], "form": form,
     }  # fmt: skip
     return render.render("home.html", **values | more)

@@ -1,0 +1,66 @@
+"""The front page: what an empty list of edits says, and chain counts that belong to one app."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+from pydantic import SecretStr
+
+from support.own_graphs import hogwarts_as, own_graphs
+from support.problems import BASE
+from support.serving import until
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.service.api.app import create_app
+from thinkeval.service.settings import Settings
+
+NONE_FITS, NONE_YET = "No edit fits this filter", "None yet: press Score."
+
+
+@pytest.fixture(scope="module")
+def client(server: dict[str, str], db: Database) -> Iterator[TestClient]:
+    settings = Settings(
+        neo4j_uri=server["THINKEVAL_NEO4J_URI"],
+        neo4j_user=server["THINKEVAL_NEO4J_USER"],
+        neo4j_password=SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
+    )
+    with TestClient(create_app(settings, workers=0), base_url=BASE) as client:
+        until(lambda: client.get("/ready").status_code == 200)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def graph(db: Database) -> Iterator[str]:
+    with own_graphs(db) as prefix:
+        graph = hogwarts_as(db, f"{prefix}-hogwarts")
+        yield graph
+        for edit in db.read(rows.PageEditRow, dataset=graph, limit=10):
+            db.write(rows.DeleteEditRow, id=edit.id)
+
+
+def test_a_data_set_without_edits_does_not_blame_a_filter(client: TestClient, graph: str) -> None:
+    """Loading the demo graph leads to the list that is filtered by it."""
+    text = client.get("/", params={"graph": graph}).text
+    assert NONE_YET in text
+    assert NONE_FITS not in text
+    edit = {"graph": graph, "rewrite": "harry-potter--studied-at", "method": "rome"}
+    assert client.post("/v1/edits", json=edit).status_code == 202
+    text = client.get("/", params={"graph": graph, "method": "memit"}).text
+    assert NONE_FITS in text
+    assert NONE_YET not in text
+
+
+def test_two_apps_in_one_process_share_no_counts(client: TestClient, graph: str) -> None:
+    assert client.get(f"/chain-counts/{graph}").json()
+    assert "data-count=" not in _row(client.get("/").text, graph)
+    with TestClient(create_app(Settings(), workers=0), base_url=BASE) as other:
+        mine, theirs = (each.app.state.thinkeval for each in (client, other))  # type: ignore[attr-defined]
+        assert mine.chain_counts is not theirs.chain_counts
+        assert mine.boards is not theirs.boards
+
+
+def _row(text: str, graph: str) -> str:
+    start = text.index(f"<strong>{graph}</strong>")
+    return text[start : text.index("</tr>", start)]
