@@ -78,11 +78,17 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a query's rows; `nullable`: whether its value may be null."""
+    """One column of a query's rows.
+
+    Attributes:
+        nullable: whether its value may be null.
+        choices: for a STRING, the possible texts; empty for any.
+    """
 
     type: str
     doc: str
     nullable: bool = False
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +119,7 @@ def read_header(name: str, text: str) -> Header:
         },
         params=_params(name, fields["params"][1]),
         columns={
-            key: Column(entry.type, entry.doc, entry.nullable)
+            key: Column(entry.type, entry.doc, entry.nullable, entry.choices)
             for key, entry in entries(name, fields["returns"][1]).items()
         },
     )

@@ -22,7 +22,7 @@
 //                                                      edit
 //   $threshold  FLOAT                                    it survives if R' > $threshold * R
 // returns: one row a kind and number of facts, kinds in the order above
-//   kind        STRING                                   paths, rules or both
+//   kind        STRING(paths|rules|both)                 kind of way
 //   step        INTEGER                                  n: maximum number of facts
 //   chains      INTEGER                                  number of chains, or of sizes of proofs
 //   surviving   INTEGER                                  number of those that survive

@@ -15,17 +15,17 @@
 //   id               STRING         id of the run
 //   knowledge_set    STRING         id of its set
 //   dataset          STRING         the data set its set was drawn from; "" for a set of a file
-//   setting          STRING         wording of the questions
-//   init             STRING         stored, shuffled or file: source of the facts
+//   setting          STRING(CQ_DT|CQ_UT|ICQ_DT)  wording of the questions
+//   init             STRING(stored|shuffled|file)  stored, shuffled or file: source of the facts
 //   n_specific       INTEGER        specific facts of the set
 //   strategy         STRING         its key
 //   editor           STRING|NULL    the editing method it wraps
 //   method           STRING         label of both in tables
 //   model            STRING         name of the model
-//   hparams          STRING         JSON: further settings that the answers depend on
 //   seconds          FLOAT|NULL     duration
 //   created_at       STRING         ISO 8601
 //   n_answers        INTEGER        number of stored answers
+//   hparams          STRING         JSON: further settings that the answers depend on
 
 MATCH (r:ProtocolRun)-[:USES]->(k:KnowledgeSet)
 WHERE ($ids IS NULL OR r.id IN $ids) AND ($knowledge_sets IS NULL OR k.id IN $knowledge_sets)
@@ -41,6 +41,6 @@ RETURN r.id AS id, k.id AS knowledge_set, k.dataset AS dataset, k.setting AS set
   COUNT { (k)-[:HAS_QUESTION]->(q:Question) WHERE q.phase = 'establish' AND q.role = 'specific' }
     AS n_specific,
   r.strategy AS strategy, r.editor AS editor, r.method AS method, r.model AS model,
-  r.hparams AS hparams, r.seconds AS seconds, r.created_at AS created_at,
-  COUNT { (r)-[:ANSWERED]->() } AS n_answers
+  r.seconds AS seconds, r.created_at AS created_at,
+  COUNT { (r)-[:ANSWERED]->() } AS n_answers, r.hparams AS hparams
 ORDER BY datetime(created_at), id

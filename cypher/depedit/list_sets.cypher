@@ -11,19 +11,19 @@
 // returns: one row a set, by id
 //   id               STRING         id of the set
 //   dataset          STRING         the data set it was drawn from; "" for a set of a file
-//   setting          STRING         wording of its questions
+//   setting          STRING(CQ_DT|CQ_UT|ICQ_DT)  wording of its questions
 //   seed             INTEGER        random seed of the draw
-//   init             STRING         stored, shuffled or file: source of the facts
+//   init             STRING(stored|shuffled|file)  stored, shuffled or file: source of the facts
 //   rule             STRING         id of its rule
 //   text             STRING         the rule as a sentence
-//   content_digest   STRING         digest of the body
 //   created_at       STRING         ISO 8601
-//   body             STRING|NULL    JSON: the complete set; null unless $bodies
 //   n_specific       INTEGER        number of specific facts
 //   n_unrelated      INTEGER        number of unrelated facts
 //   n_implications   INTEGER        number of implications
 //   n_copies         INTEGER        number of updated copies
 //   n_runs           INTEGER        number of runs on it
+//   content_digest   STRING         digest of the body
+//   body             STRING|NULL    JSON: the complete set; null unless $bodies
 
 MATCH (k:KnowledgeSet)
 WHERE ($ids IS NULL OR k.id IN $ids) AND ($dataset IS NULL OR k.dataset = $dataset)
@@ -42,8 +42,8 @@ CALL (k) {
 }
 RETURN k.id AS id, k.dataset AS dataset, k.setting AS setting,
   k.seed AS seed, coalesce(k.init, 'stored') AS init, k.rule AS rule,
-  k.text AS text, k.content_digest AS content_digest,
-  k.created_at AS created_at, CASE WHEN $bodies THEN k.body END AS body,
+  k.text AS text, k.created_at AS created_at,
   n_specific, n_unrelated, n_implications, n_copies,
-  COUNT { (k)<-[:USES]-(:ProtocolRun) } AS n_runs
+  COUNT { (k)<-[:USES]-(:ProtocolRun) } AS n_runs,
+  k.content_digest AS content_digest, CASE WHEN $bodies THEN k.body END AS body
 ORDER BY id

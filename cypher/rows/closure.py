@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from thinkeval.cypher.rows.base import Row, WrittenRow
+
+Kind = Literal["paths", "rules", "both"]
+"""Ways to recover the old object: chains of facts, rules, or both together."""
 
 
 @dataclass(frozen=True)
@@ -148,10 +151,18 @@ class ImplicationRow(Row):
 
 @dataclass(frozen=True)
 class OmegaRow(Row):
-    """Whether the old object is recovered by paths, rules or both, within `step` facts."""
+    """Whether the old object is recovered by one kind of way, within `step` facts.
+
+    Attributes:
+        kind: `paths`: chains of facts. `rules`: proofs of the edited fact in its old form, one a
+            size. `both`: chains with at least one implied link.
+        step: maximum number of facts.
+        chains: number of ways; `surviving` of them survive.
+        value: deep-edited up to `step`: 1 if none survives, else 0.
+    """
 
     QUERY: ClassVar[str] = "closure/omega"
-    kind: str
+    kind: Kind
     step: int
     chains: int
     surviving: int

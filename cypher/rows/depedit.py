@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 from thinkeval.cypher.rows.base import Row, WrittenRow
+
+Setting = Literal["CQ_DT", "CQ_UT", "ICQ_DT"]
+"""Wording of a set's questions."""
+Source = Literal["stored", "shuffled", "file"]
+"""Source of a set's facts."""
+Phase = Literal["establish", "update"]
+Role = Literal["specific", "unrelated", "implication"]
+Change = Literal["kept", "updated", "new", "lost"]
+"""How the answer to a question changed since phase establish."""
 
 
 @dataclass(frozen=True)
@@ -16,25 +25,33 @@ class MergeSetRow(WrittenRow):
 
 
 @dataclass(frozen=True)
-class KnowledgeSetRow(Row):
-    """A stored knowledge set; `body` is JSON, if requested."""
+class StoredSet(Row):
+    """A stored knowledge set with its counts."""
 
-    QUERY: ClassVar[str] = "depedit/list_sets"
     id: str
-    dataset: str
-    setting: str
+    dataset: str = field(metadata={"description": "Its source graph; empty if read from a file."})
+    setting: Setting
     seed: int
-    init: str
-    rule: str
-    text: str
-    content_digest: str
+    init: Source = field(
+        metadata={"description": "Facts as stored in the graph, shuffled by subject, or of a file."}
+    )
+    rule: str = field(metadata={"description": "Id of its rule."})
+    text: str = field(metadata={"description": "The rule as a sentence."})
     created_at: str
-    body: str | None
     n_specific: int
     n_unrelated: int
     n_implications: int
     n_copies: int
     n_runs: int
+
+
+@dataclass(frozen=True)
+class KnowledgeSetRow(StoredSet):
+    """A stored knowledge set; `body` is JSON, if requested."""
+
+    QUERY: ClassVar[str] = "depedit/list_sets"
+    content_digest: str
+    body: str | None
 
 
 @dataclass(frozen=True)
@@ -70,24 +87,32 @@ class MergeRunRow(WrittenRow):
 
 
 @dataclass(frozen=True)
-class ProtocolRunRow(Row):
-    """A stored run of the protocol; `hparams` is JSON."""
+class StoredRun(Row):
+    """A stored run of the protocol on one set."""
 
-    QUERY: ClassVar[str] = "depedit/list_runs"
     id: str
     knowledge_set: str
     dataset: str
-    setting: str
-    init: str
+    setting: Setting
+    init: Source = field(
+        metadata={"description": "Facts as stored in the graph, shuffled by subject, or of a file."}
+    )
     n_specific: int
     strategy: str
     editor: str | None
-    method: str
+    method: str = field(metadata={"description": "Label in tables: editor and strategy."})
     model: str
-    hparams: str
     seconds: float | None
     created_at: str
     n_answers: int
+
+
+@dataclass(frozen=True)
+class ProtocolRunRow(StoredRun):
+    """A stored run of the protocol; `hparams` is JSON."""
+
+    QUERY: ClassVar[str] = "depedit/list_runs"
+    hparams: str
 
 
 @dataclass(frozen=True)
@@ -99,21 +124,27 @@ class DeleteRunRow(Row):
 
 
 @dataclass(frozen=True)
-class AnsweredRow(Row):
+class StoredAnswer(Row):
     """A model's answer to one question, with the expected and the established answer."""
 
-    QUERY: ClassVar[str] = "depedit/answers"
     question: str
-    phase: str
+    phase: Phase
     copy: int | None
-    role: str
-    subject: str
-    relation: str
+    role: Role
     asked: str
-    change: str
+    change: Change
     expected: str | None
     answer: str
-    established: str | None
+    established: str | None = field(metadata={"description": "Its answer in phase establish."})
+
+
+@dataclass(frozen=True)
+class AnsweredRow(StoredAnswer):
+    """A model's answer to one question about a subject and relation."""
+
+    QUERY: ClassVar[str] = "depedit/answers"
+    subject: str
+    relation: str
 
 
 @dataclass(frozen=True)

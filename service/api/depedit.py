@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -30,31 +29,23 @@ from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import JSON, Db, Here
 from thinkeval.service.depedit import build as building
 from thinkeval.service.depedit import job_posting, job_queue, report, store
-from thinkeval.service.depedit.metrics import Share, metrics_of
+from thinkeval.service.depedit.metrics import metrics_of
 from thinkeval.service.depedit.questions import questions
 from thinkeval.service.depedit.schemas import (
-    AnswerOut,
     BuiltSet,
     BuiltSets,
     ImportedSets,
     JobOut,
     JobPage,
     JobStands,
-    LineOut,
-    MethodRow,
-    QuestionOut,
     Report,
-    RunOut,
     Runs,
-    RunShareOut,
     RunsIn,
     RunWithAnswers,
     SetIn,
-    SetOut,
     Sets,
     Setting,
     SetWithQuestions,
-    SkippedOut,
 )
 from thinkeval.service.schemas import ENDED, Name, Status
 
@@ -79,7 +70,7 @@ def list_knowledge_sets(
 ) -> Sets:
     """By id, a page at a time: give `next` as `cursor` until it is null."""
     found, more, total = store.page_sets(db, limit, cursor, dataset=graph, setting=setting)
-    return Sets(items=[SetOut.model_validate(row) for row in found], next=more, total=total)
+    return Sets(items=list(found), next=more, total=total)
 
 
 @router.post(
@@ -100,7 +91,7 @@ def build_knowledge_sets(asked: SetIn, db: Db) -> BuiltSets:
         per_rule=asked.per_rule,
     )
     items = _saved(db, built.sets, replace=asked.replace)
-    return BuiltSets(items=items, skipped=[SkippedOut.model_validate(s) for s in built.skipped])
+    return BuiltSets(items=items, skipped=list(built.skipped))
 
 
 @router.post(
@@ -127,8 +118,8 @@ def import_knowledge_sets(
             raise
     return ImportedSets(
         items=_saved(db, loaded.sets, replace=replace),
-        refused=[LineOut.model_validate(each) for each in loaded.refused],
-        notes=[LineOut.model_validate(each) for each in loaded.notes],
+        refused=list(loaded.refused),
+        notes=list(loaded.notes),
     )
 
 
@@ -150,8 +141,7 @@ def get_knowledge_set(knowledge_set: Id, db: Db) -> SetWithQuestions:
     """With all it asks, phase by phase."""
     knowledge = store.load_set(db, knowledge_set)
     row = db.read(rows.KnowledgeSetRow, ids=[knowledge_set])[0]
-    asked = [QuestionOut.model_validate(asdict(q)) for q in questions(knowledge)]
-    return SetWithQuestions(**SetOut.model_validate(row).model_dump(), questions=asked)
+    return SetWithQuestions.extend(row, questions=questions(knowledge))
 
 
 @router.delete("/sets/{knowledge_set}", status_code=204, summary="Delete a knowledge set")
@@ -164,7 +154,7 @@ def delete_knowledge_set(knowledge_set: Id, db: Db) -> Response:
 def _saved(db: Database, sets: Iterable[KnowledgeSet], *, replace: bool) -> list[BuiltSet]:
     status = {each.id: store.save_set(db, each, replace=replace).status for each in sets}
     found = db.read(rows.KnowledgeSetRow, ids=list(status))
-    return [BuiltSet.model_validate(asdict(row) | {"status": status[row.id]}) for row in found]
+    return [BuiltSet.extend(row, status=status[row.id]) for row in found]
 
 
 JobId = Annotated[str, PathParam(min_length=1, max_length=200)]
@@ -291,7 +281,7 @@ def list_protocol_runs(
     found, more, total = store.page_runs(
         db, limit, cursor, sets=sets, dataset=graph, setting=setting, model=model
     )
-    return Runs(items=[RunOut.model_validate(row) for row in found], next=more, total=total)
+    return Runs(items=list(found), next=more, total=total)
 
 
 @router.get("/runs/{run}", response_model=RunWithAnswers, summary="See a run of the protocol")
@@ -299,12 +289,7 @@ def get_protocol_run(run: Id, db: Db) -> RunWithAnswers:
     """With its seven metrics and every answer."""
     answers = store.answers_of(db, run)
     row = db.read(rows.ProtocolRunRow, ids=[run])[0]
-    shares: dict[str, Share] = metrics_of(db, run)
-    return RunWithAnswers(
-        **RunOut.model_validate(row).model_dump(),
-        metrics={name: RunShareOut.model_validate(share) for name, share in shares.items()},
-        answers=[AnswerOut.model_validate(asdict(answer)) for answer in answers],
-    )
+    return RunWithAnswers.extend(row, metrics=metrics_of(db, run), answers=answers)
 
 
 @router.delete("/runs/{run}", status_code=204, summary="Delete a run of the protocol")
@@ -323,4 +308,4 @@ def report_protocol_runs(
 ) -> Report:
     """A row a method, means over sets with their n; of one method on one set the newest counts."""
     found = report.methods(db, dataset=graph, setting=setting, model=model)
-    return Report(items=[MethodRow.model_validate(method) for method in found])
+    return Report(items=found)

@@ -29,6 +29,7 @@ from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import Db, Here, InForce
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets, delete
+from thinkeval.service.graphs.datasets import StoredGraph
 from thinkeval.service.paging import offset_page, read_offset
 from thinkeval.service.schemas import Name
 from thinkeval.service.scoring import deltas
@@ -39,43 +40,26 @@ router = APIRouter(prefix="/v1", tags=["graphs"], responses=DESCRIBED)
 GraphId = Annotated[str, PathParam(min_length=1, max_length=200)]
 
 
-class StoredGraphOut(BaseModel):
-    """A stored graph: a data set, what a model knows of it, or an edit."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    id: str
-    kind: str
-    dataset: str
-    model: str | None
-    edit: str | None
-    n_facts: int
-    n_entities: int
-    n_rewrites: int
-    measures: list[str]
-    created_at: str
-
-
 class Graphs(BaseModel):
     """The stored graphs."""
 
-    items: list[StoredGraphOut]
+    items: list[StoredGraph]
 
 
 @router.get("/graphs", response_model=Graphs, summary="List graphs")
 def list_graphs(db: Db, kind: Annotated[str | None, Query(max_length=20)] = None) -> Graphs:
     """Data sets, what models know of them, and edits; `kind` is dataset, model or edit."""
     found = [g for g in datasets.list_graphs(db) if kind in (None, g.kind)]
-    return Graphs(items=[StoredGraphOut.model_validate(g) for g in found])
+    return Graphs(items=found)
 
 
-@router.get("/graphs/{graph}", response_model=StoredGraphOut, summary="See a graph")
-def get_graph(graph: GraphId, db: Db) -> StoredGraphOut:
+@router.get("/graphs/{graph}", response_model=StoredGraph, summary="See a graph")
+def get_graph(graph: GraphId, db: Db) -> StoredGraph:
     """One stored graph."""
     found = {g.id: g for g in datasets.list_graphs(db)}
     if graph not in found:
         raise NotFoundError("graph", graph, found, listing="thinkeval graphs")
-    return StoredGraphOut.model_validate(found[graph])
+    return found[graph]
 
 
 @router.delete("/graphs/{graph}", status_code=204, summary="Delete a graph")

@@ -194,6 +194,24 @@ SECURITY = {
 }
 
 
+SCHEMA_NAMES = {
+    "Fraction": "RunShareOut",
+    "LeakageRow": "LeakOut",
+    "LineNote": "LineOut",
+    "Link": "LinkOut",
+    "Mean": "MeanOut",
+    "OmegaRow": "ReturnOut",
+    "Question": "QuestionOut",
+    "ScoredChainRow": "ChainOut",
+    "Skipped": "SkippedOut",
+    "StoredAnswer": "AnswerOut",
+    "StoredGraph": "StoredGraphOut",
+    "StoredRun": "RunOut",
+    "StoredSet": "SetOut",
+}
+"""Public name of the schema of a record that answers show without change."""
+
+
 def readable_id(route: APIRoute) -> str:
     """Operation ids are the names of the functions: what generated clients call their methods."""
     return route.name
@@ -219,7 +237,12 @@ def _document(app: FastAPI) -> dict[str, Any]:
         routes=app.routes,
         tags=[{"name": name, "description": text} for name, text in TAGS.items()],
     )
+    told = _renamed(told)
     parts = told["components"]
+    parts["schemas"] = {
+        SCHEMA_NAMES.get(name, name): schema | {"title": SCHEMA_NAMES.get(name, schema["title"])}
+        for name, schema in parts["schemas"].items()
+    }
     parts["schemas"]["ProblemOut"] = ProblemOut.model_json_schema(
         ref_template="#/components/schemas/{model}"
     )
@@ -231,6 +254,19 @@ def _document(app: FastAPI) -> dict[str, Any]:
                 operation["security"] = []
             _add_examples(operation)
     return told
+
+
+def _renamed(node: Any) -> Any:
+    """The document with the public names of schemas, in definitions, titles and references."""
+    if isinstance(node, list):
+        return [_renamed(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    found = {key: _renamed(value) for key, value in node.items()}
+    if "$ref" in found:
+        path, _, name = found["$ref"].rpartition("/")
+        found["$ref"] = f"{path}/{SCHEMA_NAMES.get(name, name)}"
+    return found
 
 
 def _add_examples(operation: dict[str, Any]) -> None:

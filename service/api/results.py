@@ -29,7 +29,6 @@ from thinkeval.service.reports.edit import (
     ChainFilter,
     ChainPage,
     GraphOut,
-    LeakOut,
     LeakPage,
     chain_page,
     graph_of,
@@ -148,7 +147,7 @@ def get_leakage(
     def make(score: Score) -> LeakPage:
         taken = measure_of(score, measure)
         found = metrics.leakage_rows(db, score, taken)[:limit]
-        return LeakPage(items=[LeakOut.model_validate(row) for row in found], measure=taken)
+        return LeakPage(items=found, measure=taken)
 
     return of_scored(request, here, db, edit, make)
 

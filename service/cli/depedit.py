@@ -17,8 +17,9 @@ from thinkeval.service.cli.options import DatasetOption, JsonFlag, OutputOption,
 from thinkeval.service.cli.output import emit_json, emit_table, emit_text
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.depedit import store
-from thinkeval.service.depedit.metrics import TITLES
-from thinkeval.service.depedit.questions import Question, questions
+from thinkeval.service.depedit.metrics import TITLES, metrics_of
+from thinkeval.service.depedit.questions import questions
+from thinkeval.service.depedit.schemas import Question
 from thinkeval.service.errors import NotFoundError
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
@@ -181,7 +182,7 @@ def _taught(question: Question) -> str | None:
 
 def show_run(db: Database, run: str, copy: int | None, *, json: bool) -> None:
     """The metrics of a run, and its answers in the establish phase or one copy."""
-    shares = store.metrics_of(db, run)
+    shares = metrics_of(db, run)
     found = store.answers_of(db, run)
     copies = {a.copy for a in found if a.copy is not None}
     _require_copy(run, copy, len(copies))

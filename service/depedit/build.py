@@ -17,6 +17,7 @@ from thinkeval.loaders.knowledge_sets import SETTINGS, Copy, Implication, Knowle
 from thinkeval.loaders.records import KnowledgeGraph, digest, slug
 from thinkeval.loaders.rule_records import Rule
 from thinkeval.service.depedit.questions import Wording, templates
+from thinkeval.service.depedit.schemas import Skipped
 from thinkeval.service.depedit.updates import Pool, consistent, redraw, what_changes
 from thinkeval.service.errors import NothingStoredError, UsageError
 
@@ -271,20 +272,6 @@ def _id(material: Material, rule: Rule, options: SetOptions) -> str:
 
 
 Progress = Callable[[int, int, str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A rule that gave no set, and why.
-
-    Attributes:
-        apart: groundings that a set of it could have; 0 where that is not what it lacks.
-    """
-
-    rule: str
-    text: str
-    reason: str
-    apart: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
+from thinkeval.service.depedit.schemas import Fraction
 from thinkeval.service.errors import NotFoundError
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """One metric of one run.
-
-    Attributes:
-        value: from 0 to 1; None where nothing was asked.
-        n: answers it was taken over.
-        copies: updated copies whose mean it is; 1 for the establish phase.
-    """
-
-    value: float | None
-    n: int
-    copies: int
 
 
 METRICS: tuple[str, ...] = ("est_s", "est_i", "upd_s", "upd_i", "cons_ns", "cons_u", "cons_ni")
@@ -43,7 +28,7 @@ TITLES: Mapping[str, str] = {
 """What the paper calls them."""
 
 
-def metrics_of(db: Database, run: str) -> dict[str, Share]:
+def metrics_of(db: Database, run: str) -> dict[str, Fraction]:
     """The seven metrics of a stored run, by name.
 
     Raises:
@@ -52,8 +37,8 @@ def metrics_of(db: Database, run: str) -> dict[str, Share]:
     return metrics_of_runs(db, [run])[run]
 
 
-def metrics_of_runs(db: Database, runs: Sequence[str]) -> dict[str, dict[str, Share]]:
-    """The seven metrics of several runs: {run: {metric: share}}, in the order given.
+def metrics_of_runs(db: Database, runs: Sequence[str]) -> dict[str, dict[str, Fraction]]:
+    """The seven metrics of several runs: {run: {metric: fraction}}, in the order given.
 
     Raises:
         NotFoundError: one of them is not stored.
@@ -64,7 +49,7 @@ def metrics_of_runs(db: Database, runs: Sequence[str]) -> dict[str, dict[str, Sh
         if run not in stored:
             known = [row.id for row in db.read(rows.ProtocolRunRow)]
             raise NotFoundError("run", run, known, listing="thinkeval depedit list --runs")
-    found: dict[str, dict[str, Share]] = {run: {} for run in asked}
+    found: dict[str, dict[str, Fraction]] = {run: {} for run in asked}
     row_types = (
         rows.EstSRow,
         rows.EstIRow,
@@ -76,5 +61,5 @@ def metrics_of_runs(db: Database, runs: Sequence[str]) -> dict[str, dict[str, Sh
     )
     for name, row_type in zip(METRICS, row_types, strict=True):
         for row in db.read(row_type, runs=asked) if asked else ():
-            found[row.id][name] = Share(row.value, row.n, row.copies)
+            found[row.id][name] = Fraction(row.value, row.n, row.copies)
     return found

@@ -20,7 +20,8 @@ from thinkeval.loaders.knowledge_sets import Copy, KnowledgeSet
 from thinkeval.service.depedit import questions as asking
 from thinkeval.service.depedit import strategies
 from thinkeval.service.depedit.editor import Editor, EditorOptions, editor
-from thinkeval.service.depedit.questions import Question, questions
+from thinkeval.service.depedit.questions import questions
+from thinkeval.service.depedit.schemas import Question
 from thinkeval.service.depedit.store import Answer, RunRecord
 from thinkeval.service.errors import UsageError
 

@@ -25,40 +25,14 @@ from typing import TYPE_CHECKING
 from thinkeval.loaders.knowledge_sets import QA, Copy, KnowledgeSet
 from thinkeval.loaders.records import Fact, unique
 from thinkeval.loaders.rule_records import Rule
+from thinkeval.service.depedit.schemas import Change, Phase, Question, Role
 from thinkeval.service.errors import UsageError
 
 if TYPE_CHECKING:
     from thinkeval.editing.models import LoadedModel
 
-ROLES = ("specific", "unrelated", "implication")
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One question of one phase.
-
-    Attributes:
-        phase: `establish` or `update`.
-        copy: index of the updated copy; None while establishing.
-        role: one of ROLES.
-        asked: the complete question.
-        prompt: cloze by which the fact is established and edited.
-        expected: the right answer now; None for an implication that follows no more.
-        change: `kept`, or since the establishing: `updated` (another answer), `new`, `lost`.
-        established: id of the same question while establishing; None there, and for a new one.
-    """
-
-    id: str
-    phase: str
-    copy: int | None
-    role: str
-    subject: str
-    relation: str
-    asked: str
-    prompt: str
-    expected: str | None
-    change: str = "kept"
-    established: str | None = None
+Place = tuple[str, Phase, int | None]
+"""Knowledge set, phase, updated copy."""
 
 
 def questions(knowledge: KnowledgeSet) -> list[Question]:
@@ -76,7 +50,7 @@ def questions(knowledge: KnowledgeSet) -> list[Question]:
 
 
 def _establish(knowledge: KnowledgeSet) -> Iterator[Question]:
-    place = (knowledge.id, "establish", None)
+    place: Place = (knowledge.id, "establish", None)
     for i, qa in enumerate(knowledge.specific):
         yield _question(place, "specific", i, qa, "kept")
     for i, qa in enumerate(knowledge.unrelated):
@@ -86,7 +60,7 @@ def _establish(knowledge: KnowledgeSet) -> Iterator[Question]:
 
 
 def _update(knowledge: KnowledgeSet, index: int, copy: Copy) -> Iterator[Question]:
-    place = (knowledge.id, "update", index)
+    place: Place = (knowledge.id, "update", index)
     changed = {qa.key for qa in copy.updates}
     for i, qa in enumerate(knowledge.after(copy)):
         yield _question(place, "specific", i, qa, "updated" if qa.key in changed else "kept")
@@ -99,15 +73,13 @@ def _update(knowledge: KnowledgeSet, index: int, copy: Copy) -> Iterator[Questio
         if qa is not None:
             yield _question(place, "implication", i, qa, "updated")
         else:
-            change = "lost" if implication.qa.key in lost else "kept"
+            change: Change = "lost" if implication.qa.key in lost else "kept"
             yield _question(place, "implication", i, implication.qa, change)
     for i, qa in enumerate(now.values(), start=len(knowledge.implications)):
         yield _question(place, "implication", i, qa, "new")
 
 
-def _question(
-    place: tuple[str, str, int | None], role: str, index: int, qa: QA, change: str
-) -> Question:
+def _question(place: Place, role: Role, index: int, qa: QA, change: Change) -> Question:
     name, phase, copy = place
     return Question(
         id=f"{name}|{phase if copy is None else copy}|{role}|{index}",
@@ -120,6 +92,7 @@ def _question(
         prompt=qa.prompt,
         expected=None if change == "lost" else qa.object,
         change=change,
+        established=None,
     )
 
 

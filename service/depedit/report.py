@@ -13,16 +13,17 @@ fewer of them, its cell says on how many.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.depedit.metrics import TITLES, Share, metrics_of_runs
+from thinkeval.service.depedit.metrics import TITLES, metrics_of_runs
+from thinkeval.service.depedit.schemas import Fraction, Mean, MethodRow
 from thinkeval.service.errors import NothingStoredError, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from thinkeval.cypher import rows
+    from thinkeval.cypher.rows.depedit import Setting, Source
     from thinkeval.cypher.run import Database
 
 SPECIFICITY = ("est_s", "upd_s", "cons_ns", "cons_u")
@@ -33,46 +34,6 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """A mean over sets.
-
-    Attributes:
-        value: None where no set has the metric.
-        n: sets it was taken over.
-    """
-
-    value: float | None
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """One row of the tables: one method with one model in one setting, on sets of one kind.
-
-    Attributes:
-        runs: how many runs, one a set (the newest of each).
-        means: {metric: mean over sets}.
-        gains: {metric: mean difference to the editor it wraps, over the sets that both ran on}.
-    """
-
-    setting: str
-    init: str
-    n_specific: int
-    model: str
-    method: str
-    strategy: str
-    editor: str | None
-    runs: int
-    means: Mapping[str, Mean]
-    gains: Mapping[str, Mean]
-
-    @property
-    def facts(self) -> str:
-        """How many specific facts the sets have, and where those come from: `24 shuffled`."""
-        return f"{self.n_specific} {self.init}"
-
-
 def methods(
     db: Database,
     *,
@@ -80,7 +41,7 @@ def methods(
     setting: str | None = None,
     model: str | None = None,
     sets: Sequence[str] | None = None,
-) -> list[Method]:
+) -> list[MethodRow]:
     """The rows of the tables by setting and model, methods as they were first run.
 
     Of several runs of one method on one set the newest counts.
@@ -96,7 +57,7 @@ def methods(
             "There is no run of the protocol yet to report on.",
             remedy="Run one: `thinkeval depedit run SET --strategy finetune`.",
         )
-    newest: dict[tuple[str, str, int, str, str], dict[str, rows.ProtocolRunRow]] = {}
+    newest: dict[tuple[Setting, Source, int, str, str], dict[str, rows.ProtocolRunRow]] = {}
     for run in found:
         key = (run.setting, run.init, run.n_specific, run.model, run.method)
         newest.setdefault(key, {})[run.knowledge_set] = run
@@ -110,7 +71,7 @@ def methods(
         any_run = next(iter(newest[key].values()))
         plain = by_set.get((*key[:4], any_run.editor or ""), {})
         rows_.append(
-            Method(
+            MethodRow(
                 *key,
                 strategy=any_run.strategy,
                 editor=any_run.editor,
@@ -128,7 +89,7 @@ def _mean(shares: Any) -> Mean:
 
 
 def _gains(
-    own: Mapping[str, Mapping[str, Share]], plain: Mapping[str, Mapping[str, Share]]
+    own: Mapping[str, Mapping[str, Fraction]], plain: Mapping[str, Mapping[str, Fraction]]
 ) -> dict[str, Mean]:
     gains = {}
     for name in IMPLICATIONS:
@@ -139,7 +100,7 @@ def _gains(
     return gains
 
 
-def frame(found: Sequence[Method], table: str) -> pd.DataFrame:
+def frame(found: Sequence[MethodRow], table: str) -> pd.DataFrame:
     """One of TABLES, shares in percent; beside each column its n, the sets it was taken over.
 
     Raises:
@@ -189,7 +150,7 @@ CAPTIONS: Mapping[str, str] = {
 }
 
 
-def text(found: Sequence[Method], tables: Sequence[str], style: str) -> str:
+def text(found: Sequence[MethodRow], tables: Sequence[str], style: str) -> str:
     """The tables in one of `report_formats.FORMATS`, each with its caption where text has one.
 
     Raises:
@@ -213,7 +174,7 @@ def text(found: Sequence[Method], tables: Sequence[str], style: str) -> str:
     return "\n".join(told)
 
 
-def narrow(found: Sequence[Method], table: str) -> tuple[list[str], list[list[str]]]:
+def narrow(found: Sequence[MethodRow], table: str) -> tuple[list[str], list[list[str]]]:
     """Columns and rows of one of the tables; setting and facts only where the rows differ in it."""
     told = [
         (name, [getattr(row, field) for row in found])
@@ -232,7 +193,7 @@ def narrow(found: Sequence[Method], table: str) -> tuple[list[str], list[list[st
     return columns, rows
 
 
-def _cell(row: Method, metric: str) -> str:
+def _cell(row: MethodRow, metric: str) -> str:
     mean = row.means[metric]
     if mean.value is None:
         return "–"

@@ -1,116 +1,120 @@
-"""What /v1/depedit says about knowledge sets: as asked for, built, imported and shown.
+"""Knowledge sets, runs of the protocol and their jobs as REST, web UI, CLI and client show them.
 
-What /v1/depedit says about runs of the protocol, and the tables over them.
-
-What REST, page and client say about runs of the protocol as jobs: as posted, as they stand.
+What is read from the database without change is shown as its row type (cypher/rows/depedit.py).
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from thinkeval.cypher.rows.depedit import (
+    Change,
+    Phase,
+    Role,
+    Setting,
+    Source,
+    StoredAnswer,
+    StoredRun,
+    StoredSet,
+)
+from thinkeval.loaders.depedit import LineNote
 from thinkeval.service.schemas import Name, Scalar, Status
 
-Setting = Literal["CQ_DT", "CQ_UT", "ICQ_DT"]
-InitOfSet = Annotated[
-    Literal["stored", "shuffled", "file"],
-    Field(description="Facts as the graph has them, shuffled among their subjects, or a file's."),
-]
+ROLES: tuple[Role, ...] = get_args(Role)
 
 
-class SetOut(BaseModel):
-    """A stored knowledge set and how much it holds."""
+class _Extended:
+    """A stored record with further fields."""
 
-    model_config = ConfigDict(from_attributes=True)
-
-    id: str
-    dataset: str = Field(description="The graph it was built from; empty where a file gave it.")
-    setting: Setting
-    seed: int
-    init: InitOfSet
-    rule: str = Field(description="Id of its rule.")
-    text: str = Field(description="The rule in words.")
-    created_at: str
-    n_specific: int
-    n_unrelated: int
-    n_implications: int
-    n_copies: int
-    n_runs: int
+    @classmethod
+    def extend(cls, row: StoredSet | StoredRun, **further: Any) -> Self:
+        """Extend a row; columns without a field here are left out."""
+        names = {each.name for each in fields(cls)} - further.keys()  # pyright: ignore
+        return cls(**{name: getattr(row, name) for name in names}, **further)
 
 
 class Sets(BaseModel):
     """The stored knowledge sets, by id."""
 
-    items: list[SetOut]
+    items: list[StoredSet]
     next: str | None = Field(default=None, description="`cursor` of the next page; null at the end")
     total: int = Field(description="How many there are on all pages.")
 
 
-class QuestionOut(BaseModel):
-    """One question of a set."""
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of a set.
 
-    model_config = ConfigDict(from_attributes=True)
+    Attributes:
+        copy: index of the updated copy; None in phase establish.
+        asked: the complete question.
+        expected: the right answer now; None for an implication that no longer follows.
+        change: `kept`, or since phase establish: `updated` (another answer), `new`, `lost`.
+        established: id of the same question in phase establish; None there, and for a new one.
+    """
 
     id: str
-    phase: Literal["establish", "update"]
-    copy_: int | None = Field(alias="copy", description="Which updated copy; null before.")
-    role: Literal["specific", "unrelated", "implication"]
+    phase: Phase
+    copy: int | None
+    role: Role
     subject: str
     relation: str
     asked: str
-    prompt: str = Field(description="Cloze by which the fact is established and edited.")
-    expected: str | None = Field(description="Null where an implication follows no more.")
-    change: Literal["kept", "updated", "new", "lost"]
-    established: str | None = Field(description="Id of the same question while establishing.")
+    prompt: str = field(
+        metadata={"description": "Cloze by which the fact is established and edited."}
+    )
+    expected: str | None = field(
+        metadata={"description": "Null if the implication no longer follows."}
+    )
+    change: Change
+    established: str | None = field(
+        metadata={"description": "Id of the same question in phase establish."}
+    )
 
 
-class SetWithQuestions(SetOut):
-    """A stored knowledge set with all it asks."""
+@dataclass(frozen=True, kw_only=True)
+class SetWithQuestions(_Extended, StoredSet):
+    """A stored knowledge set with all its questions."""
 
-    questions: list[QuestionOut]
+    questions: list[Question]
 
 
-class SkippedOut(BaseModel):
-    """A rule that gave no set, and why."""
-
-    model_config = ConfigDict(from_attributes=True)
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A rule that yielded no set, and the reason."""
 
     rule: str
     text: str
     reason: str
-    apart: int = Field(description="Groundings that a set of it could have.")
+    apart: int = field(
+        metadata={"description": "Groundings that fit into one set; 0 if the reason is another."}
+    )
 
 
-class BuiltSet(SetOut):
+@dataclass(frozen=True, kw_only=True)
+class BuiltSet(_Extended, StoredSet):
     """A set that was built or imported: `saved`, `replaced` or `unchanged`."""
 
     status: Literal["saved", "replaced", "unchanged"]
 
 
 class BuiltSets(BaseModel):
-    """The sets that were built, and the rules that gave none."""
+    """The sets that were built, and the rules that yielded none."""
 
     items: list[BuiltSet]
-    skipped: list[SkippedOut]
-
-
-class LineOut(BaseModel):
-    """Something about one line of a file."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    line: int
-    reason: str
+    skipped: list[Skipped]
 
 
 class ImportedSets(BaseModel):
-    """The sets of a file, lines that are none, and what was made up for in the others."""
+    """The sets of a file, the lines that were refused, and notes on the others."""
 
     items: list[BuiltSet]
-    refused: list[LineOut]
-    notes: list[LineOut]
+    refused: list[LineNote]
+    notes: list[LineNote]
 
 
 class SetIn(BaseModel):
@@ -135,91 +139,70 @@ class SetIn(BaseModel):
     replace: bool = False
 
 
-class RunShareOut(BaseModel):
-    """A metric: a share from 0 to 1 (null where nothing was asked) and what it was taken over."""
-
-    model_config = ConfigDict(from_attributes=True)
+@dataclass(frozen=True, slots=True)
+class Fraction:
+    """One metric of one run: a fraction from 0 to 1, null without questions, and its counts."""
 
     value: float | None
-    n: int = Field(description="Answers.")
-    copies: int = Field(description="Updated copies whose mean it is.")
-
-
-class RunOut(BaseModel):
-    """A stored run of the protocol on one set."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    id: str
-    knowledge_set: str
-    dataset: str
-    setting: Setting
-    init: InitOfSet
-    n_specific: int
-    strategy: str
-    editor: str | None
-    method: str = Field(description="What tables call it: the editor and the strategy.")
-    model: str
-    seconds: float | None
-    created_at: str
-    n_answers: int
+    n: int = field(metadata={"description": "Number of answers."})
+    copies: int = field(
+        metadata={
+            "description": "Number of updated copies it is the mean of; 1 in phase establish."
+        }
+    )
 
 
 class Runs(BaseModel):
     """The stored runs, oldest first."""
 
-    items: list[RunOut]
+    items: list[StoredRun]
     next: str | None = Field(default=None, description="`cursor` of the next page; null at the end")
     total: int = Field(description="How many there are on all pages.")
 
 
-class AnswerOut(BaseModel):
-    """What a model said to one question."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    question: str
-    phase: Literal["establish", "update"]
-    copy_: int | None = Field(alias="copy")
-    role: Literal["specific", "unrelated", "implication"]
-    asked: str
-    change: Literal["kept", "updated", "new", "lost"]
-    expected: str | None
-    answer: str
-    established: str | None = Field(description="What it had said while establishing.")
-
-
-class RunWithAnswers(RunOut):
+@dataclass(frozen=True, kw_only=True)
+class RunWithAnswers(_Extended, StoredRun):
     """A stored run with its metrics and answers."""
 
-    metrics: dict[str, RunShareOut]
-    answers: list[AnswerOut]
+    metrics: dict[str, Fraction]
+    answers: list[StoredAnswer]
 
 
-class MeanOut(BaseModel):
-    """A mean over knowledge sets; null where none has the metric."""
-
-    model_config = ConfigDict(from_attributes=True)
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean over knowledge sets; null if none of them has the metric."""
 
     value: float | None
-    n: int = Field(description="Sets.")
+    n: int = field(metadata={"description": "Number of sets."})
 
 
-class MethodRow(BaseModel):
-    """One row of the paper's tables."""
+@dataclass(frozen=True, slots=True)
+class MethodRow:
+    """One row of the paper's tables: a method with one model, in one setting, on one kind of set.
 
-    model_config = ConfigDict(from_attributes=True)
+    Attributes:
+        runs: number of runs, the newest of each set.
+    """
 
     setting: Setting
-    init: InitOfSet
+    init: Source
     n_specific: int
     model: str
     method: str
     strategy: str
     editor: str | None
     runs: int
-    means: dict[str, MeanOut] = Field(description="Shares from 0 to 1 by metric.")
-    gains: dict[str, MeanOut] = Field(description="Differences to the editor it wraps.")
+    means: Mapping[str, Mean] = field(
+        metadata={"description": "Mean fractions from 0 to 1, by metric."}
+    )
+    gains: Mapping[str, Mean] = field(
+        metadata={"description": "Mean differences to the wrapped editor, over the sets of both."}
+    )
+
+    @property
+    def facts(self) -> str:
+        """Number and source of the sets' specific facts: `24 shuffled`."""
+        return f"{self.n_specific} {self.init}"
 
 
 class Report(BaseModel):

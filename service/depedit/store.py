@@ -14,8 +14,8 @@ from thinkeval.cypher import rows
 from thinkeval.loaders.depedit_records import from_json, to_json
 from thinkeval.loaders.knowledge_sets import KnowledgeSet
 from thinkeval.loaders.records import digest
-from thinkeval.service.depedit.metrics import Share, metrics_of, metrics_of_runs
-from thinkeval.service.depedit.questions import Question, questions
+from thinkeval.service.depedit.questions import questions
+from thinkeval.service.depedit.schemas import Question
 from thinkeval.service.errors import ConflictError, NotFoundError, UsageError
 from thinkeval.service.paging import read_time_cursor, time_page
 
@@ -71,15 +71,12 @@ class RunRecord:
 
 __all__ = [
     "Saved",
-    "Share",
     "answers_of",
     "delete_run",
     "delete_set",
     "list_runs",
     "list_sets",
     "load_set",
-    "metrics_of",
-    "metrics_of_runs",
     "page_runs",
     "page_sets",
     "save_run",

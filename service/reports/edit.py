@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from thinkeval.cypher import rows
 from thinkeval.service.errors import UsageError
@@ -17,36 +17,6 @@ if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(from_attributes=True)
-
-
-class LinkOut(_Row):
-    """One fact of a chain, before and after the edit; `ratio` is null where pre is 0."""
-
-    id: str
-    subject: str
-    relation: str
-    object: str
-    prompt: str
-    question: str | None
-    pre: float
-    post: float
-    ratio: float | None
-
-
-class ChainOut(_Row):
-    """One chain: R before and R' after the edit; survives where R' is more than a trace of R."""
-
-    steps: int
-    entities: list[str]
-    r_pre: float
-    r_post: float
-    ratio: float | None
-    surviving: bool
-    links: list[LinkOut]
-
-
 class ChainPage(BaseModel):
     """Chains, strongest surviving first.
 
@@ -55,7 +25,7 @@ class ChainPage(BaseModel):
         surviving: how many of them survive.
     """
 
-    items: list[ChainOut]
+    items: list[rows.ScoredChainRow]
     next: str | None = None
     total: int
     surviving: int
@@ -63,25 +33,10 @@ class ChainPage(BaseModel):
     max_steps: int
 
 
-class LeakOut(_Row):
-    """How much of what still leaks passes through one fact."""
-
-    id: str
-    subject: str
-    relation: str
-    object: str
-    prompt: str
-    pre: float
-    post: float
-    chains: int
-    share: float
-    ifr_share: float
-
-
 class LeakPage(BaseModel):
     """Facts on surviving chains, most leakage first."""
 
-    items: list[LeakOut]
+    items: list[rows.LeakageRow]
     measure: Measure
 
 
@@ -186,7 +141,7 @@ def chain_page(
     fitting = [chain for chain in found if chosen.fits(chain)]
     shown, following = offset_page(fitting, read_offset(cursor), limit)
     return ChainPage(
-        items=[ChainOut.model_validate(chain) for chain in shown],
+        items=shown,
         next=following,
         total=len(fitting),
         surviving=sum(chain.surviving for chain in fitting),

@@ -7,7 +7,7 @@ with the rule and the premises that it follows by. Steps are facts, as everywher
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
@@ -27,28 +27,17 @@ if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
 
 
-class MixedLinkOut(BaseModel):
-    """A link of a chain: a fact, or what follows from some.
+@dataclass(frozen=True, kw_only=True)
+class MixedLinkOut(rows.MixedLink):
+    """A link of a chain: a fact or a conclusion, with the conclusion's proof.
 
     Attributes:
-        id: id of the fact or of the conclusion in the database.
-        facts: how many of the chain's facts it stands for; 1 for a fact. None as `MixedChainOut`.
-        pre, post: of a fact its probability; of a conclusion the strength of its best proof of so
-            many facts, before the edit and after it.
         ratio: post / pre; None where pre is 0.
-        proof: of a conclusion the strongest proof after the edit of so many facts: rule and
-            premises. Its own `strength_pre` may be below `pre`, which is that of the best proof
-            before the edit. None for a fact.
+        proof: of a conclusion the strongest proof after the edit with that number of facts. Its
+            `strength_pre` may be below `pre`, which is that of the best proof before the edit.
+            None for a fact.
     """
 
-    id: str
-    implied: bool
-    subject: str
-    relation: str
-    object: str
-    facts: int | None
-    pre: float | None
-    post: float | None
     ratio: float | None
     proof: ProofOut | None = None
 
@@ -175,14 +164,7 @@ def _chain(row: rows.MixedChainRow, proofs: _Proofs) -> MixedChainOut:
         surviving=row.surviving,
         links=[
             MixedLinkOut(
-                id=link.id,
-                implied=link.implied,
-                subject=link.subject,
-                relation=link.relation,
-                object=link.object,
-                facts=link.facts,
-                pre=link.pre,
-                post=link.post,
+                **asdict(link),
                 ratio=link.post / link.pre if link.pre and link.post is not None else None,
                 proof=proofs.of(link),
             )

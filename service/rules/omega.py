@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from thinkeval.cypher import rows
+from thinkeval.cypher.rows.closure import Kind
 from thinkeval.service.graphs import datasets
 from thinkeval.service.rules import closure, store
 from thinkeval.service.rules.proofs import Prover
@@ -18,33 +19,12 @@ from thinkeval.service.schemas import Measure, Score
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
 
-Kind = Literal["paths", "rules", "both"]
 KINDS: tuple[Kind, ...] = ("paths", "rules", "both")
 WAYS: dict[Kind, str] = {
     "paths": "chains of facts",
     "rules": "rules",
     "both": "chains and rules together",
 }
-
-
-class ReturnOut(BaseModel):
-    """How the old object comes back by one kind of way, within `step` facts.
-
-    Attributes:
-        kind: `paths`: chains of facts. `rules`: proofs of the edited fact in its old form, one a
-            size. `both`: chains with an implied link at least.
-        step: facts at most.
-        chains: how many ways there are, and how many of them survive.
-        value: deep-edited up to `step`: 1 if none survives, else 0.
-    """
-
-    model_config = ConfigDict(from_attributes=True)
-
-    kind: Kind
-    step: int
-    chains: int
-    surviving: int
-    value: float | None
 
 
 class OmegaOut(BaseModel):
@@ -61,11 +41,11 @@ class OmegaOut(BaseModel):
     rules: int
     threshold: float
     max_steps: int
-    items: list[ReturnOut]
+    items: list[rows.OmegaRow]
     deep: dict[Kind, int]
     proofs: list[ProofOut] = []
 
-    def at(self, kind: Kind, step: int | None = None) -> ReturnOut:
+    def at(self, kind: Kind, step: int | None = None) -> rows.OmegaRow:
         """The value of one kind; up to the score's longest chain unless a step is given."""
         step = step or self.max_steps
         return next(item for item in self.items if (item.kind, item.step) == (kind, step))
@@ -101,7 +81,7 @@ def omega(
     threshold = score.options.threshold_for(measure)
     with closure.transaction(db, score.edit, used) as tx:
         found = closure.within(tx, db, score.edit, used, ClosureOptions(measure=measure))
-        told = tx.run(
+        items = tx.run(
             rows.OmegaRow,
             graph=score.edit,
             subject=score.subject,
@@ -113,7 +93,6 @@ def omega(
             post=f"{measure}_post",
             threshold=threshold,
         )
-    items = [ReturnOut.model_validate(row) for row in told]
     return OmegaOut(
         edit=score.edit,
         measure=measure,
@@ -126,7 +105,7 @@ def omega(
     )
 
 
-def _deep(items: Sequence[ReturnOut], kind: Kind) -> int:
+def _deep(items: Sequence[rows.OmegaRow], kind: Kind) -> int:
     """The largest n up to which nothing survives; values fall with n."""
     return max((item.step for item in items if item.kind == kind and item.value == 1), default=0)
 

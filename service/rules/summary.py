@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
+from thinkeval.cypher.rows.closure import Kind
 from thinkeval.service.formatting import number, several
 from thinkeval.service.rules.implications import ImplicationShareOut, TallyOut, implications, tally
 from thinkeval.service.rules.mixed_chains import Chosen, MixedChainOut, MixedPage, mixed
-from thinkeval.service.rules.omega import KINDS, WAYS, Kind, OmegaOut, kept_rules, omega
+from thinkeval.service.rules.omega import KINDS, WAYS, OmegaOut, kept_rules, omega
 from thinkeval.service.schemas import Measure, Score
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from thinkeval.cypher import rows
 from thinkeval.loaders.knowledge_sets import QA, SETTINGS, Copy, Implication, KnowledgeSet
 from thinkeval.service.depedit import job_queue, report, store, strategies
 from thinkeval.service.depedit.metrics import TITLES, metrics_of_runs
-from thinkeval.service.depedit.questions import ROLES
 from thinkeval.service.depedit.run import DEFAULT
+from thinkeval.service.depedit.schemas import ROLES, MethodRow
 from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Group:
     setting: str
     facts: str
     model: str
-    rows: Sequence[report.Method]
+    rows: Sequence[MethodRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Chosen:
         return urlencode({key: value for key, value in pairs if value})
 
 
-Tables: TypeAlias = "Cache[list[report.Method]]"
+Tables: TypeAlias = "Cache[list[MethodRow]]"
 
 
 def values(db: Database, tables: Tables, chosen: Chosen) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def values(db: Database, tables: Tables, chosen: Chosen) -> dict[str, Any]:
 
 def methods(
     db: Database, tables: Tables, chosen: Chosen, runs: Sequence[rows.ProtocolRunRow]
-) -> list[report.Method]:
+) -> list[MethodRow]:
     """Rows of the tables; empty without stored runs.
 
     Args:
@@ -113,7 +113,7 @@ def methods(
     return tables.get(key, lambda: _methods(db, chosen))
 
 
-def _methods(db: Database, chosen: Chosen) -> list[report.Method]:
+def _methods(db: Database, chosen: Chosen) -> list[MethodRow]:
     try:
         return report.methods(
             db,
@@ -144,8 +144,8 @@ def _fits(row: rows.KnowledgeSetRow, chosen: Chosen) -> bool:
     return chosen.graph in ("", row.dataset) and chosen.setting in ("", row.setting)
 
 
-def _groups(found: Sequence[report.Method]) -> list[Group]:
-    def kind(row: report.Method) -> tuple[str, str, str]:
+def _groups(found: Sequence[MethodRow]) -> list[Group]:
+    def kind(row: MethodRow) -> tuple[str, str, str]:
         return row.setting, row.facts, row.model
 
     return [Group(*key, rows=list(rows)) for key, rows in groupby(found, key=kind)]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
     from thinkeval.loaders.records import RewriteRequest
     from thinkeval.service.depedit.editor import Editor
-    from thinkeval.service.depedit.questions import Question
+    from thinkeval.service.depedit.schemas import Question
 
 
 def names() -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from thinkeval.service.depedit.inference import decided, derived
 from thinkeval.service.depedit.questions import believed
 
 if TYPE_CHECKING:
-    from thinkeval.service.depedit.questions import Question
+    from thinkeval.service.depedit.schemas import Question
 
 
 class Strategy(strategies.Strategy):

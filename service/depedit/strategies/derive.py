@@ -15,7 +15,7 @@ from thinkeval.loaders.records import SUBJECT_SLOT
 from thinkeval.service.depedit import strategies
 
 if TYPE_CHECKING:
-    from thinkeval.service.depedit.questions import Question
+    from thinkeval.service.depedit.schemas import Question
 
 UNRELATED = 2
 """Unrelated facts before a question; the paper does not say how many."""

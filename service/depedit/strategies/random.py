@@ -13,7 +13,7 @@ from thinkeval.loaders.knowledge_sets import Copy
 from thinkeval.service.depedit import strategies
 
 if TYPE_CHECKING:
-    from thinkeval.service.depedit.questions import Question
+    from thinkeval.service.depedit.schemas import Question
 
 
 class Strategy(strategies.Strategy):

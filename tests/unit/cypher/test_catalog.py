@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import get_type_hints
+from typing import Any, Literal, get_type_hints
 
 import pytest
 
@@ -148,7 +148,11 @@ def row_problems(q: Query) -> Iterator[str]:
         return
     hints = get_type_hints(types[0])
     for name, column in q.columns.items():
-        expected = MIXED if q.name == "closure/mixed" and name == "links" else PYTHON[column.type]
+        expected: Any = PYTHON[column.type]
+        if q.name == "closure/mixed" and name == "links":
+            expected = MIXED
+        if column.choices:
+            expected = Literal[column.choices]
         if hints[name] != (expected | None if column.nullable else expected):
             yield f"{q.name}: {name} is {hints[name]}, the header says {column.type}"
 

@@ -16,10 +16,11 @@ from thinkeval.loaders import graphs, rules
 from thinkeval.loaders.knowledge_sets import KnowledgeSet
 from thinkeval.loaders.rule_records import Atom, rule
 from thinkeval.loaders.rules_yaml import load_rules
-from thinkeval.service.depedit import report, store
+from thinkeval.service.depedit import metrics, report, store
 from thinkeval.service.depedit.build import SetOptions, build, draw, material_of
-from thinkeval.service.depedit.metrics import METRICS, Share
-from thinkeval.service.depedit.questions import Question, questions
+from thinkeval.service.depedit.metrics import METRICS
+from thinkeval.service.depedit.questions import questions
+from thinkeval.service.depedit.schemas import Fraction, Question
 from thinkeval.service.depedit.store import Answer, RunRecord
 from thinkeval.service.errors import ConflictError, NotFoundError, NothingStoredError, UsageError
 from thinkeval.service.graphs import datasets
@@ -63,16 +64,16 @@ def said(knowledge: KnowledgeSet, seed: int) -> list[Answer]:
     return [Answer(id, f"  {text}\n") for id, text in given.items()]
 
 
-def by_hand(asked: Sequence[Question], answers: Sequence[Answer]) -> dict[str, Share]:
+def by_hand(asked: Sequence[Question], answers: Sequence[Answer]) -> dict[str, Fraction]:
     """The seven metrics as the paper writes them, copy by copy."""
     said_to = {answer.question: answer.answer.strip() for answer in answers}
 
-    def share(hits: list[list[bool]]) -> Share:
+    def share(hits: list[list[bool]]) -> Fraction:
         some = [copy for copy in hits if copy]
         value = sum(sum(copy) / len(copy) for copy in some) / len(some) if some else None
-        return Share(value, sum(map(len, some)), len(some))
+        return Fraction(value, sum(map(len, some)), len(some))
 
-    def pick(role: str, *changes: str, before: bool = False) -> Share:
+    def pick(role: str, *changes: str, before: bool = False) -> Fraction:
         copies = sorted({q.copy for q in asked if q.copy is not None})
         hits = []
         for copy in copies:
@@ -81,7 +82,7 @@ def by_hand(asked: Sequence[Question], answers: Sequence[Answer]) -> dict[str, S
             hits.append([said_to[q.id] == w for q, w in zip(chosen, wanted, strict=True)])
         return share(hits)
 
-    def first(role: str) -> Share:
+    def first(role: str) -> Fraction:
         chosen = [q for q in asked if q.copy is None and q.role == role]
         return share([[said_to[q.id] == q.expected for q in chosen]])
 
@@ -106,7 +107,7 @@ def first_drawn(
     return next(filter(wanted, drawn))
 
 
-def same(found: dict[str, Share], expected: dict[str, Share]) -> None:
+def same(found: dict[str, Fraction], expected: dict[str, Fraction]) -> None:
     assert tuple(found) == METRICS
     for name, share in expected.items():
         assert (found[name].n, found[name].copies) == (share.n, share.copies), name
@@ -143,7 +144,7 @@ def test_metrics_are_those_of_brute_force(db: Database, saved: KnowledgeSet, see
     run = RunRecord(saved.id, "finetune", None, "model", {"seed": seed})
     random.Random(seed).shuffle(answers)
     assert store.save_run(db, run, answers) == run.id
-    same(store.metrics_of(db, run.id), by_hand(questions(saved), answers))
+    same(metrics.metrics_of(db, run.id), by_hand(questions(saved), answers))
 
 
 def test_right_answers_and_stubborn_ones(db: Database, saved: KnowledgeSet) -> None:
@@ -154,7 +155,7 @@ def test_right_answers_and_stubborn_ones(db: Database, saved: KnowledgeSet) -> N
     runs = [RunRecord(saved.id, name, None, "model") for name in ("right", "stubborn")]
     for run, answers in zip(runs, (right, stubborn), strict=True):
         store.save_run(db, run, answers)
-    found = store.metrics_of_runs(db, [run.id for run in runs])
+    found = metrics.metrics_of_runs(db, [run.id for run in runs])
     assert {share.value for share in found[runs[0].id].values()} == {1.0}
     values = {name: share.value for name, share in found[runs[1].id].items()}
     assert values == {
@@ -169,9 +170,9 @@ def test_what_was_not_asked_is_undefined(db: Database, atlas: str) -> None:
     store.save_set(db, knowledge)
     run = RunRecord(knowledge.id, "base", None, "model")
     store.save_run(db, run, said(knowledge, 0))
-    found = store.metrics_of(db, run.id)
+    found = metrics.metrics_of(db, run.id)
     for name in ("cons_ns", "cons_u", "cons_ni"):
-        assert found[name] == Share(None, 0, 0)
+        assert found[name] == Fraction(None, 0, 0)
     assert found["upd_s"].n == 16
     table = report.frame(report.methods(db, dataset=atlas), "specificity")
     row = table[table["Method"] == "base"].iloc[0]
@@ -189,7 +190,7 @@ def test_a_copy_without_such_questions_does_not_count(db: Database, atlas: str) 
     run = RunRecord(knowledge.id, "base", None, "model")
     answers = said(knowledge, 3)
     store.save_run(db, run, answers)
-    found = store.metrics_of(db, run.id)
+    found = metrics.metrics_of(db, run.id)
     assert 0 < found["cons_ni"].copies < 3
     same(found, by_hand(questions(knowledge), answers))
 
@@ -213,7 +214,7 @@ def test_a_run_is_replaced_and_deleted_with_its_answers(db: Database, saved: Kno
     store.delete_run(db, run.id)
     assert not store.list_runs(db, sets=[saved.id])
     with pytest.raises(NotFoundError):
-        store.metrics_of(db, run.id)
+        metrics.metrics_of(db, run.id)
     assert store.load_set(db, saved.id) == saved
 
 
@@ -263,7 +264,7 @@ def test_deleting_a_set_takes_its_runs(db: Database, saved: KnowledgeSet) -> Non
 def test_tables_are_means_over_sets_with_gains_over_the_editor(db: Database, atlas: str) -> None:
     options = SetOptions(facts=12, implications=6, updates=8, unrelated=2)
     sets = build(db, atlas, options).sets
-    kept: dict[tuple[str, str], dict[str, Share]] = {}
+    kept: dict[tuple[str, str], dict[str, Fraction]] = {}
     for i, knowledge in enumerate(sets):
         store.save_set(db, knowledge)
         runs = [RunRecord(knowledge.id, "memit", None, "m", {"at": at}) for at in (0, 1)]
@@ -272,7 +273,7 @@ def test_tables_are_means_over_sets_with_gains_over_the_editor(db: Database, atl
         for j, run in enumerate(runs):
             store.save_run(db, run, said(knowledge, 10 * i + j))
             # Of two runs of one method the newer one counts.
-            kept[run.method, knowledge.id] = store.metrics_of(db, run.id)
+            kept[run.method, knowledge.id] = metrics.metrics_of(db, run.id)
     plain, wrapped = report.methods(db, dataset=atlas)
     assert (plain.method, plain.runs, wrapped.method, wrapped.runs) == (
         "memit", 3, "memit+backchain", 2

@@ -14,7 +14,8 @@ from thinkeval.editing.models import weights_digest
 from thinkeval.loaders.knowledge_sets import KnowledgeSet
 from thinkeval.service.depedit import run, similarity, store
 from thinkeval.service.depedit.build import SetOptions, build
-from thinkeval.service.depedit.metrics import Share
+from thinkeval.service.depedit.metrics import metrics_of
+from thinkeval.service.depedit.schemas import Fraction
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring.runtime import Runtime
 
@@ -38,7 +39,7 @@ def knowledge(runtime: Runtime) -> Iterator[KnowledgeSet]:
 
 
 @pytest.fixture(scope="module")
-def metrics(runtime: Runtime, knowledge: KnowledgeSet) -> dict[str, dict[str, Share]]:
+def metrics(runtime: Runtime, knowledge: KnowledgeSet) -> dict[str, dict[str, Fraction]]:
     """{method: its metrics} after one run of each."""
     wanted = run.methods(
         ["random", "base", "finetune", "finetune+forwchain", "finetune+backchain", "memit",
@@ -49,16 +50,16 @@ def metrics(runtime: Runtime, knowledge: KnowledgeSet) -> dict[str, dict[str, Sh
     done = run.run(runtime, [knowledge], wanted, run.RunOptions())
     assert weights_digest(model) == before
     assert not any(one.reused for one in done)
-    return {one.method: store.metrics_of(runtime.db, one.run) for one in done}
+    return {one.method: metrics_of(runtime.db, one.run) for one in done}
 
 
-def _value(metrics: dict[str, dict[str, Share]], method: str, name: str) -> float:
+def _value(metrics: dict[str, dict[str, Fraction]], method: str, name: str) -> float:
     value = metrics[method][name].value
     assert value is not None
     return value
 
 
-def test_facts_are_established_and_updated(metrics: dict[str, dict[str, Share]]) -> None:
+def test_facts_are_established_and_updated(metrics: dict[str, dict[str, Fraction]]) -> None:
     for method, at_least in (("finetune", 0.9), ("memit", 0.7)):
         assert _value(metrics, method, "est_s") >= at_least
         assert _value(metrics, method, "upd_s") >= at_least
@@ -69,13 +70,13 @@ def test_facts_are_established_and_updated(metrics: dict[str, dict[str, Share]])
     assert metrics["finetune"]["upd_s"].n == 60
 
 
-def test_nothing_changes_where_nothing_is_edited(metrics: dict[str, dict[str, Share]]) -> None:
+def test_nothing_changes_where_nothing_is_edited(metrics: dict[str, dict[str, Fraction]]) -> None:
     for name in ("cons_ns", "cons_u", "cons_ni"):
         assert metrics["base"][name].value in (1.0, None)
 
 
 def test_external_inference_raises_updated_implications(
-    metrics: dict[str, dict[str, Share]],
+    metrics: dict[str, dict[str, Fraction]],
 ) -> None:
     """As in the paper's table 7: .097 → .863 and .768 there."""
     plain = _value(metrics, "finetune", "upd_i")
@@ -91,7 +92,7 @@ def test_external_inference_raises_updated_implications(
 
 
 def test_what_is_stored_is_not_run_again(
-    runtime: Runtime, knowledge: KnowledgeSet, metrics: dict[str, dict[str, Share]]
+    runtime: Runtime, knowledge: KnowledgeSet, metrics: dict[str, dict[str, Fraction]]
 ) -> None:
     wanted = run.methods(["finetune", "memit+backchain"])
     again = run.run(runtime, [knowledge], wanted, run.RunOptions())

@@ -19,7 +19,8 @@ from thinkeval.loaders.rule_records import Atom, rule
 from thinkeval.service.depedit import run, strategies
 from thinkeval.service.depedit.editor import Editor, EditorOptions, request
 from thinkeval.service.depedit.protocol import Method, Protocol
-from thinkeval.service.depedit.questions import Question, questions
+from thinkeval.service.depedit.questions import questions
+from thinkeval.service.depedit.schemas import Question
 from thinkeval.service.depedit.similarity import KINDS, pairs_of
 from thinkeval.service.depedit.strategies import Bed
 from thinkeval.service.depedit.strategies.finetune_rule import rule_request
