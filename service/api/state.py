@@ -13,7 +13,7 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.api.connection import Connection
 from thinkeval.service.cache import Cache
-from thinkeval.service.depedit import report
+from thinkeval.service.depedit.schemas import MethodRow
 from thinkeval.service.jobs import queue
 from thinkeval.service.jobs.supervisor import Supervisor
 from thinkeval.service.settings import Settings
@@ -88,7 +88,7 @@ class State:
     statuses: StatusCache = field(default_factory=StatusCache)
     chain_counts: Cache[dict[str, int]] = field(default_factory=lambda: Cache(DATA_SETS))
     boards: Cache[dict[str, Any]] = field(default_factory=lambda: Cache(TABLES))
-    depedit_tables: Cache[list[report.Method]] = field(default_factory=lambda: Cache(TABLES))
+    depedit_tables: Cache[list[MethodRow]] = field(default_factory=lambda: Cache(TABLES))
     extras: dict[str, Any] = field(default_factory=dict)
 
 
