@@ -1,7 +1,8 @@
 """Fixtures shared by all tests: a real Neo4j, tiny random models, one small trained model.
 
-The database is the server that THINKEVAL_NEO4J_URI names, else the embedded one in a home of its
-own for the tests. Graphs of a test start with its `graph_id` and are deleted afterwards.
+The database is the server that THINKEVAL_NEO4J_URI names, else an embedded one in a new home; with
+`pytest -n 2` each process has one. Graphs of a test start with its `graph_id` and are deleted
+afterwards.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ import pytest
 
 # Several processes train and probe at once in CI; see editing/models.py for the reason.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# One thread each: processes run side by side, and all of them add sums in the same order.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+from support import tiers
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.database import embedded_server
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,7 +36,44 @@ if TYPE_CHECKING:
 hypothesis.settings.register_profile("the same", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("the same")
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+TESTS = Path(__file__).resolve().parent
+REPOSITORY = TESTS.parent
+
+QUICK_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Starts sooner and takes less of two cores; nothing here is timed."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--durations-file`: what each test took."""
+    parser.addoption("--durations-file", type=Path, help="write the seconds of each test here")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the tiers, and count what they take in the process that reports."""
+    for tier in tiers.TIERS:
+        config.addinivalue_line("markers", f"{tier}: see tests/support/tiers.py")
+    if not hasattr(config, "workerinput"):
+        file = config.getoption("durations_file")
+        config.pluginmanager.register(tiers.Durations(file), "durations of tiers")
+
+
+# First of all, as `-m` selects by what is marked here.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark each test with its tier, and put those together that one process runs."""
+    tiers.mark(items, TESTS)
+    if config.pluginmanager.hasplugin("xdist"):
+        from support.distribution import in_order
+
+        items[:] = in_order(items, dealt=hasattr(config, "workerinput"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Files are dealt as support/distribution.py says, whatever `--dist` says."""
+    from support.distribution import ByGroup
+
+    return ByGroup(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +93,17 @@ def server(test_settings: Settings) -> Iterator[dict[str, str]]:
             "THINKEVAL_NEO4J_PASSWORD": secret.get_secret_value() if secret else "",
         }
         return
-    embedded = embedded_server(test_settings)
+    # The driver imports pandas, and unit tests should not wait for that.
+    from thinkeval.cypher.embedded import EmbeddedServer
+
+    embedded = EmbeddedServer(
+        test_settings.home / "neo4j",
+        cache=test_settings.cache / "neo4j",
+        heap="512m",
+        page_cache="64m",
+        jvm_args=QUICK_JAVA,
+        ready_timeout_s=180,  # the machine may be busy with other tests
+    )
     info = embedded.ensure_running()
     yield {
         "THINKEVAL_NEO4J_URI": info.bolt,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
 
-from support.commands import PROGRAM, Cli, Done, Mine
+from support.commands import PROGRAM, Cli, Mine
 from support.own_graphs import own_graphs
-from support.serving import Service, serving
+from support.serving import Service, Shared, serving
 from support.watching import Open, chromium_here, watched
 from thinkeval.cypher.run import Database
-from thinkeval.service import cli
 from thinkeval.service.scoring.runtime import RuntimeModel
 from thinkeval.service.settings import Settings
 
@@ -30,30 +30,15 @@ def environment(server: dict[str, str], test_settings: Settings) -> dict[str, st
 
 @pytest.fixture(scope="session")
 def thinkeval(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Cli:
-    """The installed program."""
+    """The program; it must be installed too."""
     assert PROGRAM.exists(), "install the project first: pip install -e '.[dev]'"
     return Cli(environment, tmp_path_factory.mktemp("cwd"))
 
 
 @pytest.fixture
-def at_once(
-    environment: dict[str, str],
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-) -> Any:
-    """The same program inside this process, for the many commands that would load torch again."""
-
-    def call(*args: str | Path, **env: str) -> Done:
-        with monkeypatch.context() as patch:
-            for key, value in (environment | env).items():
-                patch.setenv(key, value)
-            capfd.readouterr()
-            with pytest.raises(SystemExit) as caught:
-                cli.main([str(arg) for arg in args])
-        out, err = capfd.readouterr()
-        return Done(int(caught.value.code or 0), out, err)
-
-    return call
+def at_once(thinkeval: Cli) -> Any:
+    """The same program, with any exit code."""
+    return partial(thinkeval, code=None)
 
 
 @pytest.fixture(scope="module")
@@ -65,15 +50,25 @@ def mine(db: Database, thinkeval: Cli, organism: RuntimeModel) -> Iterator[Mine]
         yield Mine(prefix, graph, organism.source)
 
 
+@pytest.fixture(scope="session")
+def running_service(
+    environment: dict[str, str],
+    organism: RuntimeModel,
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
+) -> Iterator[Shared]:
+    """`thinkeval serve` with a worker that may load the organism, while tests in a row use it."""
+    env = environment | {"THINKEVAL_MODEL_DIRS": str(Path(organism.source).parent)}
+    shared = Shared(lambda: serving(PROGRAM, env, tmp_path_factory.mktemp("serve")))
+    request.config.pluginmanager.register(shared, "running service")
+    yield shared
+    shared.stop()
+
+
 @pytest.fixture(scope="module")
-def service(
-    environment: dict[str, str], mine: Mine, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    """`thinkeval serve` with a worker that may load the organism."""
-    env = environment | {"THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent)}
-    with serving(PROGRAM, env, tmp_path_factory.mktemp("serve")) as running:
-        running.ready()
-        yield running
+def service(running_service: Shared) -> Service:
+    """The running service; no other test of this process runs meanwhile, and its worker is idle."""
+    return running_service.start()
 
 
 @pytest.fixture(scope="module")

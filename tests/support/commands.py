@@ -1,7 +1,12 @@
-"""The command line as a user has it: the installed program in a process, and what it printed."""
+"""The command line as a user has it, and what it printed.
+
+A call runs inside this process, which has loaded torch already; `process` and `start` run the
+installed program, for what only a process shows: time, signals, imports and exit codes.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -10,8 +15,13 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from thinkeval.service import cli
 
 PROGRAM = Path(sys.executable).with_name("thinkeval")
 
@@ -45,12 +55,38 @@ class Done:
 
 @dataclass(frozen=True)
 class Cli:
-    """`thinkeval` in a process of its own, in an environment that leads to the tests' server."""
+    """`thinkeval` in an environment that leads to the tests' server."""
 
     env: dict[str, str]
     cwd: Path
 
     def __call__(self, *args: str | Path, code: int | None = 0, **env: str) -> Done:
+        """The command inside this process."""
+        done = self._inside([str(arg) for arg in args], self.env | env)
+        assert code is None or done.code == code, (args, done.out, done.err)
+        return done
+
+    def _inside(self, args: list[str], env: dict[str, str]) -> Done:
+        # Streams of bytes below, as a command may write a file to its standard output.
+        out, err = (TextIOWrapper(BytesIO(), encoding="utf-8", newline="") for _ in range(2))
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            contextlib.chdir(self.cwd),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            for key, value in env.items():
+                patch.setenv(key, value)
+            with pytest.raises(SystemExit) as caught:
+                cli.main(args)
+        texts = []
+        for stream in (out, err):
+            stream.seek(0)
+            texts.append(stream.read())
+        return Done(int(caught.value.code or 0), *texts)
+
+    def process(self, *args: str | Path, code: int | None = 0, **env: str) -> Done:
+        """The installed program, in its own process."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(
             [str(PROGRAM), *map(str, args)],
@@ -67,7 +103,7 @@ class Cli:
         return Done(done.returncode, done.stdout, done.stderr, cpu)
 
     def start(self, *args: str | Path) -> subprocess.Popen[str]:
-        """The command, still under way."""
+        """The installed program, still running."""
         return subprocess.Popen(
             [str(PROGRAM), *map(str, args)],
             env=os.environ | self.env,

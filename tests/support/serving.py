@@ -9,12 +9,13 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
 import psutil
+import pytest
 
 from thinkeval.cypher.run import Database
 from thinkeval.service.jobs import queue
@@ -149,3 +150,36 @@ def serving(program: Path, env: dict[str, str], cwd: Path, *options: str) -> Ite
         service.stop()
     finally:
         service.close()
+
+
+class Shared:
+    """A service for several files of tests in a row; stopped before tests that use another.
+
+    Its worker would else claim what those tests put into the queue of the same database.
+    """
+
+    def __init__(self, start: Callable[[], AbstractContextManager[Service]]) -> None:
+        self._start = start
+        self._stack = ExitStack()
+        self._service: Service | None = None
+
+    def start(self) -> Service:
+        """The service, started if it is not running."""
+        if self._service is None:
+            self._service = self._stack.enter_context(self._start())
+            self._service.ready()
+        return self._service
+
+    def stop(self) -> None:
+        """Stop the service and wait for it."""
+        self._service = None
+        self._stack.close()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        """Stop it unless the next file uses it too."""
+        if nextitem is None or nextitem.path == item.path:
+            return
+        file = (i for i in item.session.items if i.path == nextitem.path)
+        if not any("running_service" in getattr(i, "fixturenames", ()) for i in file):
+            self.stop()

@@ -57,9 +57,9 @@ def rome(thinkeval: Cli, mine: Mine) -> Scored:
 
 
 def test_help_answers_at_once_and_shows_every_command(thinkeval: Cli) -> None:
-    thinkeval("--help")  # the first one may have to compile the modules
+    thinkeval.process("--help")  # the first one may have to compile the modules
     # The least of three: other processes at work make the same instructions take longer.
-    shown = min((thinkeval("--help") for _ in range(3)), key=lambda done: done.cpu_s)
+    shown = min((thinkeval.process("--help") for _ in range(3)), key=lambda done: done.cpu_s)
     assert shown.cpu_s < 1.0
     for command in (*WITH_JSON, "report", "organism", "db"):
         assert command in shown.out
@@ -71,14 +71,14 @@ def test_every_command_can_print_json(at_once: Call, command: str) -> None:
 
 
 def test_help_loads_no_torch(thinkeval: Cli) -> None:
-    told = thinkeval("score", "--help", PYTHONPROFILEIMPORTTIME="1", code=0).err
+    told = thinkeval.process("score", "--help", PYTHONPROFILEIMPORTTIME="1", code=0).err
     loaded = {line.rpartition("|")[2].strip() for line in told.splitlines()}
     assert "typer" in loaded
     assert not loaded & {"torch", "transformers", "neo4j", "pandas", "numpy"}
 
 
 def test_import_says_what_it_did_and_twice_changes_nothing(thinkeval: Cli, mine: Mine) -> None:
-    again = thinkeval("import", "hogwarts", "--name", mine.graph, "--json").json
+    again = thinkeval.process("import", "hogwarts", "--name", mine.graph, "--json").json
     assert again["status"] == "unchanged"
     assert again["kept"]["facts"] == 108
     shown = thinkeval("import", "hogwarts", "--name", mine.graph)
@@ -147,7 +147,7 @@ def test_a_rewrite_is_found_by_its_subject_too(at_once: Call, mine: Mine) -> Non
 def test_the_gate_fails_with_one_and_says_where_to_look(
     thinkeval: Cli, mine: Mine, rome: Scored
 ) -> None:
-    failed = thinkeval(
+    failed = thinkeval.process(
         *scoring(mine, DEMO, "-m", "rome", "--max-ifr", "0.1", "--min-preservation", "1.5"), code=1
     )
     ifr, preservation = failed.err.splitlines()

@@ -317,7 +317,7 @@ def test_an_architecture_without_an_adapter(
     """In a process of its own: loading another architecture must not print anything either."""
     _, tokenizer = build_tiny("gpt2")
     path = saved(tmp_path, "opt", tiny_opt(len(tokenizer)), tokenizer)
-    done = thinkeval(
+    done = thinkeval.process(
         "score", DEMO, "-g", mine.graph, "--hparams", "gpt2-xl", "--model", path,
         "--samples", "0", code=2,
     )  # fmt: skip

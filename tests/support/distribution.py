@@ -1,0 +1,86 @@
+"""How pytest-xdist deals the tests to its processes: by file, and some files together.
+
+A file is run by one process, as its fixtures are made once a file. Files that use one running
+service, or that kill processes and start servers, are dealt together: one process runs them one
+after another, and there is one service. The longest go first, so that the processes end together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+TOGETHER = {
+    "kills": (
+        "tests/acceptance/service/jobs/",
+        "tests/acceptance/service/depedit/test_job.py",
+        "tests/acceptance/service/cli/test_interrupts.py",
+    ),
+    "service": (
+        "tests/acceptance/service/api/pages/test_depedit.py",
+        "tests/acceptance/service/api/pages/test_home.py",
+        "tests/acceptance/service/api/pages/test_pages.py",
+        "tests/acceptance/service/api/test_edits.py",
+        "tests/acceptance/service/rules/test_implications.py",
+    ),
+    "servers": ("tests/graph/cypher/embedded/",),
+}
+"""Files and folders that one process runs, by the name of their group."""
+
+FIRST = (
+    "kills",
+    "tests/model/editing/methods/test_contract.py",
+    "service",
+    "servers",
+    "tests/acceptance/",
+    "tests/model/service/",
+    "tests/model/",
+    "tests/graph/",
+    "",
+)
+"""The order in which groups and files are dealt, by name or beginning. The organism is trained in
+the first while the second, which needs none, keeps the other process busy."""
+
+
+def group_of(nodeid: str) -> str:
+    """The name of the group that a test's file is in, else the file."""
+    file = nodeid.split("::", 1)[0]
+    for group, files in TOGETHER.items():
+        if file.startswith(files):
+            return group
+    return file
+
+
+def in_order(items: Sequence[pytest.Item], *, dealt: bool) -> list[pytest.Item]:
+    """The tests, group by group.
+
+    Args:
+        items: as they were collected.
+        dealt: they are dealt to several processes, in the order of `FIRST`.
+    """
+    groups: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        groups.setdefault(group_of(item.nodeid), []).append(item)
+    names = list(groups)
+    if dealt:
+        last = len(FIRST)
+        names.sort(
+            key=lambda name: next(
+                (i for i, each in enumerate(FIRST) if name.startswith(each)), last
+            )
+        )
+    return [item for name in names for item in groups[name]]
+
+
+class ByGroup(LoadScopeScheduling):
+    """Deals a group of files at a time, in the order in which they were collected."""
+
+    def __init__(self, config: pytest.Config, log: Any = None) -> None:
+        super().__init__(config, log)
+        config.option.loadscopereorder = False
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)

@@ -1,0 +1,84 @@
+"""The tiers of the tests: which one a test is in, by its file, and what each took.
+
+`unit` needs neither torch nor a server, `graph` the database, `model` torch, `acceptance` the
+installed program and a service. `heavy` is taken out of the others: tests that kill processes,
+start servers or drive a browser.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+TIERS = ("unit", "graph", "model", "acceptance", "heavy")
+FOLDERS = TIERS[:-1]
+HEAVY = (
+    "acceptance/test_wheel.py",
+    "acceptance/service/api/pages",
+    "acceptance/service/api/test_openapi.py",
+    "acceptance/service/cli/test_interrupts.py",
+    "acceptance/service/depedit/test_job.py",
+    "acceptance/service/jobs",
+    "acceptance/service/reports/test_browser.py",
+    "graph/cypher/embedded/test_server.py",
+)
+"""Files and folders of the heavy tier. A single test elsewhere is marked `heavy` where it is."""
+
+
+def of_path(path: PurePosixPath) -> str:
+    """The tier of a file, by its path below `tests`."""
+    if any(path.is_relative_to(heavy) for heavy in HEAVY):
+        return "heavy"
+    tier = path.parts[0]
+    if tier not in FOLDERS:
+        raise pytest.UsageError(f"tests/{path}: tests are in {', '.join(FOLDERS)}.")
+    return tier
+
+
+def mark(items: Iterable[pytest.Item], tests: Path) -> None:
+    """Mark each test with its one tier.
+
+    Raises:
+        pytest.UsageError: a test is outside the tiers' folders, or a unit test takes the server.
+    """
+    for item in items:
+        if item.get_closest_marker("heavy"):
+            continue
+        tier = of_path(PurePosixPath(item.path.relative_to(tests).as_posix()))
+        if tier == "unit" and "server" in getattr(item, "fixturenames", ()):
+            raise pytest.UsageError(f"{item.nodeid}: a unit test uses no server.")
+        item.add_marker(tier)
+
+
+@dataclass
+class Durations:
+    """Seconds of each phase of each test, by tier, and the file they are written to."""
+
+    file: Path | None
+    tests: Counter[str] = field(default_factory=Counter)
+    seconds: Counter[str] = field(default_factory=Counter)
+    phases: list[tuple[float, str, str]] = field(default_factory=list)
+
+    @pytest.hookimpl
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count a phase of a test; under xdist these come from all workers."""
+        tier = next((tier for tier in TIERS if tier in report.keywords), "none")
+        self.tests[tier] += report.when == "call"
+        self.seconds[tier] += report.duration
+        self.phases.append((report.duration, report.when or "", report.nodeid))
+
+    @pytest.hookimpl
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the sum of each tier; write every phase, slowest first."""
+        terminalreporter.section("tiers")
+        for tier in sorted(self.seconds, key=TIERS.index):
+            line = f"{tier:12}{self.tests[tier]:6} tests {self.seconds[tier]:8.1f} s"
+            terminalreporter.line(line)
+        if self.file:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            lines = [f"{s:9.3f} {when:8} {name}" for s, when, name in sorted(self.phases)[::-1]]
+            self.file.write_text("\n".join(lines) + "\n", encoding="utf-8")
