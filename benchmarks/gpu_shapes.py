@@ -4,7 +4,7 @@
     python benchmarks/gpu_shapes.py --tiny             # 1/16 of each, on any machine, in a minute
 
 MEMIT and AlphaEdit with the published hyperparameters of each model, on random weights (float32, as
-published) and random covariances: nothing is measured about quality, all of the work is done. `--scale`
+published) and random covariances: quality is not measured, all of the work is done. `--scale`
 divides the widths and the number of heads by a number, `--tiny` the number of layers too. The
 yardstick edits `--yardstick-requests` of the same requests with the same contexts in the same
 process; its seconds per edit are counted up for more. Step counts have to be equal and targets

@@ -213,7 +213,7 @@ def _print_statistics(items: list[ProbeItem], answers: dict[str, Answers]) -> bo
         worst = max(gaps, key=lambda key: gaps[key])
         agree = agree and gaps[worst] <= SIGMAS
         print(
-            f"{name:24}mean length {table['length'].mean:.1f} characters, fraction of right answers "
+            f"{name:24}mean length {table['length'].mean:.1f} characters, fraction right "
             f"{table['right'].mean:.3f}, largest gap {gaps[worst]:.1f} sigma ({worst})"
         )
     return agree
