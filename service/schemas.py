@@ -1,16 +1,20 @@
-"""What goes in and out of a score, as pydantic models: the same for CLI, REST and stored record.
+"""Request and response models of edits and sweeps: the same for CLI, REST, web UI and client.
 
-What REST, page and client say about edits and sweeps: requests as posted, records as shown.
+`EditIn` is the one request: commands take their options from its fields, the queue stores it, and
+a worker scores it (`service.scoring.request`). `Score` is the result, as stored and as shown.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.fields import FieldInfo
 
 Measure = Literal["p", "likelihood", "likelihood_norm"]
-"""How a probability was measured: sampled share, teacher-forced, or length-normalised."""
+"""How a probability was measured: sampled fraction, teacher-forced, or length-normalised."""
+MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 MEASURE_NAMES: dict[str, str] = {
     "p": "sampled",
@@ -20,6 +24,12 @@ MEASURE_NAMES: dict[str, str] = {
 
 BareFact = Literal["listed", "include", "exclude"]
 """Whether the edited fact itself is a 1-step chain: if the data set lists it, always, or never."""
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+"""Id of a graph, name of a method or a model: short texts without control characters."""
+
+Scalar = bool | int | float | str | None
 
 
 class RewriteIn(BaseModel):
@@ -32,6 +42,42 @@ class RewriteIn(BaseModel):
     relation: str | None = None
     target_true: str = Field(min_length=1, max_length=400)
     target_new: str = Field(min_length=1, max_length=400)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What the REST schema of a request's field does not contain; written into its `Annotated`.
+
+    Commands, their help, the "repeat this edit" commands and the digests of requests are derived
+    from the fields of the request and this.
+
+    Attributes:
+        flags: on the command line; () is the field's name with dashes.
+        help: on the command line, where it accepts more than REST; None: the field's description.
+        command: False where the command line has no such option.
+        limited: the upper bound is a limit of the service; the command line has none.
+        recorded: where a score's record has the value, as a dotted path; an option without is left
+            out of the commands that repeat an edit.
+        since: version of the request that brought the option. What came after version 1 is left
+            out of digests at its default, so that older requests keep their ids.
+    """
+
+    flags: tuple[str, ...] = ()
+    help: str | None = None
+    command: bool = True
+    limited: bool = False
+    recorded: str | None = None
+    since: int = 1
+
+
+def option_of(field: FieldInfo) -> Option:
+    """The `Option` of a field; the default one where none is declared."""
+    return next((each for each in field.metadata if isinstance(each, Option)), Option())
+
+
+def flags_of(name: str, field: FieldInfo) -> tuple[str, ...]:
+    """The flags of a field on the command line, the long one first."""
+    return option_of(field).flags or (f"--{name.replace('_', '-')}",)
 
 
 class ScoringOptions(BaseModel):
@@ -47,10 +93,21 @@ class ScoringOptions(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    max_steps: int = Field(default=5, ge=1, le=5, description="Longest chain.")
-    bare: BareFact = "listed"
-    threshold: float | None = Field(default=None, ge=0, lt=1)
-    unit: Literal["rewrite", "record"] = "rewrite"
+    max_steps: Annotated[int, Option(recorded="options.max_steps")] = Field(
+        default=5, ge=1, le=5, description="Longest chain."
+    )
+    bare: Annotated[BareFact, Option(recorded="options.bare")] = Field(
+        default="listed", description="Edited fact as a 1-step chain: listed, include or exclude."
+    )
+    threshold: Annotated[float | None, Option(recorded="options.threshold")] = Field(
+        default=None,
+        ge=0,
+        lt=1,
+        description="A chain survives if R' > threshold · R; default .01, sampled 0.",
+    )
+    unit: Annotated[Literal["rewrite", "record"], Option(recorded="options.unit")] = Field(
+        default="rewrite", description="Preservation over rewrite or record."
+    )
 
     def threshold_for(self, measure: str) -> float:
         """The fraction of R above which a chain survives: R' > threshold · R.
@@ -132,31 +189,112 @@ Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 ENDED: tuple[Status, ...] = ("succeeded", "failed", "cancelled")
 """Statuses in which nothing more happens to an edit by itself."""
 
-Name = Annotated[str, Field(min_length=1, max_length=200)]
-"""Id of a graph, name of a method or a model: short texts without control characters."""
 
-Scalar = bool | int | float | str | None
+class SharedOptions(ScoringOptions):
+    """The options that edits and sweeps share: how facts are probed, and what is probed."""
 
-
-class _Probed(ScoringOptions):
-    """How facts are asked and chains counted: the options that edits and sweeps share."""
-
-    samples: int = Field(
-        default=5, ge=0, le=200, description="Generations a prompt; 0: likelihoods only."
+    graph: Annotated[Name, Option(("--graph", "-g"))] = Field(
+        default="hogwarts", description="Data set graph."
     )
-    ask: Literal["cloze", "question"] = "cloze"
-    paraphrases: bool = Field(default=False, description="Average each fact over its paraphrases.")
-    chat: Literal["auto", "always", "never"] = "auto"
-    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
-    force: bool = Field(default=False, description="Score again what is stored.")
+    samples: Annotated[int, Option(limited=True, recorded="probe.samples")] = Field(
+        default=5,
+        ge=0,
+        le=200,
+        description="Generations a prompt (the papers use 5); 0 measures likelihood only.",
+    )
+    ask: Annotated[Literal["cloze", "question"], Option(recorded="probe.ask")] = Field(
+        default="cloze", description="cloze (the fact's prompt) or question (its question)."
+    )
+    paraphrases: Annotated[bool, Option(recorded="probe.paraphrases")] = Field(
+        default=False, description="Average each fact over its paraphrases."
+    )
+    chat: Annotated[Literal["auto", "always", "never"], Option(recorded="probe.chat")] = Field(
+        default="auto", description="Use the tokenizer's chat template: auto, always or never."
+    )
+    dtype: Annotated[Literal["float32", "bfloat16", "float16"], Option(recorded="model.dtype")] = (
+        Field(default="float32", description="float32 (as the papers edit), bfloat16 or float16.")
+    )
+    covariance: Annotated[
+        Literal["imported"] | None,
+        Option(
+            help="Covariance statistics (mom2) from: a text file, datasets:NAME?limit=.., .npz"
+            " files (one, or a folder), or `imported`; default: the graph's own sentences."
+        ),
+    ] = Field(
+        default=None,
+        description="Covariance statistics (mom2): the graph's sentences, or imported ones.",
+    )
+    implications: Annotated[bool, Option(recorded="implications", since=2)] = Field(
+        default=False,
+        description="Also probe facts implied by the graph's rules (`thinkeval rules`).",
+    )
+    force: bool = Field(default=False, description="Score again even if stored.")
 
     @property
     def options(self) -> ScoringOptions:
         """How chains are counted."""
         return ScoringOptions(**{name: getattr(self, name) for name in ScoringOptions.model_fields})
 
+    def digested(self) -> dict[str, Any]:
+        """The request as values for its digest: all that decides the result.
 
-class EditIn(_Probed):
+        Later options (`Option.since`) at their default are left out.
+        """
+        late = {
+            name
+            for name, field in type(self).model_fields.items()
+            if option_of(field).since > 1
+            and getattr(self, name) == field.get_default(call_default_factory=True)
+        }
+        return self.model_dump(exclude={"force", *late})
+
+
+class EditOptions(SharedOptions):
+    """Everything of a request for one edit but its rewrite; each option has a default."""
+
+    model: Annotated[
+        str,
+        Field(min_length=1, max_length=400),
+        Option(
+            help="Hub name or local path of a decoder-only model; or `organism`,"
+            " `organism:llama`, `organism:gpt2:seed=1`: a small model trained on the graph's own"
+            " facts."
+        ),
+    ] = Field(default="organism", description="`GET /v1/models` lists what may be used.")
+    method: Annotated[Name, Option(("--method", "-m"))] = Field(
+        default="rome", description="Editing method."
+    )
+    revision: Name | None = Field(
+        default=None, description="Branch, tag or commit of a hub model; the commit is recorded."
+    )
+    hparams: Annotated[
+        Name | None, Option(help="Hyperparameter file, or name of a shipped one.")
+    ] = Field(
+        default=None, description="Name of a shipped hyperparameter file; default: the model's."
+    )
+    overrides: Annotated[
+        dict[Name, Scalar | list[Scalar]],
+        Option(("--set",), help="One hyperparameter, as key=value."),
+    ] = Field(default_factory=dict, max_length=50, description="Single hyperparameters to replace.")
+    seed: Annotated[int, Option(limited=True, recorded="seed")] = Field(
+        default=0,
+        ge=0,
+        le=2**31 - 1,
+        description="Seed of sampling, templates and, if any, organism.",
+    )
+    organism_seed: Annotated[int | None, Option(command=False)] = Field(
+        default=None, ge=0, le=2**31 - 1
+    )
+    strength: Annotated[float, Option(limited=True, recorded="strength")] = Field(
+        default=1.0, gt=0, le=10, description="Factor on the update; 1: as the method computed it."
+    )
+    generate: bool = Field(
+        default=False,
+        description="Let both models generate free text: fluency and consistency. Takes longer.",
+    )
+
+
+class EditIn(EditOptions):
     """One edit to score. Everything but the rewrite has a default."""
 
     model_config = ConfigDict(
@@ -178,30 +316,8 @@ class EditIn(_Probed):
         }
     )
 
-    graph: Name = "hogwarts"
     rewrite: Name | RewriteIn = Field(
         description="Id, beginning of an id, or subject of a stored rewrite; or one written out."
-    )
-    model: Annotated[str, Field(min_length=1, max_length=400)] = Field(
-        default="organism", description="`GET /v1/models` lists what may be used."
-    )
-    method: Name = "rome"
-    revision: Name | None = None
-    hparams: Name | None = Field(
-        default=None, description="Name of a shipped hyperparameter file; default: the model's."
-    )
-    overrides: dict[Name, Scalar | list[Scalar]] = Field(
-        default_factory=dict, max_length=50, description="Single hyperparameters to replace."
-    )
-    covariance: Literal["imported"] | None = Field(
-        default=None, description="Key statistics: the graph's sentences, or imported ones."
-    )
-    seed: int = Field(default=0, ge=0, le=2**31 - 1)
-    organism_seed: int | None = Field(default=None, ge=0, le=2**31 - 1)
-    strength: float = Field(default=1.0, gt=0, le=10, description="Factor on the update.")
-    generate: bool = Field(default=False, description="Free texts too: fluency, consistency.")
-    implications: bool = Field(
-        default=False, description="Ask for what the rules imply too; see /implications."
     )
 
 
@@ -241,7 +357,7 @@ class EditOut(BaseModel):
     links: dict[str, str] = {}
 
 
-class SweepIn(_Probed):
+class SweepIn(SharedOptions):
     """Several methods (and models, seeds) on several rewrites of one graph."""
 
     model_config = ConfigDict(
@@ -250,7 +366,6 @@ class SweepIn(_Probed):
         }
     )
 
-    graph: Name = "hogwarts"
     rewrites: list[Name] = Field(
         default_factory=list, max_length=2000, description="Empty: all of the graph."
     )
@@ -258,10 +373,6 @@ class SweepIn(_Probed):
     methods: list[Name] = Field(min_length=1, max_length=50)
     seeds: list[Annotated[int, Field(ge=0, le=2**31 - 1)]] = Field(
         default=[0], min_length=1, max_length=50
-    )
-    covariance: Literal["imported"] | None = None
-    implications: bool = Field(
-        default=False, description="Ask for what the rules imply too, of every cell."
     )
 
 

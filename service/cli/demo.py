@@ -58,7 +58,6 @@ def tell(
         EditingError: of the first method, when none gave a score.
     """
     from thinkeval.editing.errors import EditingError
-    from thinkeval.editing.probe import ProbeSettings
     from thinkeval.editing.registry import names
 
     watch = Stopwatch()
@@ -74,12 +73,12 @@ def tell(
     chosen = methods or names()
     for done, method in enumerate(chosen):
         runtime.progress(done, len(chosen), "edits")
-        request = ScoreRequest(
+        request = ScoreRequest.of(
+            rewrite,
             graph=GRAPH,
-            rewrite=rewrite,
             model=model,
             method=method,
-            probe=ProbeSettings(samples=samples, seed=seed),
+            samples=samples,
             seed=seed,
             organism_seed=seed,
         )

@@ -20,7 +20,8 @@ from thinkeval.service.cli.options import (
     MeasureOption,
     ModelOption,
     ProbeOptions,
-    probe_settings,
+    edit_options,
+    takes,
 )
 from thinkeval.service.cli.output import emit_json, emit_table
 from thinkeval.service.cli.progress import ProgressBars
@@ -28,7 +29,7 @@ from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring import covariance as corpora
 from thinkeval.service.scoring import hypernetwork, model_graph
-from thinkeval.service.scoring.request import read_overrides
+from thinkeval.service.scoring.request import probe_settings, read_overrides
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
@@ -40,24 +41,19 @@ organism = typer.Typer(
 GraphArgument = Annotated[str, typer.Argument(help="Id of a data set graph.")]
 
 
+@takes("model", "samples", "ask", "paraphrases", "chat", "dtype", "revision", "seed")
 def probe(
     graph: GraphArgument = "hogwarts",
-    model: ModelOption = "organism",
     measure: MeasureOption = MeasureName.likelihood,
-    samples: ProbeOptions.samples = 5,
-    ask: ProbeOptions.ask = "cloze",
-    paraphrases: ProbeOptions.paraphrases = False,
-    chat: ProbeOptions.chat = "auto",
-    dtype: ProbeOptions.dtype = "float32",
-    revision: ProbeOptions.revision = None,
-    seed: ProbeOptions.seed = 0,
     json: JsonFlag = False,
+    **options: Any,
 ) -> None:
     """Ask a model for every fact of a graph; the answers are stored as the model's own graph."""
-    settings = probe_settings(samples, ask, paraphrases, chat, seed)
+    asked = edit_options({"graph": graph} | options)
+    settings = probe_settings(asked)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         datasets.ensure(runtime.db, graph)
-        loaded = runtime.model(model, graph, dtype=dtype, revision=revision)
+        loaded = runtime.model_of(asked)
         summary = model_graph.probe_graph(runtime, graph, loaded, settings, measure.key)
     if json:
         emit_json(asdict(summary))

@@ -1,23 +1,54 @@
 """Options that several commands share.
 
-Options that the commands of `thinkeval depedit` share.
-
-Probe options, shared by `probe`, `score` and `demo`.
+Those of commands that score are generated from the fields of the request (`EditOptions`): flags,
+help texts, defaults and bounds are the model's, and what only the command line has (a short flag,
+its own help where it accepts more) is in the field's `Option`. There is no other list.
 """
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import EllipsisType, NoneType
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
+import annotated_types
 import typer
+from pydantic.fields import FieldInfo
 
 from thinkeval.service.errors import UsageError
-from thinkeval.service.schemas import Measure
+from thinkeval.service.schemas import EditOptions, Measure, flags_of, option_of
+from thinkeval.service.scoring.request import read_overrides
 
-if TYPE_CHECKING:
-    from thinkeval.editing.probe import ProbeSettings
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FIELDS = EditOptions.model_fields
+_ORDER = [
+    name
+    for owner in EditOptions.__mro__
+    for name in vars(owner).get("__annotations__", ())
+    if name in _FIELDS
+]
+"""The fields in the order of the help: those of an edit first, then those it shares."""
+
+
+def typer_option(name: str, *, help: str | None = None) -> Any:
+    """The typer option of a field: flags, help and bounds."""
+    field = _FIELDS[name]
+    extra = option_of(field)
+    bounds: dict[str, Any] = {}
+    for each in field.metadata:
+        if isinstance(each, annotated_types.Ge):
+            bounds["min"] = each.ge
+        elif isinstance(each, annotated_types.Gt):
+            bounds["min"] = each.gt
+        elif isinstance(each, annotated_types.Le) and not extra.limited:
+            bounds["max"] = each.le
+    return typer.Option(
+        *flags_of(name, field), help=help or extra.help or field.description, **bounds
+    )
 
 
 class MeasureName(StrEnum):
@@ -42,14 +73,7 @@ MeasureOption = Annotated[
         " teacher-forced; likelihood_norm: per token.",
     ),
 ]
-ModelOption = Annotated[
-    str,
-    typer.Option(
-        "--model",
-        help="Hub name or local path of a decoder-only model; or `organism`, `organism:llama`,"
-        " `organism:gpt2:seed=1`: a small model trained on the graph's own facts.",
-    ),
-]
+ModelOption = Annotated[str, typer_option("model")]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write to this file instead.")
 ]
@@ -81,51 +105,124 @@ SettingOption = Annotated[
 
 
 class ProbeOptions:
-    """Annotated types of the options."""
+    """Options of the request for commands that do not score."""
 
-    samples = Annotated[
-        int,
-        typer.Option(
-            min=0, help="Generations a prompt (the papers use 5); 0 measures likelihood only."
-        ),
-    ]
-    ask = Annotated[str, typer.Option(help="cloze (the fact's prompt) or question (its question).")]
-    paraphrases = Annotated[
-        bool, typer.Option("--paraphrases", help="Average each fact over its paraphrases.")
-    ]
-    chat = Annotated[
-        str, typer.Option(help="Use the tokenizer's chat template: auto, always or never.")
-    ]
-    dtype = Annotated[str, typer.Option(help="float32 (as the papers edit), bfloat16 or float16.")]
-    revision = Annotated[
-        str | None, typer.Option(help="Branch, tag or commit of a hub model; the commit is kept.")
-    ]
-    seed = Annotated[int, typer.Option(help="Seed of sampling, templates and, if any, organism.")]
+    chat = Annotated[str, typer_option("chat")]
+    dtype = Annotated[str, typer_option("dtype")]
+    revision = Annotated[str | None, typer_option("revision")]
+    seed = Annotated[int, typer_option("seed")]
 
 
-def probe_settings(
-    samples: int, ask: str, paraphrases: bool, chat: str, seed: int
-) -> ProbeSettings:
-    """The settings of a probe; without samples only the exact measures are taken."""
-    from thinkeval.editing.probe import ProbeSettings
+def takes(
+    *names: str | EllipsisType,
+    many: tuple[str, ...] = (),
+    defaults: Mapping[str, Any] | None = None,
+    help: Mapping[str, str] | None = None,
+) -> Callable[[F], F]:
+    """Give a command the options of the request in place of its `**options`.
 
-    exact = ("likelihood", "likelihood_norm")
-    return ProbeSettings(
-        samples=max(samples, 1),
-        ask=ask,  # type: ignore[arg-type]  (checked by ProbeSettings, with a remedy)
-        paraphrases=paraphrases,
-        chat=chat,  # type: ignore[arg-type]
-        seed=seed,
-        measures=("p", *exact) if samples else exact,
+    Args:
+        names: fields in the order of the help; `...` stands for all that are not named.
+        many: fields whose option is repeatable; without it the command gets None.
+        defaults: where the command's differ from the model's.
+        help: where an option means more or less to the command than to the request.
+    """
+    rest = [name for name in _ORDER if name not in names and option_of(_FIELDS[name]).command]
+    chosen = [each for name in names for each in (rest if name is ... else [name])]
+
+    def decorate(command: F) -> F:
+        signature = inspect.signature(command, eval_str=True)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        n_arguments = sum(_is_argument(parameter) for parameter in own)
+        generated = [
+            _parameter(name, name in many, defaults or {}, (help or {}).get(name))
+            for name in chosen
+        ]
+        parameters = [*own[:n_arguments], *generated, *own[n_arguments:]]
+        vars(command)["__signature__"] = signature.replace(
+            parameters=[p.replace(kind=p.KEYWORD_ONLY) for p in parameters]
+        )
+        return command
+
+    return decorate
+
+
+def edit_options(given: Mapping[str, Any]) -> EditOptions:
+    """The request's options from a command's, without the limits of the service.
+
+    Raises:
+        UsageError: a value that the request does not have, or a --set that cannot be read.
+    """
+    values = dict(given)
+    for name, value in given.items():
+        _check(flags_of(name, _FIELDS[name])[0], _FIELDS[name], value)
+    if "overrides" in values:
+        values["overrides"] = read_overrides(values["overrides"] or [])
+    return EditOptions.model_construct(**values)
+
+
+def _is_argument(parameter: inspect.Parameter) -> bool:
+    return any(
+        isinstance(each, typer.models.ArgumentInfo)
+        for each in getattr(parameter.annotation, "__metadata__", ())
     )
 
 
-def require_taken(measure: str, probe: ProbeSettings, samples: int) -> None:
-    """Refuse a measure that the probe will not take.
+def _parameter(
+    name: str, many: bool, defaults: Mapping[str, Any], help: str | None
+) -> inspect.Parameter:
+    field = _FIELDS[name]
+    kind: Any = _type_of(field)
+    default = defaults.get(name, field.get_default(call_default_factory=True))
+    if many or kind is dict:
+        kind, default = list[kind if many else str] | None, None
+        help = help or f"{option_of(field).help or field.description} Repeatable."
+    elif default is None:
+        kind = kind | None
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, typer_option(name, help=help)],
+    )
 
-    Found out later, a gate on it would hold for lack of a value.
+
+def _type_of(field: FieldInfo) -> type:
+    """The type of a field's value on the command line: a choice is a text, a mapping `dict`."""
+    found = _alternatives(field.annotation)
+    kind = found[0]
+    return str if get_origin(kind) is Literal else get_origin(kind) or kind
+
+
+def _alternatives(annotation: Any) -> list[Any]:
+    """The types of an annotation without None, each without what it is annotated with."""
+    if get_origin(annotation) is Annotated:
+        return _alternatives(get_args(annotation)[0])
+    if get_origin(annotation) in (Literal, dict, list) or not get_args(annotation):
+        return [] if annotation is NoneType else [annotation]
+    return [kind for each in get_args(annotation) for kind in _alternatives(each)]
+
+
+def _check(flag: str, field: FieldInfo, value: Any) -> None:
+    if value is None or option_of(field).help is not None:  # the command line accepts more
+        return
+    kind = _alternatives(field.annotation)[0]
+    allowed = get_args(kind) if get_origin(kind) is Literal else ()
+    if allowed and value not in allowed:
+        raise UsageError(f"{flag} {value!r} is unknown.", remedy=f"Use {' or '.join(allowed)}.")
+    for each in field.metadata:
+        if isinstance(each, annotated_types.Lt) and not value < each.lt:
+            raise UsageError(
+                f"{flag} {value} is out of range.", remedy=f"Give a value below {each.lt}."
+            )
+
+
+def require_taken(measure: str, samples: int) -> None:
+    """Refuse a measure that the probe does not take.
+
+    A gate on it would pass for lack of a value.
     """
-    if measure not in probe.measures:
+    if measure == "p" and not samples:
         raise UsageError(
             f"--measure {measure} is not taken with --samples {samples}.",
             remedy="Give --samples 1 or more, or --measure likelihood.",

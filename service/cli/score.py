@@ -5,9 +5,10 @@ The gate: does an edit stay within the limits a team has set? For use in their C
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,11 +16,10 @@ from thinkeval.service.cli.options import (
     JsonFlag,
     MeasureName,
     MeasureOption,
-    ModelOption,
     OutputOption,
-    ProbeOptions,
-    probe_settings,
+    edit_options,
     require_taken,
+    takes,
 )
 from thinkeval.service.cli.output import emit_json, emit_text
 from thinkeval.service.cli.progress import ProgressBars
@@ -32,13 +32,13 @@ from thinkeval.service.cli.render import (
 from thinkeval.service.errors import UsageError, in_one_line
 from thinkeval.service.formatting import several
 from thinkeval.service.graphs import rewrites as selection
-from thinkeval.service.schemas import Measure, Score
-from thinkeval.service.scoring.request import score_request, scoring_options
+from thinkeval.service.schemas import EditOptions, Measure, Score
+from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
-    from thinkeval.service.scoring.request import ScoreRequest
+    from thinkeval.loaders.records import RewriteRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ def check(score: Score, limits: Limits, measure: Measure) -> list[str]:
     return broken
 
 
+@takes("graph", "model", "method", ..., many=("method",))
 def score(
     rewrite: Annotated[
         list[str] | None,
@@ -77,104 +78,45 @@ def score(
             help="Rewrite id, its beginning, or subject (see `thinkeval rewrites GRAPH`)."
         ),
     ] = None,
-    graph: Annotated[str, typer.Option("--graph", "-g", help="Data set graph.")] = "hogwarts",
-    model: ModelOption = "organism",
-    method: Annotated[
-        list[str] | None, typer.Option("--method", "-m", help="Editing method; repeatable.")
-    ] = None,
     all_rewrites: Annotated[
         bool, typer.Option("--all", help="Every rewrite of the graph.")
     ] = False,
-    subject: Annotated[str | None, typer.Option(help="Subject of a rewrite of your own.")] = None,
+    subject: Annotated[
+        str | None, typer.Option(help="Subject of a rewrite that the graph does not have.")
+    ] = None,
     relation: Annotated[str | None, typer.Option(help="Its relation in the graph.")] = None,
     prompt: Annotated[str | None, typer.Option(help="Its cloze, with {} for the subject.")] = None,
     target_true: Annotated[str | None, typer.Option(help="The object to edit out.")] = None,
     target_new: Annotated[str | None, typer.Option(help="The object to edit in.")] = None,
-    hparams: Annotated[
-        str | None, typer.Option(help="Hyperparameter file, or name of a shipped one.")
-    ] = None,
-    override: Annotated[
-        list[str] | None, typer.Option("--set", help="One hyperparameter, as key=value.")
-    ] = None,
-    covariance: Annotated[
-        str | None,
-        typer.Option(
-            help="Key statistics from: a text file, datasets:NAME?limit=.., .npz files (one, or a"
-            " folder), or `imported`; default: the graph's own sentences."
-        ),
-    ] = None,
     measure: MeasureOption = MeasureName.likelihood,
-    samples: ProbeOptions.samples = 5,
-    ask: ProbeOptions.ask = "cloze",
-    paraphrases: ProbeOptions.paraphrases = False,
-    chat: ProbeOptions.chat = "auto",
-    dtype: ProbeOptions.dtype = "float32",
-    revision: ProbeOptions.revision = None,
-    seed: ProbeOptions.seed = 0,
-    max_steps: Annotated[int, typer.Option(min=1, max=5, help="Longest chain.")] = 5,
-    bare: Annotated[
-        str, typer.Option(help="Edited fact as a 1-step chain: listed, include or exclude.")
-    ] = "listed",
-    unit: Annotated[str, typer.Option(help="Preservation over rewrite or record.")] = "rewrite",
-    threshold: Annotated[
-        float | None,
-        typer.Option(min=0, help="A chain survives if R' > threshold · R; default .01, sampled 0."),
-    ] = None,
-    strength: Annotated[
-        float, typer.Option(min=0, help="Factor on the update; 1: as the method made it.")
-    ] = 1.0,
     max_ifr: Annotated[
         float | None, typer.Option(help="Gate: exit 1 when IFR is above this.")
     ] = None,
     min_preservation: Annotated[
         float | None, typer.Option(help="Gate: exit 1 when Preservation is below this.")
     ] = None,
-    generate: Annotated[
-        bool,
-        typer.Option(
-            "--generate",
-            help="Let both models write freely: fluency and consistency. Takes longer.",
-        ),
-    ] = False,
-    implications: Annotated[
-        bool,
-        typer.Option(
-            "--implications",
-            help="Ask for what the graph's rules say should change too (`thinkeval rules`).",
-        ),
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Score again even if stored.")] = False,
     json: JsonFlag = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print one CSV row an edit.")] = False,
     output: OutputOption = None,
+    **options: Any,
 ) -> None:
     """Score an edit: probe, edit, probe again, and read IFR and Preservation off the graph.
 
     [bold]thinkeval score harry-potter--studied-at -m rome[/bold] scores a rewrite of the graph that
     ships with ThinkEval; [bold]thinkeval score -g knowgic --all -m rome -m memit[/bold] fills a
     table. With --subject, --prompt (or --relation), --target-true and --target-new the rewrite is
-    your own.
+    written out.
     """
     if output is not None and not (json or csv):
         raise UsageError("-o writes --json or --csv, and neither is given.", remedy="Add one.")
-    options = scoring_options(max_steps, bare, unit, threshold)
-    probe = probe_settings(samples, ask, paraphrases, chat, seed)
-    require_taken(measure.key, probe, samples)
+    methods = options.pop("method") or [EditOptions.model_fields["method"].default]
+    edit = edit_options(options)
+    require_taken(measure.key, edit.samples)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         own = selection.OwnRewrite(subject, relation, prompt, target_true, target_new)
-        rewrites = selection.rewrites(runtime.db, graph, rewrite or [], own, all_rewrites)
-        requests = [
-            score_request(
-                graph, chosen, model, name, probe, options,
-                hparams=hparams, overrides=override or [], covariance=covariance,
-                dtype=dtype, revision=revision, seed=seed, force=force, generate=generate,
-                strength=strength, implications=implications,
-            )
-            for name in (method or ["rome"])
-            for chosen in rewrites
-        ]  # fmt: skip
-        scores, failed = score_all(runtime, requests)
-        _emit(runtime, scores, measure, json, csv, output, implications)
+        rewrites = selection.rewrites(runtime.db, edit.graph, rewrite or [], own, all_rewrites)
+        scores, failed = score_all(runtime, requests_of(edit, methods, rewrites))
+        _emit(runtime, scores, measure, json, csv, output, edit.implications)
     for request, reason in failed:
         typer.echo(f"failed: {request.method} on {request.rewrite.id}: {reason}", err=True)
     limits = Limits(max_ifr, min_preservation)
@@ -185,6 +127,21 @@ def score(
         raise typer.Exit(2)
     if any(verdicts):
         raise typer.Exit(1)
+
+
+def requests_of(
+    edit: EditOptions, methods: Sequence[str], rewrites: Sequence[RewriteRequest]
+) -> list[ScoreRequest]:
+    """A request for each method and rewrite, in this order.
+
+    Raises:
+        UnknownMethodError: before a model is trained or loaded for nothing.
+    """
+    from thinkeval.editing import registry
+
+    for name in methods:
+        registry.info(name)
+    return [ScoreRequest.of(rewrite, edit, method=name) for name in methods for rewrite in rewrites]
 
 
 def score_all(

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,11 +14,10 @@ from thinkeval.service.cli.options import (
     JsonFlag,
     MeasureName,
     MeasureOption,
-    ModelOption,
     OutputOption,
-    ProbeOptions,
-    probe_settings,
+    edit_options,
     require_taken,
+    takes,
 )
 from thinkeval.service.cli.output import emit_json, emit_table, require_json
 from thinkeval.service.cli.progress import ProgressBars
@@ -25,36 +25,38 @@ from thinkeval.service.cli.render import show_sweep
 from thinkeval.service.formatting import cell
 from thinkeval.service.graphs import rewrites
 from thinkeval.service.schemas import MEASURE_NAMES, Measure
-from thinkeval.service.scoring.request import method_override, score_request, scoring_options
+from thinkeval.service.scoring.request import method_override
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.scoring.sweep_pool import run as run_sweep
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from thinkeval.loaders.records import RewriteRequest
+    from thinkeval.service.reports.sweep import SweepReport
     from thinkeval.service.rules.summary import SummaryOut
     from thinkeval.service.scoring.sequence import SequenceScore
-    from thinkeval.service.scoring.sweep import Sweep
 
 MATCHING = (0.25, 0.5, 0.75, 1.0)
 """Strengths that --matched scores each edit at."""
 
 
+@takes(
+    "graph", "model", "method", "seed", "overrides", "covariance", "samples", "ask", "chat",
+    "dtype", "max_steps", "bare", "implications", "force",
+    many=("model", "method", "seed"),
+    defaults={"samples": 0},
+    help={
+        "model": "As `score` takes it; repeatable; default: organism.",
+        "method": "Editing method; repeatable; default: all.",
+        "seed": "Seed of organism, editing and sampling; repeatable.",
+        "overrides": "One hyperparameter of one method, as METHOD.key=value.",
+    },
+)  # fmt: skip
 def sweep(
     rewrite: Annotated[
         list[str] | None, typer.Argument(help="Rewrite ids or subjects; default: all of the graph.")
-    ] = None,
-    graph: Annotated[str, typer.Option("--graph", "-g", help="Data set graph.")] = "hogwarts",
-    model: Annotated[
-        list[str] | None,
-        typer.Option("--model", help="As `score` takes it; repeatable; default: organism."),
-    ] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option("--method", "-m", help="Editing method; repeatable; default: all."),
-    ] = None,
-    seed: Annotated[
-        list[int] | None,
-        typer.Option("--seed", help="Seed of organism, editing and sampling; repeatable."),
     ] = None,
     matched: Annotated[
         bool,
@@ -64,125 +66,104 @@ def sweep(
             " at equal efficacy.",
         ),
     ] = False,
-    override: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="One hyperparameter of one method, as METHOD.key=value."),
-    ] = None,
-    covariance: Annotated[
-        str | None, typer.Option(help="Key statistics, as in `thinkeval score`.")
-    ] = None,
     measure: MeasureOption = MeasureName.likelihood,
-    samples: Annotated[
-        int, typer.Option(min=0, help="Sampled answers a prompt; 0 takes exact likelihoods only.")
-    ] = 0,
-    ask: ProbeOptions.ask = "cloze",
-    chat: ProbeOptions.chat = "auto",
-    dtype: ProbeOptions.dtype = "float32",
-    max_steps: Annotated[int, typer.Option(min=1, max=5, help="Longest chain.")] = 5,
-    bare: Annotated[
-        str, typer.Option(help="Edited fact as a 1-step chain: listed, include or exclude.")
-    ] = "listed",
     workers: Annotated[
         int | None,
         typer.Option(min=1, help="Processes; default: one a core for small models on the CPU."),
     ] = None,
-    implications: Annotated[
-        bool,
-        typer.Option(
-            "--implications",
-            help="Ask for what the graph's rules imply too, and sum it up by method.",
-        ),
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Score again even if stored.")] = False,
     json: JsonFlag = False,
     output: OutputOption = None,
+    **options: Any,
 ) -> None:
     """Score all methods on all rewrites, and print one report.
 
     [bold]thinkeval sweep -g knowgic[/bold] runs every method on KnowGIC's 26 rewrites. What is
-    stored already is not done again, so an interrupted sweep goes on where it stopped; a cell that
-    fails is listed with its reason and the rest goes on. [bold]--matched[/bold] compares methods at
-    equal efficacy, [bold]--seed 0 --seed 1[/bold] shows which differences exceed the spread over
-    seeds. The table is made again any time by [bold]thinkeval report[/bold].
+    stored already is not done again, so an interrupted sweep resumes where it stopped; a cell that
+    fails is listed with its reason and the others are scored. [bold]--matched[/bold] compares
+    methods at equal efficacy, [bold]--seed 0 --seed 1[/bold] shows which differences exceed the
+    spread over seeds. [bold]thinkeval report[/bold] prints the table again.
     """
     require_json(output, json)
-    probe = probe_settings(samples, ask, False, chat, 0)
-    require_taken(measure.key, probe, samples)
     from thinkeval.editing import registry
-    from thinkeval.service.cli.render_rules import show_summaries
     from thinkeval.service.reports import sweep as sweep_report
     from thinkeval.service.rules import groundings, summary
     from thinkeval.service.scoring import sweep as sweeps
 
-    options = scoring_options(max_steps, bare, "rewrite")
-    overrides: dict[str, dict[str, object]] = {}
-    for text in override or []:
-        name, key, value = method_override(text)
-        overrides.setdefault(name, {})[key] = value
+    models, methods, seeds = (options.pop(name) for name in ("model", "method", "seed"))
+    overrides = _overrides(options.pop("overrides") or [])
+    edit = edit_options(options)
+    require_taken(measure.key, edit.samples)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        chosen = rewrites.rewrites(
-            runtime.db, graph, rewrite or [], rewrites.OwnRewrite(), not rewrite
-        )
-        asked: Sweep = sweeps.Sweep(
-            graph=graph,
-            rewrites=tuple(chosen),
-            methods=tuple(dict.fromkeys(method or registry.names())),
-            probe=probe,
-            models=tuple(model or ["organism"]),
-            seeds=tuple(dict.fromkeys(seed or [0])),
+        swept = sweeps.Sweep(
+            options=edit,
+            rewrites=tuple(_rewrites(runtime, edit.graph, rewrite or [])),
+            methods=tuple(dict.fromkeys(methods or registry.names())),
+            models=tuple(models or ["organism"]),
+            seeds=tuple(dict.fromkeys(seeds or [0])),
             strengths=MATCHING if matched else (1.0,),
-            options=options,
             overrides=overrides,
-            covariance=covariance,
-            dtype=dtype,
-            force=force,
-            implications=implications,
         )
-        if implications:
-            groundings.rules_for(runtime.db, graph)  # refused now, not by every cell
-        found = sweep_report.report(run_sweep(runtime, asked, workers), measure.key)
-        implied = summary.by_method(runtime.db, found.scores, measure.key) if implications else []
-    if json:
-        told = {"implications": [each.model_dump() for each in implied]} if implications else {}
-        emit_json(found.as_dict() | told, output)
-    else:
-        show_sweep(found, measure.key)
-        several_models = len({each.model for each in implied}) > 1
-        show_summaries({
-            f"{each.method} on {each.model}" if several_models else each.method: each
-            for each in implied
-        })  # fmt: skip
+        if edit.implications:
+            groundings.rules_for(runtime.db, edit.graph)  # refused now, not by every cell
+        found = sweep_report.report(run_sweep(runtime, swept, workers), measure.key)
+        implied = (
+            summary.by_method(runtime.db, found.scores, measure.key) if edit.implications else None
+        )
+    _print_sweep(found, implied, measure.key, json=json, output=output)
     if found.failed:
         raise typer.Exit(2)
 
 
+def _overrides(texts: Sequence[str]) -> dict[str, dict[str, object]]:
+    """Hyperparameters by method, of `METHOD.key=value` texts."""
+    overrides: dict[str, dict[str, object]] = {}
+    for text in texts:
+        name, key, value = method_override(text)
+        overrides.setdefault(name, {})[key] = value
+    return overrides
+
+
+def _rewrites(runtime: Runtime, graph: str, names: Sequence[str]) -> list[RewriteRequest]:
+    """The rewrites that are named; all of the graph where none is."""
+    return rewrites.rewrites(runtime.db, graph, names, rewrites.OwnRewrite(), not names)
+
+
+def _print_sweep(
+    found: SweepReport,
+    implied: Sequence[SummaryOut] | None,
+    measure: Measure,
+    *,
+    json: bool,
+    output: Path | None,
+) -> None:
+    from thinkeval.service.cli.render_rules import show_summaries
+
+    if json:
+        more = {} if implied is None else {"implications": [each.model_dump() for each in implied]}
+        emit_json(found.as_dict() | more, output)
+        return
+    show_sweep(found, measure)
+    several_models = len({each.model for each in implied or ()}) > 1
+    show_summaries({
+        f"{each.method} on {each.model}" if several_models else each.method: each
+        for each in implied or ()
+    })  # fmt: skip
+
+
+@takes(
+    "graph", "model", "method", "overrides", "samples", "dtype", "seed", "implications",
+    defaults={"method": "alphaedit", "samples": 0},
+)  # fmt: skip
 def sequence(
     rewrite: Annotated[
         list[str] | None,
         typer.Argument(help="Rewrite ids or subjects, in order; default: all of the graph."),
     ] = None,
-    graph: Annotated[str, typer.Option("--graph", "-g", help="Data set graph.")] = "hogwarts",
-    model: ModelOption = "organism",
-    method: Annotated[str, typer.Option("--method", "-m", help="Editing method.")] = "alphaedit",
     batch: Annotated[int, typer.Option(min=1, help="Rewrites that are edited together.")] = 1,
-    override: Annotated[
-        list[str] | None, typer.Option("--set", help="One hyperparameter, as key=value.")
-    ] = None,
     measure: MeasureOption = MeasureName.likelihood,
-    samples: Annotated[
-        int, typer.Option(min=0, help="Sampled answers a prompt; 0 takes exact likelihoods only.")
-    ] = 0,
-    dtype: ProbeOptions.dtype = "float32",
-    seed: ProbeOptions.seed = 0,
-    implications: Annotated[
-        bool,
-        typer.Option(
-            "--implications",
-            help="Ask for what the graph's rules imply too, and sum it up after and at the end.",
-        ),
-    ] = False,
     json: JsonFlag = False,
     output: OutputOption = None,
+    **options: Any,
 ) -> None:
     """Edit rewrites one after the other, and score each after its edit and again at the end.
 
@@ -191,31 +172,27 @@ def sequence(
     With --implications, --json gives an object: `edits`, and `implications` after and at the end.
     """
     require_json(output, json)
-    probe = probe_settings(samples, "cloze", False, "auto", seed)
-    require_taken(measure.key, probe, samples)
+    edit = edit_options(options)
+    require_taken(measure.key, edit.samples)
+    from thinkeval.editing import registry
     from thinkeval.service.cli.render_rules import show_summaries
     from thinkeval.service.rules import groundings
     from thinkeval.service.scoring import sequence as sequences
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        chosen = rewrites.rewrites(
-            runtime.db, graph, rewrite or [], rewrites.OwnRewrite(), not rewrite
-        )
-        options = scoring_options(5, "listed", "rewrite")
-        request = score_request(
-            graph, chosen[0], model, method, probe, options,
-            overrides=override or [], dtype=dtype, seed=seed, implications=implications,
-        )  # fmt: skip
-        if implications:
-            groundings.rules_for(runtime.db, graph)  # refused before anything is edited
-        found = sequences.score_sequence(runtime, request, chosen, batch)
-        implied = _implied(runtime, found, measure.key) if implications else {}
+        chosen = _rewrites(runtime, edit.graph, rewrite or [])
+        registry.info(edit.method)  # unknown: refused before a model is loaded
+        if edit.implications:
+            groundings.rules_for(runtime.db, edit.graph)  # refused before anything is edited
+        found = sequences.score_sequence(runtime, edit, chosen, batch)
+        implied = _implied(runtime, found, measure.key) if edit.implications else {}
     if json:
         pairs = [{"after": s.after.model_dump(), "end": s.end.model_dump()} for s in found]
-        told = {when: each.model_dump() for when, each in implied.items()}
-        emit_json({"edits": pairs, "implications": told} if implications else pairs, output)
+        summaries = {when: each.model_dump() for when, each in implied.items()}
+        whole = {"edits": pairs, "implications": summaries}
+        emit_json(whole if edit.implications else pairs, output)
     else:
-        _show(found, measure.key, method, batch)
+        _show(found, measure.key, edit.method, batch)
         show_summaries(implied)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from thinkeval.service.formatting import two_digits
 
-MEASURES = ("p", "likelihood", "likelihood_norm")
-
 KEPT_RATIO = 0.9
 """p_post / p_pre from which a fact counts as kept."""
 REMOVED_RATIO = 0.1

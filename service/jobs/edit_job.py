@@ -15,6 +15,7 @@ from thinkeval.service.jobs.heartbeat import Task
 from thinkeval.service.schemas import EditIn
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.record import event
+from thinkeval.service.scoring.request import ScoreRequest
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -71,7 +72,7 @@ class EditWork:
         posted = EditIn.model_validate_json(self._row.request)
         rewrite = own_or_stored(runtime.db, self._row.dataset, self._row.rewrite)
         job_requests.check(runtime.settings, posted)
-        score_edit(runtime, job_requests.to_request(posted, rewrite), posted=self._row.id)
+        score_edit(runtime, ScoreRequest.of(rewrite, posted), posted=self._row.id)
 
     def failed(self, db: Database, error: Exception) -> None:
         """Record a failure, which may have come before the scoring recorded the edit."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,24 +16,20 @@ from typing import TYPE_CHECKING
 from thinkeval.editing import hparams as hparams_files
 from thinkeval.editing import registry
 from thinkeval.editing.organism.config import ARCHITECTURES
-from thinkeval.editing.probe.settings import ProbeSettings
-from thinkeval.loaders.records import RewriteRequest, digest, slug
-from thinkeval.service import __version__
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import rewrites
 from thinkeval.service.schemas import EditIn, RewriteIn
-from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import ModelSpec, parse
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.loaders.records import RewriteRequest
     from thinkeval.service.settings import Settings
 
 MOST_STEPS = 20_000
 """Training steps of an organism that a client may ask for: a few minutes."""
 FILES = ("archive",)
 """Hyperparameters whose values are files."""
-EXACT = ("likelihood", "likelihood_norm")
 
 
 def rewrite_of(db: Database, posted: EditIn) -> RewriteRequest:
@@ -148,57 +143,6 @@ def _require_trainable(spec: ModelSpec) -> None:
             f"{spec.text!r} asks for too much training, or too large a seed.",
             remedy=f"A service trains for at most {MOST_STEPS:,} steps; seeds are below 2^31.",
         )
-
-
-def to_request(posted: EditIn, rewrite: RewriteRequest) -> ScoreRequest:
-    """The score request: what `thinkeval score` makes of the same options."""
-    return ScoreRequest(
-        graph=posted.graph,
-        rewrite=rewrite,
-        model=posted.model,
-        method=posted.method,
-        probe=ProbeSettings(
-            samples=max(posted.samples, 1),
-            ask=posted.ask,
-            paraphrases=posted.paraphrases,
-            chat=posted.chat,
-            seed=posted.seed,
-            measures=("p", *EXACT) if posted.samples else EXACT,
-        ),
-        hparams=posted.hparams,
-        overrides=dict(posted.overrides),
-        covariance=posted.covariance,
-        options=posted.options,
-        dtype=posted.dtype,
-        revision=posted.revision,
-        seed=posted.seed,
-        organism_seed=posted.organism_seed,
-        force=posted.force,
-        generate=posted.generate,
-        implications=posted.implications,
-        strength=posted.strength,
-    )
-
-
-def body_digest(posted: EditIn, rewrite: RewriteRequest) -> str:
-    """Digest of everything that was asked for, the rewrite written out."""
-    # An option that came later is left out at its default, so that older posts keep their ids.
-    late = set() if posted.implications else {"implications"}
-    asked = posted.model_dump(exclude={"rewrite", "force", *late}) | {"rewrite": asdict(rewrite)}
-    return digest(asked, 16)
-
-
-def posted_id(posted: EditIn, rewrite: RewriteRequest, content: str) -> str:
-    """The id of an edit while its model is not loaded: the same for the same post.
-
-    It names the graph's content and our version too, so that it never finds the score of another
-    data set of the same name.
-
-    Args:
-        content: the digest of the graph's content.
-    """
-    about = [body_digest(posted, rewrite), content, __version__]
-    return f"{slug(posted.method)}-{slug(rewrite.subject)[:32]}-{digest(about, 10)}"
 
 
 def affinity(posted: EditIn) -> str:

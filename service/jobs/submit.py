@@ -16,6 +16,7 @@ from thinkeval.service.graphs.write import rewrite_row
 from thinkeval.service.jobs import job_requests
 from thinkeval.service.schemas import EditIn
 from thinkeval.service.scoring.record import event
+from thinkeval.service.scoring.request import body_digest, posted_id
 from thinkeval.service.scoring.runtime import parse
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = 
     """
     rewrite = prepare(db, settings, posted)
     cell = _cell(posted, rewrite, datasets.graph_digest(db, posted.graph))
-    body = job_requests.body_digest(posted, rewrite)
+    body = body_digest(posted, rewrite)
     told = _store(db, settings, posted, [cell], [rewrite], key=key, body=body)
     return told[str(cell["id"])]
 
@@ -124,7 +125,7 @@ def _store(
 def _cell(posted: EditIn, rewrite: RewriteRequest, content: str) -> dict[str, object]:
     """What the record keeps of a post."""
     return {
-        "id": job_requests.posted_id(posted, rewrite, content),
+        "id": posted_id(posted, rewrite, content),
         "model": parse(posted.model, seed=posted.organism_seed).name,
         "method": posted.method,
         "rewrite": rewrite.id,

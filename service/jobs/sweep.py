@@ -66,13 +66,7 @@ def post(db: Database, settings: Settings, sweep: SweepIn) -> str:
     posted = submit.post_all(db, settings, cells(db, sweep))
     edits = [each.edit for each in posted]
     # Not the edits' ids: those change when a worker has loaded the model.
-    # An option that came later is left out at its default, so that older sweeps keep their ids.
-    late = set() if sweep.implications else {"implications"}
-    about = [
-        sweep.model_dump(exclude={"force", *late}),
-        datasets.graph_digest(db, sweep.graph),
-        __version__,
-    ]
+    about = [sweep.digested(), datasets.graph_digest(db, sweep.graph), __version__]
     name = f"sweep-{digest(about, 10)}"
     db.write(rows.MergeSweepRow, id=name, request=sweep.model_dump_json(), posted_as=edits)
     return name

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from thinkeval.cypher import rows
 from thinkeval.loaders.records import Entity, Fact, digest
 from thinkeval.service.graphs.datasets import graph_digest, require_graph, to_fact
-from thinkeval.service.graphs.edges import MEASURES
 from thinkeval.service.graphs.write import GraphHeader, write_graph
+from thinkeval.service.schemas import MEASURES
 from thinkeval.service.scoring.probe import Answer, ProbedFact, ask, edge_properties, questions_for
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.scope import Scope

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Literal
 
 from thinkeval.cypher.errors import ParameterError
 from thinkeval.loaders.records import SUBJECT_SLOT, Fact, RewriteRequest
-from thinkeval.service.graphs.edges import MEASURES, caption, change
+from thinkeval.service.graphs.edges import caption, change
+from thinkeval.service.schemas import MEASURES
 
 if TYPE_CHECKING:
     from thinkeval.editing.models import LoadedModel

@@ -1,58 +1,74 @@
-"""What is asked for: one edit to score, by itself or as a step of a sequence."""
+"""Score requests: a single edit, or one step of an edit sequence; the digests of submitted ones."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
 
-from thinkeval.loaders.records import RewriteRequest
+from thinkeval.loaders.records import RewriteRequest, digest, slug
+from thinkeval.service import __version__
 from thinkeval.service.errors import UsageError
-from thinkeval.service.schemas import ScoringOptions
+from thinkeval.service.schemas import MEASURES, EditIn, EditOptions, Measure
 
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
     from thinkeval.editing.probe import ProbeSettings
 
+EXACT: tuple[Measure, ...] = ("likelihood", "likelihood_norm")
+"""The measures that need no samples."""
 
-@dataclass(frozen=True, slots=True)
-class ScoreRequest:
-    """One edit to score.
 
-    Attributes:
-        graph: id of the stored data set graph.
-        rewrite: the rewrite request, from the data set or the user's own.
-        model: as `--model` takes it.
-        method: name of an editing method.
-        hparams: a file or a published name instead of the model's own; None finds it by model.
-        overrides: single hyperparameters that replace those of the file.
-        covariance: where key statistics come from (`service.scoring.covariance`); None: the graph's
-            sentences.
-        force: score again although the same edit is stored.
-        strength: factor on the update; 1 is the edit as its method made it.
-        generate: let both models write freely too, for fluency and consistency; costs time.
-        implications: ask for the conclusions too that the data set's rules say the edit bears on.
+class ScoreRequest(EditOptions):
+    """One edit to score: the options of `EditIn`, and its rewrite as the graph has it.
+
+    Built by `of`, which does not apply the limits of the service (`EditIn` does): a command may
+    name files and ask for more samples.
     """
 
-    graph: str
     rewrite: RewriteRequest
-    model: str
-    method: str
-    probe: ProbeSettings
-    hparams: str | None = None
-    overrides: dict[str, object] = field(default_factory=dict)
-    covariance: str | None = None
-    options: ScoringOptions = field(default_factory=ScoringOptions)
-    dtype: str = "float32"
-    revision: str | None = None
-    seed: int = 0
-    organism_seed: int | None = None
-    force: bool = False
-    generate: bool = False
-    implications: bool = False
-    strength: float = 1.0
+
+    @classmethod
+    def of(
+        cls, rewrite: RewriteRequest, options: EditOptions | None = None, **changes: Any
+    ) -> ScoreRequest:
+        """The request for a rewrite with these options.
+
+        Args:
+            options: of a submitted edit, a command or a sweep; None: the defaults.
+            changes: fields that replace those of `options`.
+
+        Raises:
+            TypeError: an option that `EditOptions` does not have.
+        """
+        unknown = changes.keys() - EditOptions.model_fields.keys()
+        if unknown:
+            raise TypeError(f"not options of an edit: {', '.join(sorted(unknown))}")
+        values = (
+            {name: getattr(options, name) for name in EditOptions.model_fields} if options else {}
+        )
+        return cls.model_construct(**values | changes, rewrite=rewrite)
+
+    @property
+    def probe(self) -> ProbeSettings:
+        """How facts are probed before and after the edit."""
+        return probe_settings(self)
+
+
+def probe_settings(options: EditOptions) -> ProbeSettings:
+    """The settings of a probe; without samples only the exact measures are taken."""
+    from thinkeval.editing.probe.settings import ProbeSettings
+
+    return ProbeSettings(
+        samples=max(options.samples, 1),
+        ask=options.ask,
+        measures=MEASURES if options.samples else EXACT,
+        seed=options.seed,
+        paraphrases=options.paraphrases,
+        chat=options.chat,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,59 +99,22 @@ class SequenceStep:
         return {"when": self.when, "edited": len(ids), "batch": self.batch, "requests": ids}
 
 
-def scoring_options(
-    max_steps: int, bare: str, unit: str, threshold: float | None = None
-) -> ScoringOptions:
-    """The options as the schema checks them.
+def body_digest(edit: EditIn, rewrite: RewriteRequest) -> str:
+    """Digest of a submitted edit, its rewrite written out."""
+    return digest(edit.digested() | {"rewrite": asdict(rewrite)}, 16)
 
-    Raises:
-        UsageError: a value the schema does not know.
+
+def posted_id(edit: EditIn, rewrite: RewriteRequest, content: str) -> str:
+    """The id of a submitted edit until its model is loaded: the same for the same request.
+
+    It depends on the graph's content and on our version too, so that it never finds the score of
+    another data set of the same name.
+
+    Args:
+        content: the digest of the graph's content.
     """
-    allowed = {"bare": ("listed", "include", "exclude"), "unit": ("rewrite", "record")}
-    for name, value in (("bare", bare), ("unit", unit)):
-        if value not in allowed[name]:
-            raise UsageError(
-                f"--{name} {value!r} is unknown.", remedy=f"Use {' or '.join(allowed[name])}."
-            )
-    if threshold is not None and not 0 <= threshold < 1:
-        raise UsageError(
-            f"--threshold {threshold} is out of range.", remedy="Give a part of R: 0 up to below 1."
-        )
-    return ScoringOptions.model_validate(
-        {"max_steps": max_steps, "bare": bare, "unit": unit, "threshold": threshold}
-    )
-
-
-def score_request(
-    graph: str,
-    rewrite: RewriteRequest,
-    model: str,
-    method: str,
-    probe: ProbeSettings,
-    options: ScoringOptions,
-    *,
-    overrides: Sequence[str] = (),
-    **rest: Any,
-) -> ScoreRequest:
-    """A score request; `overrides` are `key=value` texts, their values read as YAML.
-
-    Raises:
-        UnknownMethodError: before a model is trained or loaded for nothing.
-    """
-    from thinkeval.editing import registry
-
-    registry.info(method)
-
-    return ScoreRequest(
-        graph=graph,
-        rewrite=rewrite,
-        model=model,
-        method=method,
-        probe=probe,
-        options=options,
-        overrides=read_overrides(overrides),
-        **rest,
-    )
+    about = [body_digest(edit, rewrite), content, __version__]
+    return f"{slug(edit.method)}-{slug(rewrite.subject)[:32]}-{digest(about, 10)}"
 
 
 def read_overrides(texts: Sequence[str]) -> dict[str, object]:

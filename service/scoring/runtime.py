@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
     from thinkeval.editing.models import LoadedModel
     from thinkeval.editing.organism import Organism
-    from thinkeval.service.scoring.request import ScoreRequest
+    from thinkeval.service.schemas import EditOptions
 
 ORGANISM = "organism"
 
@@ -204,7 +204,7 @@ class Runtime:
             self._models[key] = RuntimeModel(loaded, spec.name, source)
         return self._models[key]
 
-    def model_of(self, request: ScoreRequest) -> RuntimeModel:
+    def model_of(self, request: EditOptions) -> RuntimeModel:
         """The model that a request is about; loaded once."""
         return self.model(
             request.model,

@@ -7,12 +7,12 @@ shows as the difference of its two scores. All rewrites as one batch is mass edi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.errors import UsageError
-from thinkeval.service.schemas import Score
+from thinkeval.service.schemas import EditOptions, Score
 from thinkeval.service.scoring import covariance, plan
 from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
@@ -31,35 +31,35 @@ class SequenceScore:
 
 
 def score_sequence(
-    runtime: Runtime, request: ScoreRequest, rewrites: Sequence[RewriteRequest], batch: int = 1
+    runtime: Runtime, options: EditOptions, rewrites: Sequence[RewriteRequest], batch: int = 1
 ) -> list[SequenceScore]:
     """Edit the rewrites in order, `batch` at a time, and score each twice.
 
     Args:
-        request: everything but the rewrite, which is taken from `rewrites`.
+        options: of each of the edits.
 
     Raises:
         UsageError: no rewrite, a batch below 1, or a strength other than 1.
         EditingError: a request cannot be edited; what was scored before stays stored.
     """
-    if not rewrites or batch < 1 or request.strength != 1:
+    if not rewrites or batch < 1 or options.strength != 1:
         raise UsageError("A sequence needs a rewrite, a batch of 1 or more, and whole edits.")
     batches = [tuple(rewrites[i : i + batch]) for i in range(0, len(rewrites), batch)]
-    model = runtime.model_of(request)
-    effects = _Effects(lambda: _edits(runtime, request, model, batches))
+    model = runtime.model_of(options)
+    effects = _Effects(lambda: _edits(runtime, options, model, batches))
     after, total, done = [], 2 * len(rewrites), 0
     for number, part in enumerate(batches):
         edited = tuple(rewrites[: number * batch + len(part)])
         for rewrite in part:
             runtime.progress(done, total, "edits")
             at = SequenceStep(edited, batch, "after", lambda n=number: effects[n])
-            after.append(score_edit(runtime, replace(request, rewrite=rewrite), at))
+            after.append(score_edit(runtime, ScoreRequest.of(rewrite, options), at))
             done += 1
     end = []
     for rewrite in rewrites:
         runtime.progress(done, total, "edits")
         at = SequenceStep(tuple(rewrites), batch, "end", lambda: effects[len(batches) - 1])
-        end.append(score_edit(runtime, replace(request, rewrite=rewrite), at))
+        end.append(score_edit(runtime, ScoreRequest.of(rewrite, options), at))
         done += 1
     runtime.progress(total, total, "edits")
     return [SequenceScore(a, e) for a, e in zip(after, end, strict=True)]
@@ -88,13 +88,14 @@ class _Effects:
 
 def _edits(
     runtime: Runtime,
-    request: ScoreRequest,
+    options: EditOptions,
     model: RuntimeModel,
     batches: Sequence[tuple[RewriteRequest, ...]],
 ) -> Iterator[EditEffect]:
     from thinkeval.editing.sequence import edit_in_sequence
 
-    made = plan.plan(runtime, replace(request, rewrite=batches[0][0]), model)
+    request = ScoreRequest.of(batches[0][0], options)
+    made = plan.plan(runtime, request, model)
     return edit_in_sequence(
         model.loaded.model,
         model.loaded.tokenizer,

@@ -9,19 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.errors import UsageError, in_one_line
-from thinkeval.service.schemas import Score, ScoringOptions
+from thinkeval.service.schemas import EditOptions, Score
 from thinkeval.service.scoring import plan
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.scoring.score import score_edit
-
-if TYPE_CHECKING:
-    from thinkeval.editing.probe import ProbeSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,26 +25,19 @@ class Sweep:
     """What is swept over.
 
     Attributes:
-        seeds: each trains (or finds) an organism of its own; of a real model only editing and
-            sampling change.
+        options: what all cells share; model, method, seeds, strength and overrides are the cell's.
+        seeds: each trains (or finds) an organism; of a real model only editing and sampling change.
         strengths: factors on the update, for methods that change weights; 1 is the whole edit.
         overrides: hyperparameters by method.
-        implications: ask for what the rules imply too, as in a score request.
     """
 
-    graph: str
+    options: EditOptions
     rewrites: tuple[RewriteRequest, ...]
     methods: tuple[str, ...]
-    probe: ProbeSettings
     models: tuple[str, ...] = ("organism",)
     seeds: tuple[int, ...] = (0,)
     strengths: tuple[float, ...] = (1.0,)
-    options: ScoringOptions = field(default_factory=ScoringOptions)
     overrides: Mapping[str, dict[str, object]] = field(default_factory=dict)
-    covariance: str | None = None
-    dtype: str = "float32"
-    force: bool = False
-    implications: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,20 +95,14 @@ def tasks(sweep: Sweep) -> list[tuple[Cell, ...]]:
 
 def request_of(sweep: Sweep, cell: Cell) -> ScoreRequest:
     """The score request of a cell."""
-    return ScoreRequest(
-        graph=sweep.graph,
-        rewrite=cell.rewrite,
+    return ScoreRequest.of(
+        cell.rewrite,
+        sweep.options,
         model=cell.model,
         method=cell.method,
-        probe=replace(sweep.probe, seed=cell.seed),
         overrides=dict(sweep.overrides.get(cell.method, {})),
-        covariance=sweep.covariance,
-        options=sweep.options,
-        dtype=sweep.dtype,
         seed=cell.seed,
         organism_seed=cell.seed,
-        force=sweep.force,
-        implications=sweep.implications,
         strength=cell.strength,
     )
 

@@ -10,7 +10,6 @@ from typing import Any
 from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
 from thinkeval.editing.models import weights_digest
-from thinkeval.editing.probe import ProbeSettings
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.graphs import datasets
 from thinkeval.service.schemas import Score
@@ -33,13 +32,11 @@ class Walk:
     def request(self, method: str, **changes: Any) -> ScoreRequest:
         values: dict[str, Any] = {
             "graph": self.graph,
-            "rewrite": self.rewrite,
             "model": self.model.source,
             "method": method,
-            "probe": ProbeSettings(seed=self.seed),
             "seed": self.seed,
         }
-        return ScoreRequest(**values | changes)
+        return ScoreRequest.of(**{"rewrite": self.rewrite} | values | changes)
 
     def score(self, method: str, **changes: Any) -> Score:
         return score_edit(self.runtime, self.request(method, **changes))

@@ -7,19 +7,12 @@ import re
 import shlex
 from typing import Any
 
+from pydantic.fields import FieldInfo
+
 from thinkeval.service.graphs.datasets import OWN
-from thinkeval.service.schemas import EditIn, Score
+from thinkeval.service.schemas import EditOptions, Score, flags_of, option_of
 
 _ORGANISM = re.compile(r"organism-([a-z0-9]+)((?:-(?:seed|steps)\d+)*)$")
-
-
-_OPTIONS = (
-    "samples", "ask", "chat", "dtype", "seed", "max_steps", "bare", "unit", "threshold", "strength",
-)  # fmt: skip
-"""What the command line calls by the same names."""
-
-_FLAGS = ("paraphrases", "implications")
-"""And what it has as a flag."""
 
 
 def commands(score: Score, base: str) -> list[tuple[str, str]]:
@@ -28,7 +21,7 @@ def commands(score: Score, base: str) -> list[tuple[str, str]]:
     # A single quote would end the shell's quoting, so it is written as JSON escapes it.
     text = json.dumps(body, ensure_ascii=False).replace("'", "\\u0027")
     return [
-        ("Score it again, on the command line", _score(score, body)),
+        ("Score it again, on the command line", _command(body)),
         ("Its chains, on the command line", f"thinkeval chains {score.edit} --surviving"),
         (
             "Score it again, over REST (answers at once: it is stored)",
@@ -40,7 +33,6 @@ def commands(score: Score, base: str) -> list[tuple[str, str]]:
 
 def posted(score: Score) -> dict[str, Any]:
     """What to post to score this edit again; options at their default are left out."""
-    made, probe = score.provenance, score.provenance.get("probe", {})
     rewrite: Any = score.rewrite
     if score.rewrite.startswith(OWN):
         rewrite = {
@@ -56,23 +48,26 @@ def posted(score: Score) -> dict[str, Any]:
         "model": model(score.model),
         "method": score.method,
     }
-    options = {
-        "samples": probe.get("samples") if "p" in probe.get("measures", ()) else 0,
-        "ask": probe.get("ask"),
-        "paraphrases": probe.get("paraphrases"),
-        "chat": probe.get("chat"),
-        "dtype": made.get("model", {}).get("dtype"),
-        "seed": made.get("seed"),
-        "strength": made.get("strength"),
-        "implications": bool(made.get("implications")),
-        **score.options.model_dump(),
-    }
-    defaults = EditIn(rewrite="any")
     return wanted | {
         name: value
-        for name, value in options.items()
-        if value is not None and value != getattr(defaults, name)
+        for name, field in EditOptions.model_fields.items()
+        if (value := _recorded(score, name, field)) is not None
+        and value != field.get_default(call_default_factory=True)
     }
+
+
+def _recorded(score: Score, name: str, field: FieldInfo) -> Any:
+    """The value that an edit was scored with; None where its record does not have it."""
+    path = option_of(field).recorded
+    if path is None:
+        return None
+    probe = score.provenance.get("probe", {})
+    if name == "samples" and "p" not in probe.get("measures", ()):
+        return 0
+    value: Any = score.provenance | {"options": score.options.model_dump()}
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return bool(value) if field.annotation is bool else value
 
 
 def model(name: str) -> str:
@@ -80,14 +75,14 @@ def model(name: str) -> str:
     found = _ORGANISM.match(name)
     if not found:
         return name
-    options = re.findall(r"-(seed|steps)(\d+)", found[2])
-    told = [f"{key}={value}" for key, value in options if (key, value) != ("seed", "0")]
-    if not told:
+    named = re.findall(r"-(seed|steps)(\d+)", found[2])
+    options = [f"{key}={value}" for key, value in named if (key, value) != ("seed", "0")]
+    if not options:
         return "organism" if found[1] == "gpt2" else f"organism:{found[1]}"
-    return f"organism:{found[1]}:{','.join(told)}"
+    return f"organism:{found[1]}:{','.join(options)}"
 
 
-def _score(score: Score, body: dict[str, Any]) -> str:
+def _command(body: dict[str, Any]) -> str:
     rewrite = body["rewrite"]
     words = ["thinkeval", "score"]
     if isinstance(rewrite, str):
@@ -95,10 +90,10 @@ def _score(score: Score, body: dict[str, Any]) -> str:
     else:
         for key, value in rewrite.items():
             words += [f"--{key.replace('_', '-')}", value]
-    words += ["--graph", score.dataset, "--model", body["model"], "--method", score.method]
     for name, value in body.items():
-        if name in _OPTIONS:
-            words += [f"--{name.replace('_', '-')}", str(value)]
-        elif name in _FLAGS:
-            words.append(f"--{name}")
+        if name == "rewrite":
+            continue
+        words.append(flags_of(name, EditOptions.model_fields[name])[0])
+        if value is not True:
+            words.append(str(value))
     return shlex.join(words)

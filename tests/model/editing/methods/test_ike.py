@@ -251,8 +251,9 @@ def graph(runtime: Runtime, organism: RuntimeModel) -> Iterator[str]:
 def asked_for(runtime: Runtime, organism: RuntimeModel, graph: str, **changes) -> ScoreRequest:
     stored = datasets.list_rewrites(runtime.db, graph)
     rewrite = next(r for r in stored if r.id.startswith("harry-potter--studied-at"))
-    settings = ProbeSettings(measures=("likelihood",))
-    return ScoreRequest(graph, rewrite, organism.source, "ike", settings, **changes)
+    return ScoreRequest.of(
+        rewrite, graph=graph, model=organism.source, method="ike", samples=0, **changes
+    )
 
 
 def test_a_score_is_taken_of_the_changed_prompt(runtime, organism, graph):
@@ -263,7 +264,7 @@ def test_a_score_is_taken_of_the_changed_prompt(runtime, organism, graph):
     said = score.provenance["demonstrations"]
     assert said["used"] == sum(said["kinds"].values()) >= 1
     assert said["available"] > said["used"]
-    plain = score_edit(runtime, dataclasses.replace(request, method="none"))
+    plain = score_edit(runtime, request.model_copy(update={"method": "none"}))
     assert plain.get("ifr", "likelihood").value == 1.0
     assert score.get("ifr", "likelihood").value != 1.0
     assert score_edit(runtime, request).reused

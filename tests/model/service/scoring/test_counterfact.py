@@ -26,7 +26,6 @@ from thinkeval.service.scoring import generation, scope
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 SEED = 6
-EXACT = ProbeSettings(measures=("likelihood", "likelihood_norm"), seed=SEED)
 HOGWARTS = "Hogwarts School of Witchcraft and Wizardry"
 ILVERMORNY = "Ilvermorny School of Witchcraft and Wizardry"
 
@@ -131,9 +130,9 @@ def test_the_neighborhood_goes_into_the_one_probe(
         calls.append(len(items))
         return probe(loaded, items, *args, **kwargs)
 
-    walk.score("none", probe=EXACT)  # the model graph and the pre side are there now
+    walk.score("none", samples=0)  # the model graph and the pre side are there now
     monkeypatch.setattr("thinkeval.editing.probe.probe", counted)
-    score = walk.score("memit", probe=EXACT)
+    score = walk.score("memit", samples=0)
     assert len(calls) == 1
     assert calls[0] == score.n_facts + 1 + 2
 
@@ -142,20 +141,20 @@ def test_a_neighborhood_with_answers_of_its_own(walk: Walk) -> None:
     near = ("Ron Weasley was sorted into", "Draco Malfoy was sorted into", "Cho Chang studied at")
     right = ("Gryffindor", "Slytherin", HOGWARTS)
     mine = replace(walk.rewrite, id="own:near", neighborhood=near, neighborhood_objects=right)
-    score = walk.score("none", rewrite=mine, probe=EXACT)
+    score = walk.score("none", rewrite=mine, samples=0)
     aliases = {e.name: e.aliases for e in walk.runtime.db.read(rows.EntityRow, graph=walk.graph)}
     for role, names in (("target_true", right), ("target_new", (ILVERMORNY,) * 3)):
         row = walk.roles(score)[role]
         assert row.neighborhood == near
+        exact = ProbeSettings(measures=("likelihood", "likelihood_norm"), seed=SEED)
         items = [ProbeItem(p, p, o, aliases=aliases[o]) for p, o in zip(near, names, strict=True)]
-        alone = [r.likelihood for r in probe(walk.model.loaded, items, EXACT)]
+        alone = [r.likelihood for r in probe(walk.model.loaded, items, exact)]
         assert list(row.neighborhood_likelihood_pre or ()) == pytest.approx(alone, rel=2e-4)
     assert number(score, "specificity_score") == 1.0
 
 
 def test_neighbors_are_asked_as_clozes_where_facts_are_asked_as_questions(walk: Walk) -> None:
-    settings = ProbeSettings(measures=("likelihood",), ask="question", seed=SEED)
-    score = walk.score("none", probe=settings)
+    score = walk.score("none", samples=0, ask="question")
     found = score.get("specificity", "likelihood")
     assert found is not None
     assert found.n == 9
@@ -164,7 +163,7 @@ def test_neighbors_are_asked_as_clozes_where_facts_are_asked_as_questions(walk: 
 
 def test_without_a_neighborhood_nothing_is_asked_and_specificity_says_so(walk: Walk) -> None:
     lonely = replace(walk.rewrite, id="own:lonely", relation="sang at")
-    score = walk.score("none", rewrite=lonely, probe=EXACT)
+    score = walk.score("none", rewrite=lonely, samples=0)
     for metric in (
         "specificity",
         "specificity_score",
@@ -228,7 +227,7 @@ def test_consistency_is_the_cosine_with_the_reference_texts(walk: Walk) -> None:
     )
     own = ("Harry Potter studied at", "The Room of Requirement lies within")
     mine = replace(walk.rewrite, id="own:told", generation_prompts=own, reference_texts=references)
-    score = walk.score("rome", rewrite=mine, probe=EXACT, generate=True)
+    score = walk.score("rome", rewrite=mine, samples=0, generate=True)
     texts = generation.stored(walk.runtime, score.edit)
     assert texts is not None
     assert texts.prompts == own
@@ -299,7 +298,7 @@ def test_a_counterfact_file_is_imported_scored_and_pooled(walk: Walk, counterfac
     rewrite = next(r for r in stored.rewrites if r.subject == "Harry Potter")
     assert rewrite.neighborhood == ("Ron Weasley studied at", "Luna Lovegood studied at")
     assert datasets.graph_digest(walk.runtime.db, counterfact) == stored.content_digest
-    score = walk.score("rome", graph=counterfact, rewrite=rewrite, probe=EXACT, generate=True)
+    score = walk.score("rome", graph=counterfact, rewrite=rewrite, samples=0, generate=True)
     found = {
         metric: score.get(metric, "likelihood_norm")
         for metric in ("efficacy_score", "generalization_score", "specificity_score")
@@ -313,7 +312,7 @@ def test_a_counterfact_file_is_imported_scored_and_pooled(walk: Walk, counterfac
     assert texts is not None
     assert texts.prompts == ("Harry Potter studied at",)
     assert counterfact_means([score], "likelihood_norm").score == 1.0
-    nothing = walk.score("none", graph=counterfact, rewrite=rewrite, probe=EXACT)
+    nothing = walk.score("none", graph=counterfact, rewrite=rewrite, samples=0)
     row = counterfact_means([score, nothing], "likelihood_norm")
     assert row.values["efficacy_score"] == 0.5
     assert row.values["specificity_score"] == 1.0

@@ -18,13 +18,12 @@ from thinkeval.editing import hparams as hparams_files
 from thinkeval.editing.errors import HypernetworkError
 from thinkeval.editing.mend import store
 from thinkeval.editing.models import weights_digest
-from thinkeval.editing.probe import ProbeSettings
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service import cli
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.rewrites import OwnRewrite
 from thinkeval.service.graphs.rewrites import rewrites as chosen_rewrites
-from thinkeval.service.schemas import Score, ScoringOptions
+from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import hypernetwork
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime
@@ -59,14 +58,13 @@ class Place:
     def request(self, rewrite: RewriteRequest | None = None, **changes: Any) -> ScoreRequest:
         values: dict[str, Any] = {
             "graph": self.graph,
-            "rewrite": rewrite or self.rewrites[0],
             "model": self.model,
             "method": "mend",
             "hparams": self.hparams,
-            "probe": ProbeSettings(measures=("likelihood",)),
-            "options": ScoringOptions(max_steps=1),
+            "samples": 0,
+            "max_steps": 1,
         }
-        return ScoreRequest(**values | changes)
+        return ScoreRequest.of(rewrite or self.rewrites[0], **values | changes)
 
     def score(self, rewrite: RewriteRequest | None = None, **changes: Any) -> Score:
         return score_edit(self.runtime, self.request(rewrite, **changes))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
 from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
-from thinkeval.editing.probe import ProbeSettings
 from thinkeval.loaders.rule_records import Atom, rule
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets
@@ -49,15 +47,14 @@ def request_(runtime: Runtime, organism: RuntimeModel) -> Iterator[ScoreRequest]
             for r in datasets.list_rewrites(runtime.db, graph)
             if r.id.startswith("harry-potter--st")
         )
-        probe = ProbeSettings(samples=2)
-        yield ScoreRequest(graph, rewrite, organism.source, "rome", probe)
+        yield ScoreRequest.of(rewrite, graph=graph, model=organism.source, method="rome", samples=2)
         store.delete(runtime.db, graph)
 
 
 @pytest.fixture(scope="module")
 def pair(runtime: Runtime, request_: ScoreRequest) -> tuple[Score, Score]:
     """The same edit, without and with its implications."""
-    asked = replace(request_, implications=True)
+    asked = request_.model_copy(update={"implications": True})
     with pytest.raises(UsageError, match="no rules"):
         score_edit(runtime, asked)
     plain = score_edit(runtime, request_)
@@ -152,7 +149,7 @@ def test_what_is_only_asked_for_implications_goes_by_its_aliases_too(
         rows.MergeEntitiesRow, graph=graph, rows=[{"name": new, "aliases": [HOGWARTS]}]
     )
     store.save(runtime.db, graph, [SORTED, FRIENDS], status="kept")
-    named = score_edit(runtime, replace(request_, graph=graph, implications=True))
+    named = score_edit(runtime, request_.model_copy(update={"graph": graph, "implications": True}))
 
     def due(score: Score) -> dict[str, float]:
         found = runtime.db.read(rows.FactRow, graph=score.edit)

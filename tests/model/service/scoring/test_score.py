@@ -15,12 +15,12 @@ from support.scored_walk import Walk, number, walked
 from support.scoring_reference import expected, same
 from thinkeval.cypher import names, rows
 from thinkeval.editing.errors import CovarianceError, EditFailedError, EditingError
-from thinkeval.editing.probe import MEASURES, ProbeSettings
+from thinkeval.editing.probe import MEASURES
 from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.rewrites import OwnRewrite
 from thinkeval.service.graphs.rewrites import rewrites as chosen_rewrites
-from thinkeval.service.schemas import Score, ScoringOptions
+from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import record as editrecords
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
@@ -203,7 +203,7 @@ def test_scored_twice_is_found_and_forced_gives_the_same(
 def test_another_seed_is_another_edit_with_other_samples(
     walk: Walk, scored: dict[str, Score]
 ) -> None:
-    other = walk.score("none", probe=ProbeSettings(seed=SEED + 1), seed=SEED + 1)
+    other = walk.score("none", seed=SEED + 1)
     first = scored["none"]
     assert other.edit != first.edit
     db = walk.runtime.db
@@ -221,8 +221,7 @@ def test_another_seed_is_another_edit_with_other_samples(
 
 
 def test_options_are_part_of_what_an_edit_is(walk: Walk, scored: dict[str, Score]) -> None:
-    options = ScoringOptions(max_steps=2, unit="record")
-    short = walk.score("none", options=options, probe=ProbeSettings(seed=SEED, samples=2))
+    short = walk.score("none", max_steps=2, unit="record", samples=2)
     assert short.edit != scored["none"].edit
     assert sorted(short.by_step("chains_by_steps", "likelihood")) == [1, 2]
     assert short.n_facts < scored["none"].n_facts
@@ -230,8 +229,7 @@ def test_options_are_part_of_what_an_edit_is(walk: Walk, scored: dict[str, Score
 
 
 def test_without_samples_only_exact_measures_are_taken(walk: Walk) -> None:
-    exact = ProbeSettings(measures=("likelihood", "likelihood_norm"), seed=SEED)
-    score = walk.score("none", probe=exact)
+    score = walk.score("none", samples=0)
     assert set(score.measures) == {"likelihood", "likelihood_norm"}
     assert number(score, "ifr", "likelihood") == 1.0
 
@@ -352,16 +350,15 @@ def test_interrupted_between_edit_and_record_nothing_is_left(
             raise KeyboardInterrupt
 
     known = {e.id for e in walk.runtime.db.read(rows.EditRow)}
-    probe = ProbeSettings(seed=SEED + 2)
     with monkeypatch.context() as patch:
         patch.setattr(walk.runtime, "progress", impatient)
         with pytest.raises(KeyboardInterrupt):
-            walk.score("memit", probe=probe)
+            walk.score("memit", samples=4)
     assert edited
     record = ended(walk, known)
     assert (record.status, record.error) == ("cancelled", "interrupted")
     assert walk.digest() == walk.model.loaded.info.weights_digest
-    after = walk.score("memit", probe=probe)
+    after = walk.score("memit", samples=4)
     assert (after.edit, after.reused) == (record.id, False)
     once = number(scored["memit"], "ifr", "likelihood")
     assert number(after, "ifr", "likelihood") == pytest.approx(once, rel=1e-12)

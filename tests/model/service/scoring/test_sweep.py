@@ -17,17 +17,15 @@ from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
 from thinkeval.editing.deltas.strength import scaled
 from thinkeval.editing.models import weights_digest
-from thinkeval.editing.probe import ProbeSettings
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets
+from thinkeval.service.schemas import EditOptions
 from thinkeval.service.scoring import plan, record, sequence, sweep_pool
 from thinkeval.service.scoring import sweep as sweeps
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
-
-EXACT = ProbeSettings(measures=("likelihood",))
 
 
 @dataclass(frozen=True)
@@ -39,12 +37,14 @@ class Place:
     model: RuntimeModel
     rewrites: tuple[RewriteRequest, ...]
 
+    def options(self, **changes: Any) -> EditOptions:
+        return EditOptions.model_construct(**{"graph": self.graph, "samples": 0} | changes)
+
     def sweep(self, *methods: str, **changes: Any) -> sweeps.Sweep:
         made = sweeps.Sweep(
-            graph=self.graph,
+            options=self.options(),
             rewrites=self.rewrites[:2],
             methods=methods,
-            probe=EXACT,
             models=(self.model.source,),
         )
         return replace(made, **changes)
@@ -92,7 +92,9 @@ def test_shared_targets_give_the_scores_of_separate_runs(
     place.runtime.targets.clear()
     place.runtime.last_effect = None
     apart = sweep_pool.run(
-        place.runtime, replace(family, methods=("alphaedit",), force=True), workers=1
+        place.runtime,
+        replace(family, methods=("alphaedit",), options=place.options(force=True)),
+        workers=1,
     )
     assert len(searched) == 2
     assert efficacy(apart[0]) == efficacy(together[2])
@@ -105,7 +107,7 @@ def test_a_key_changes_with_whatever_the_vector_depends_on(place: Place) -> None
 
     def key(method: str = "memit", **changes: Any) -> str | None:
         cell = sweeps.Cell(place.model.source, 0, place.rewrites[0], method)
-        request = replace(sweeps.request_of(sweep, cell), **changes)
+        request = sweeps.request_of(sweep, cell).model_copy(update=changes)
         made = plan.plan(place.runtime, request, place.model)
         return plan.key_of(made, request, place.model)
 
@@ -173,14 +175,18 @@ def test_two_workers_score_what_one_does(place: Place) -> None:
     sweep = place.sweep("none", "rome", rewrites=place.rewrites[2:4])
     apart = sweep_pool.run(place.runtime, sweep, workers=2)
     assert [o.cell.rewrite for o in apart] == [r for r in place.rewrites[2:4] for _ in range(2)]
-    together = sweep_pool.run(place.runtime, replace(sweep, force=True), workers=1)
+    together = sweep_pool.run(
+        place.runtime, replace(sweep, options=place.options(force=True)), workers=1
+    )
     assert [efficacy(o) for o in together] == pytest.approx(
         [efficacy(o) for o in apart], rel=1e-4, abs=1e-6
     )
 
 
 def test_a_killed_worker_fails_its_cells_and_running_again_does_them(place: Place) -> None:
-    sweep = place.sweep("rome", "memit", rewrites=place.rewrites[4:6], probe=ProbeSettings(seed=77))
+    sweep = place.sweep(
+        "rome", "memit", options=place.options(samples=5), rewrites=place.rewrites[4:6]
+    )
     todo = sweeps.tasks(sweep)
     place.runtime.model(place.model.source, place.graph)
 
@@ -208,12 +214,12 @@ def test_a_killed_worker_fails_its_cells_and_running_again_does_them(place: Plac
 
 
 def test_a_sequence_is_scored_after_each_edit_and_at_the_end(place: Place) -> None:
-    request = ScoreRequest(
+    request = ScoreRequest.of(
+        place.rewrites[0],
         graph=place.graph,
-        rewrite=place.rewrites[0],
         model=place.model.source,
         method="memit",
-        probe=EXACT,
+        samples=0,
     )
     found = sequence.score_sequence(place.runtime, request, place.rewrites[:3])
     alone = score_edit(place.runtime, request)
@@ -235,12 +241,12 @@ def test_a_sequence_is_scored_after_each_edit_and_at_the_end(place: Place) -> No
 
 
 def test_a_batch_edits_its_rewrites_at_once(place: Place) -> None:
-    request = ScoreRequest(
+    request = ScoreRequest.of(
+        place.rewrites[0],
         graph=place.graph,
-        rewrite=place.rewrites[0],
         model=place.model.source,
         method="memit",
-        probe=EXACT,
+        samples=0,
     )
     found = sequence.score_sequence(place.runtime, request, place.rewrites[:2], batch=2)
     assert [s.after.edit for s in found] == [s.end.edit for s in found]

@@ -1,0 +1,167 @@
+"""The one request: its digests, the ids of edits, and the options that commands take from it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, get_args
+
+import pytest
+
+from thinkeval.editing.probe import settings
+from thinkeval.loaders.records import RewriteRequest, digest
+from thinkeval.service import schemas
+from thinkeval.service.cli.options import MeasureName, edit_options
+from thinkeval.service.cli.score import score
+from thinkeval.service.cli.sweep import sequence, sweep
+from thinkeval.service.errors import UsageError
+from thinkeval.service.schemas import EditIn, EditOptions, SweepIn, flags_of, option_of
+from thinkeval.service.scoring.request import (
+    ScoreRequest,
+    SequenceStep,
+    body_digest,
+    posted_id,
+    probe_settings,
+)
+from thinkeval.service.scoring.score import edit_id_of
+
+REWRITE = RewriteRequest(
+    id="harry-potter--studied-at--beauxbatons-academy",
+    dataset="hogwarts",
+    prompt="{} studied at",
+    subject="Harry Potter",
+    relation="studied at",
+    target_true="Hogwarts School of Witchcraft and Wizardry",
+    target_new="Beauxbatons Academy",
+    question="Where did Harry Potter study?",
+    paraphrases=("{} went to school at",),
+)
+ALL: dict[str, Any] = {
+    "model": "organism:llama:seed=2", "method": "memit", "revision": "main", "hparams": "gpt2-xl",
+    "overrides": {"v_lr": 0.5, "layers": [3, 4]}, "covariance": "imported", "seed": 7,
+    "organism_seed": 3, "strength": 0.5, "generate": True, "max_steps": 3, "bare": "exclude",
+    "threshold": 0.1, "unit": "record", "samples": 0, "ask": "question", "paraphrases": True,
+    "chat": "never", "dtype": "bfloat16",
+}  # fmt: skip
+
+# Of the version before the request was one model; stored edits and sweeps have these ids.
+SUBMITTED = [
+    ({}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
+    ({"force": True}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
+    ({"implications": True}, "7faede652e4b2e1c", "rome-harry-potter-ee8bc807fe"),
+    (ALL, "634472e2b7e43c73", "memit-harry-potter-422193dd1a"),
+]
+SCORED = [
+    ({}, "57ad67e6ea28253a", "rome-harry-potter-e4ecbbadd7", "rome-harry-potter-d1c417a287"),
+    (ALL, "45015adc0c07d02b", "memit-harry-potter-1329d12742", "memit-harry-potter-ff563e4c7c"),
+]
+SWEEPS = [
+    ({"methods": ["none", "rome"]}, "97573b04dc62948b"),
+    (
+        {
+            "methods": ["rome"], "seeds": [0, 1], "implications": True, "covariance": "imported",
+            "force": True,
+        },
+        "f8461c3c2cb8e937",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "expected", "name"), SUBMITTED)
+def test_submitted_edits_keep_their_ids(body: dict[str, Any], expected: str, name: str) -> None:
+    edit = EditIn.model_validate({"graph": "hogwarts", "rewrite": REWRITE.id} | body)
+    assert body_digest(edit, REWRITE) == expected
+    assert posted_id(edit, REWRITE, "0123456789abcdef") == name
+
+
+@pytest.mark.parametrize(("body", "probe", "alone", "last"), SCORED)
+def test_scored_edits_keep_their_ids(
+    body: dict[str, Any], probe: str, alone: str, last: str
+) -> None:
+    edit = EditIn.model_validate({"graph": "hogwarts", "rewrite": REWRITE.id} | body)
+    request = ScoreRequest.of(REWRITE, edit)
+    assert request.probe.digest == probe
+    identity: dict[str, object] = {
+        "probe": probe,
+        "options": request.options.model_dump(),
+        "seed": request.seed,
+        "hparams": request.overrides,
+    }
+    step = SequenceStep((REWRITE, REWRITE), 2, "end", pytest.fail)
+    assert edit_id_of(request, identity) == alone
+    assert edit_id_of(request, identity, step) == last
+
+
+@pytest.mark.parametrize(("body", "expected"), SWEEPS)
+def test_sweeps_keep_their_ids(body: dict[str, Any], expected: str) -> None:
+    sweep_ = SweepIn.model_validate({"graph": "hogwarts"} | body)
+    assert digest(sweep_.digested()) == expected
+
+
+def test_a_later_option_is_digested_only_where_it_is_set() -> None:
+    plain, asked = (
+        EditIn(rewrite="x", implications=implications).digested() for implications in (False, True)
+    )
+    assert "implications" not in plain
+    assert asked["implications"] is True
+    assert "force" not in plain
+
+
+def test_a_score_request_has_the_options_of_the_edit_and_no_other() -> None:
+    edit = EditIn.model_validate({"rewrite": REWRITE.id} | ALL)
+    request = ScoreRequest.of(REWRITE, edit)
+    assert {name: getattr(request, name) for name in EditOptions.model_fields} == {
+        name: getattr(edit, name) for name in EditOptions.model_fields
+    }
+    assert request.rewrite is REWRITE
+    assert ScoreRequest.of(REWRITE, request, seed=9).seed == 9
+    with pytest.raises(TypeError, match="sed"):
+        ScoreRequest.of(REWRITE, edit, sed=9)
+
+
+def test_a_command_takes_every_option_of_the_request_from_its_model() -> None:
+    taken = inspect.signature(score).parameters
+    for name, field in EditOptions.model_fields.items():
+        assert (name in taken) == option_of(field).command, name
+        if name not in taken or name in ("method", "overrides"):
+            continue
+        parameter = taken[name]
+        assert parameter.default == field.get_default(call_default_factory=True), name
+        info = get_args(parameter.annotation)[-1]
+        assert info.help == (option_of(field).help or field.description), name
+        assert (info.default, *(info.param_decls or ())) == flags_of(name, field), name
+    assert inspect.signature(sweep).parameters["samples"].default == 0
+    assert inspect.signature(sequence).parameters["method"].default == "alphaedit"
+
+
+def test_the_command_line_has_none_of_the_limits_of_the_service() -> None:
+    options = edit_options(
+        {"samples": 5000, "covariance": "texts.txt", "hparams": "a/file.json", "seed": 2**40}
+    )
+    assert (options.samples, options.covariance, options.seed) == (5000, "texts.txt", 2**40)
+    assert probe_settings(options).samples == 5000
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"bare": "some"}, "--bare 'some' is unknown"),
+        ({"ask": "song"}, "--ask 'song' is unknown"),
+        ({"threshold": 1.0}, "--threshold 1.0 is out of range"),
+        ({"overrides": ["v_lr"]}, "not key=value"),
+    ],
+)
+def test_a_value_that_the_request_does_not_have_is_refused(
+    given: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(UsageError, match=says):
+        edit_options(given)
+
+
+def test_without_samples_only_the_exact_measures_are_taken() -> None:
+    assert probe_settings(EditOptions(samples=0)).measures == ("likelihood", "likelihood_norm")
+    assert probe_settings(EditOptions(samples=2)).measures == schemas.MEASURES
+
+
+def test_there_is_one_list_of_measures() -> None:
+    assert schemas.Measure == settings.Measure
+    assert schemas.MEASURES == settings.MEASURES == tuple(MeasureName)
