@@ -1,4 +1,4 @@
-"""Settings from the environment (`THINKEVAL_*`); every one has a default that works."""
+"""Settings from environment variables (`THINKEVAL_*`); each has a working default."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PUBLISHED = (
     "meta-llama/Meta-Llama-3-8B,meta-llama/Meta-Llama-3-8B-Instruct,"
     "Qwen/Qwen2.5-7B,Qwen/Qwen2.5-7B-Instruct"
 )
-"""Hub models that hyperparameters ship for; the service loads these and organisms unless told."""
+"""Hub models with shipped hyperparameters: the default of THINKEVAL_MODELS."""
 
 
 def _listed(separator: str) -> BeforeValidator:
@@ -32,23 +32,23 @@ def _listed(separator: str) -> BeforeValidator:
 
 
 Names = Annotated[tuple[str, ...], NoDecode, _listed(",")]
-"""Several names in one variable, by commas."""
+"""Several names in one variable, separated by commas."""
 Folders = Annotated[tuple[Path, ...], NoDecode, _listed(os.pathsep)]
-"""Several folders in one variable, as in PATH."""
+"""Several folders in one variable, separated as in PATH."""
 
 
 class Settings(BaseSettings):
-    """What a user can set from outside; `thinkeval doctor` prints the values in force."""
+    """Environment variables of ThinkEval; `thinkeval doctor` prints the effective values."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore")
 
     home: Path = Field(
         default_factory=lambda: Path(platformdirs.user_data_dir("thinkeval")),
-        description="Where the embedded database and the saved edits are kept.",
+        description="Folder of the embedded database and the saved edits.",
     )
     cache: Path = Field(
         default_factory=lambda: Path(platformdirs.user_cache_dir("thinkeval")),
-        description="What can be made again: Neo4j's files, organisms, covariances.",
+        description="Cache directory; safe to delete: Neo4j's files, organisms, covariances.",
     )
     neo4j_uri: str | None = Field(
         default=None, description="Use this server instead of the embedded one."
@@ -56,55 +56,63 @@ class Settings(BaseSettings):
     neo4j_user: str = Field(default="neo4j", description="User of that server.")
     neo4j_password: SecretStr | None = Field(default=None, description="Its password.")
     browser_url: str | None = Field(
-        default=None, description="Address of Neo4j Browser, where it is not that server's own."
+        default=None, description="Address of Neo4j Browser, if it is not served by that server."
     )
     neo4j_heap: str = Field(default="1g", description="Heap of the embedded server.")
     bolt_port: int | None = Field(default=None, description="Bolt port of the embedded server.")
     http_port: int | None = Field(default=None, description="HTTP port of the embedded server.")
     query_timeout_s: float = Field(
-        default=120.0, gt=0, description="Longest a query may run, in seconds."
+        default=120.0, gt=0, description="Time limit of a query, in seconds."
     )
     delta_limit_mb: int = Field(
-        default=200, ge=0, description="Larger updates of scored edits are not saved; 0: none is."
+        default=200,
+        ge=0,
+        description="Largest update of a scored edit that is saved, in MB; 0: none is saved.",
     )
     checkpoint_s: float = Field(
         default=60.0,
         ge=0,
-        description="Seconds between two writes of a covariance under way; 0: every batch.",
+        description="Seconds between two checkpoints of a covariance; 0: after every batch.",
     )
     device: str = Field(default="auto", description="auto, cpu, cuda, cuda:1 ...")
     probe_all_limit: int = Field(
         default=5000,
         ge=1,
-        description="Graphs with more facts are probed a rewrite at a time, not whole.",
+        description="Graphs with more facts are probed per rewrite, not completely.",
     )
 
     host: str = Field(default="127.0.0.1", description="Address the service listens on.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port of the service; 0: any.")
     workers: int = Field(
-        default=1, ge=0, le=64, description="Worker processes of the service; 0: others work."
+        default=1,
+        ge=0,
+        le=64,
+        description="Worker processes of the service; 0: use external workers.",
     )
     restart_pause_s: float = Field(
         default=30.0,
         ge=0,
-        description="Longest pause before a worker that keeps dying is replaced.",
+        description="Longest pause before a worker that keeps crashing is restarted, in seconds.",
     )
     api_token: SecretStr | None = Field(
-        default=None, min_length=16, description="What clients must show; see `thinkeval serve`."
+        default=None,
+        min_length=16,
+        description="Token that clients must send; see `thinkeval serve`.",
     )
     allowed_hosts: Names = Field(
-        default=(), description="Host names the service answers to, beside this machine's own."
+        default=(),
+        description="Host names the service answers to, in addition to this machine's own.",
     )
     import_dir: Path | None = Field(
-        default=None, description="Folder that data sets may be imported from by their path."
+        default=None, description="Folder that data sets may be imported from by path."
     )
     models: Names = Field(
         default=tuple(PUBLISHED.split(",")),
-        description="Hub models the service may load (* stands for any text).",
+        description="Hub models the service may load (* matches any text).",
     )
     model_dirs: Folders = Field(default=(), description="Folders the service may load models from.")
     queue_limit: int = Field(
-        default=2000, ge=1, description="Edits that may wait or run at a time."
+        default=2000, ge=1, description="Maximum number of queued and running edits."
     )
     body_limit_mb: int = Field(default=64, ge=1, description="Largest upload, in megabytes.")
 
@@ -112,7 +120,7 @@ class Settings(BaseSettings):
         """Read the environment.
 
         Raises:
-            UsageError: a variable has a value that cannot be used; names it.
+            UsageError: a variable has an invalid value; names the variable.
         """
         try:
             super().__init__(**values)
@@ -122,6 +130,6 @@ class Settings(BaseSettings):
             secret = name.endswith(("_TOKEN", "_PASSWORD"))
             shown = "..." if secret else repr(first["input"])
             raise UsageError(
-                f"{name}={shown} cannot be used: {first['msg']}.",
-                remedy="Correct the variable, or unset it to take the default.",
+                f"{name}={shown} is invalid: {first['msg']}.",
+                remedy="Correct the variable, or unset it to use the default.",
             ) from error

@@ -1,7 +1,7 @@
-"""The service: `create_app` puts routes, errors, guards, database and workers together.
+"""The application: `create_app` assembles routes, errors, access control, database and workers.
 
-`serve` runs it on a socket. `service/jobs/submit.py` accepts what is submitted,
-`service/jobs/worker.py` executes it.
+`run` serves it on a socket. `service/jobs/submit.py` accepts jobs, `service/jobs/worker.py` runs
+them.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ from thinkeval.service.errors import UsageError
 from thinkeval.service.jobs.supervisor import Supervisor
 from thinkeval.service.settings import Settings
 
-DESCRIPTION = """How deep does an edit of a language model go? Post an edit, follow it, and read its
-score, the chains of facts through which the old answer still comes back, and every query by which
-the numbers were taken. Errors are `application/problem+json` with `detail` and `remedy`."""
+DESCRIPTION = """How deep does an edit of a language model go? Submit an edit, follow it, and read
+its score, the chains of facts through which the old answer still leaks, and every query that the
+numbers were computed with. Errors are `application/problem+json` with `detail` and `remedy`."""
 
 THREADS = 48
-"""Requests served at a time; each waits for the database most of its time."""
+"""Requests served concurrently; each waits for the database most of its time."""
 
 
 def create_app(settings: Settings | None = None, *, workers: int | None = None) -> FastAPI:
     """The application.
 
     Args:
-        workers: worker processes to keep; None takes the settings' number.
+        workers: number of worker processes; None for the number in the settings.
     """
     settings = settings or Settings()
     connection = Connection(settings)
@@ -76,10 +76,10 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         version=__version__,
         description=DESCRIPTION,
         lifespan=lifespan,
-        # Their pages load scripts from elsewhere; the document itself is at /openapi.json.
+        # FastAPI's own pages load scripts from a CDN; the document itself is at /openapi.json.
         docs_url=None,
         redoc_url=None,
-        # `/v1/edits/` is another path, and a problem like any other; not a redirect without words.
+        # `/v1/edits/` is another path: a 404 with a problem, not a redirect.
         redirect_slashes=False,
         generate_unique_id_function=openapi.readable_id,
     )
@@ -101,14 +101,14 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
 
 
 GRACE_S = 5
-"""How long open event streams may keep the service from ending."""
+"""Seconds that open event streams may delay a shutdown."""
 
 
 def run(settings: Settings) -> None:
-    """Serve until told to end.
+    """Serve until a signal stops the process.
 
     Raises:
-        UsageError: the port is taken, or other machines are let in without a token.
+        UsageError: the port is in use, or --host admits other machines without a token.
     """
     require_token_elsewhere(settings, settings.host)
     with closing(_listen(settings)) as listener:
@@ -125,7 +125,7 @@ def run(settings: Settings) -> None:
         shown = f"[{settings.host}]" if ":" in settings.host else settings.host
         shown = "127.0.0.1" if shown in ("0.0.0.0", "[::]") else shown
         print(  # noqa: T201
-            f"ThinkEval is at http://{shown}:{port}/ (REST: /v1, /openapi.json). Ctrl-C ends it.",
+            f"ThinkEval is at http://{shown}:{port}/ (REST: /v1, /openapi.json). Ctrl-C stops it.",
             file=sys.stderr,
             flush=True,
         )
@@ -133,7 +133,7 @@ def run(settings: Settings) -> None:
 
 
 def _listen(settings: Settings) -> socket.socket:
-    """The socket, bound before anything is started: a taken port is noticed at once."""
+    """The socket, bound before anything is started, so that a port in use is reported at once."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -144,6 +144,6 @@ def _listen(settings: Settings) -> socket.socket:
         listener.close()
         raise UsageError(
             f"Cannot listen on {settings.host}:{settings.port}: {error.strerror or error}.",
-            remedy="Choose another --port (0 takes any free one) or --host.",
+            remedy="Choose another --port (0: any free one) or --host.",
         ) from error
     return listener

@@ -1,9 +1,7 @@
-"""/v1/methods, models, metrics, queries, leaderboard: what there is, and how methods compare.
+"""Catalogue (/v1/methods, models, metrics, queries, leaderboard) and files for Neo4j Browser.
 
-What Neo4j Browser fetches from us: the guide it plays and the style of our graphs.
-
-Browser is another origin, so both carry CORS headers and answer its preflight. They hold nothing
-of what is stored, and so need no token.
+Neo4j Browser fetches the guide and the graph style from another origin, so both carry CORS headers
+and answer its preflight. They contain no stored data, so they need no token.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ class MethodOut(BaseModel):
 
 
 class QueryInfo(BaseModel):
-    """A query file: what it answers, what it takes, and its whole text."""
+    """A query file: its summary, parameters, columns and complete text."""
 
     name: str
     summary: str
@@ -71,14 +69,14 @@ class Queries(BaseModel):
 
 
 class Models(BaseModel):
-    """Models the service may load: `*` in a name stands for any text."""
+    """Models the service may load; `*` in a name matches any text."""
 
     names: list[str]
     folders: list[str]
 
 
 class Leaderboard(BaseModel):
-    """One row a model and method, in the shape of ThinkEval's Table 4; undefined is null."""
+    """One row per model and method, with the columns of ThinkEval's Table 4; undefined is null."""
 
     measure: Measure
     caption: str
@@ -92,9 +90,9 @@ def list_methods() -> Methods:
     return Methods(items=[_method(name) for name in registry.names()])
 
 
-@router.get("/methods/{name}", response_model=MethodOut, summary="Read about a method")
+@router.get("/methods/{name}", response_model=MethodOut, summary="Get a method")
 def get_method(name: ByName) -> MethodOut:
-    """One editing method."""
+    """One editing method and the models it has hyperparameters for."""
     if name not in registry.names():
         raise NotFoundError("method", name, registry.names(), listing="thinkeval methods")
     return _method(name)
@@ -113,7 +111,7 @@ def _method(name: ByName) -> MethodOut:
 
 @router.get("/models", response_model=Models, summary="List the models that may be loaded")
 def list_models(settings: InForce) -> Models:
-    """Which models may be named: organisms always, others as whoever runs the service allows."""
+    """Organisms, and the other models that the operator allows."""
     return Models(
         names=["organism", "organism:gpt2", "organism:llama", *settings.models],
         folders=[str(folder) for folder in settings.model_dirs],
@@ -122,13 +120,13 @@ def list_models(settings: InForce) -> Models:
 
 @router.get("/metrics", response_model=Queries, summary="List the metrics with their Cypher")
 def list_metrics() -> Queries:
-    """The metrics: each is one Cypher file, shown whole."""
+    """Every metric with its complete Cypher file."""
     return Queries(items=[_query(name) for name in cypher.names("metrics/")])
 
 
-@router.get("/metrics/{name}", response_model=QueryInfo, summary="Read a metric's Cypher")
+@router.get("/metrics/{name}", response_model=QueryInfo, summary="Get a metric with its Cypher")
 def get_metric(name: ByName) -> QueryInfo:
-    """One metric with its Cypher."""
+    """One metric with its complete Cypher file."""
     return _known(f"metrics/{name}", "metrics/")
 
 
@@ -138,7 +136,7 @@ def list_queries() -> Queries:
     return Queries(items=[_query(name) for name in cypher.names()])
 
 
-@router.get("/queries/{name:path}", response_model=QueryInfo, summary="Read a query's Cypher")
+@router.get("/queries/{name:path}", response_model=QueryInfo, summary="Get a query with its Cypher")
 def get_query(name: ByName) -> QueryInfo:
     """One query with its Cypher."""
     return _known(name, "")
@@ -177,20 +175,20 @@ def leaderboard(
     model: Annotated[Name | None, Query()] = None,
     measure: Measure = "likelihood",
 ) -> Response:
-    """The methods compared: the newest edit of each rewrite by each method, pooled.
+    """The newest edit of each rewrite by each method, pooled by method.
 
-    Without edits of that measure there is nothing to compare (404).
+    404 if there is no such graph, or no edit has the measure.
     """
     state = db.read(rows.ScoredStateRow, dataset=graph)[0]
     key = ("leaderboard", graph, model, measure, state.edits, state.newest)
 
     def body() -> bytes:
-        held = record.scores_by(db, measure, graph=graph, model=model)
+        scores = record.scores_by(db, measure, graph=graph, model=model)
         board = Leaderboard(
             measure=measure,
-            caption=table.caption(held, measure),
-            edits=len(held),
-            rows=table.records(table.method_table(held, measure)),
+            caption=table.caption(scores, measure),
+            edits=len(scores),
+            rows=table.records(table.method_table(scores, measure)),
         )
         return board.model_dump_json().encode()
 
@@ -211,7 +209,7 @@ EditId = Annotated[str | None, Query(pattern=r"^[\w.~@-]+$", max_length=200)]
 
 @browser_router.api_route("/guide.html", methods=["GET", "HEAD"])
 def guide_page(request: Request, edit: EditId = None) -> Response:
-    """The guide, about one edit or the newest."""
+    """The guide about one edit; about the newest without `edit`."""
     page = guide.render(str(request.base_url), edit)
     return Response(page, media_type="text/html", headers=CORS)
 
@@ -225,7 +223,7 @@ def style_sheet() -> Response:
 @browser_router.options("/guide.html")
 @browser_router.options("/thinkeval.grass")
 def preflight(request: Request) -> Response:
-    """Browser asks first, as it sends headers of its own; whatever they are, they may come."""
-    asked = request.headers.get("Access-Control-Request-Headers")
-    allowed = {"Access-Control-Allow-Headers": asked, "Vary": "Access-Control-Request-Headers"}
-    return Response(status_code=204, headers=CORS | (allowed if asked else {}))
+    """Answer the CORS preflight of Neo4j Browser; any custom header is allowed."""
+    names = request.headers.get("Access-Control-Request-Headers")
+    allowed = {"Access-Control-Allow-Headers": names, "Vary": "Access-Control-Request-Headers"}
+    return Response(status_code=204, headers=CORS | (allowed if names else {}))

@@ -1,6 +1,6 @@
-"""The service's database: connected to in the background, and again whenever it goes away.
+"""Database connection of the service: opened in the background and reopened after a failure.
 
-The service answers at once when it starts, with "not ready" until the database is there. An
+The service answers as soon as it starts, with "not ready" until the database is connected. An
 embedded server that died is started again.
 """
 
@@ -24,33 +24,34 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("thinkeval.database")
 
-LOOK_S = 5.0
-"""How often the database and lost edits are looked after."""
+CHECK_S = 5.0
+"""Seconds between two checks of the database and of orphaned jobs."""
 RETRY_S = 1.0
+"""Seconds between two attempts to connect."""
 
 
 class Connection:
-    """Keeps one Database for all threads of the service."""
+    """One Database for all threads of the service."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.browser = ""
-        """Address of Neo4j Browser; empty while it is not known."""
+        """Address of Neo4j Browser; empty while it is unknown."""
         self.problem = "The database is being started or connected to."
         self._database: Database | None = None
         self._changed = threading.Condition()
         self._end = threading.Event()
-        self._look = threading.Event()
+        self._check_now = threading.Event()
         self._thread = threading.Thread(target=self._run, name="database", daemon=True)
 
     def start(self) -> None:
-        """Begin to connect."""
+        """Start connecting."""
         self._thread.start()
 
     def close(self) -> None:
-        """Let go of the database; an embedded server stays up, as after any command."""
+        """Close the connection; an embedded server keeps running, as after any command."""
         self._end.set()
-        self._look.set()
+        self._check_now.set()
         self._thread.join(timeout=10)
         self._drop()
 
@@ -58,7 +59,7 @@ class Connection:
         """The database.
 
         Raises:
-            ServerUnavailableError: it is not there (yet).
+            ServerUnavailableError: it is not connected (yet).
         """
         with self._changed:
             self._changed.wait_for(lambda: self._database is not None, timeout=wait_s)
@@ -66,13 +67,13 @@ class Connection:
                 return self._database
         raise ServerUnavailableError(
             self.problem,
-            remedy="Wait a little and try again: the service connects by itself. `/ready` says how"
-            " it stands.",
+            remedy="Wait a little and try again: the service reconnects automatically."
+            " `/ready` shows the status.",
         )
 
     def suspect(self) -> None:
-        """A query found the database gone: look at once."""
-        self._look.set()
+        """Check the database now: a query could not reach it."""
+        self._check_now.set()
 
     def _run(self) -> None:
         while not self._end.is_set():
@@ -80,8 +81,8 @@ class Connection:
                 self._connect()
             else:
                 self._check()
-            self._look.wait(LOOK_S if self._database is not None else RETRY_S)
-            self._look.clear()
+            self._check_now.wait(CHECK_S if self._database is not None else RETRY_S)
+            self._check_now.clear()
 
     def _connect(self) -> None:
         try:
@@ -99,35 +100,35 @@ class Connection:
         self._warm(database)
 
     def _warm(self, database: Database) -> None:
-        """Let the server plan the page's queries: the first time takes it seconds, then no more."""
-        nowhere: dict[str, Any] = {
+        """Let the server plan the web UI's queries, which takes seconds the first time."""
+        unmatched: dict[str, Any] = {
             "graph": "-", "subject": "-", "object": "-",
             "pre": "likelihood_pre", "post": "likelihood_post", "threshold": 0.01,
         }  # fmt: skip
         case = {"id": "-", "rewrite": None, "relation": None} | {
-            key: nowhere[key] for key in ("graph", "subject", "object")
+            key: unmatched[key] for key in ("graph", "subject", "object")
         }
         for row_type in (rows.ScoredChainRow, rows.LeakageRow):
             with suppress(GraphError):
-                database.read(row_type, **nowhere)
+                database.read(row_type, **unmatched)
         with suppress(GraphError):
             database.metric("chains_by_steps", cases=[case])
 
     def _check(self) -> None:
-        """Is it still there? Then see to edits that lost their worker."""
+        """Drop the connection if the database is gone; else recover orphaned jobs."""
         database = self._database
         if database is None:
             return
         try:
             for work, status in recovery.recover(database).items():
-                log.warning("%s lost its worker and is %s", work, status)
+                log.warning("orphaned job %s is %s", work, status)
         except ServerUnavailableError as error:
-            log.warning("the database is gone: %s", error.detail)
-            self.problem = "The database went away and is being connected to again."
+            log.warning("database connection lost: %s", error.detail)
+            self.problem = "The connection to the database was lost; the service is reconnecting."
             self._drop()
-            self._look.set()
+            self._check_now.set()
         except GraphError as error:
-            log.warning("looking for lost edits: %s", error.detail)
+            log.warning("recovery of orphaned jobs: %s", error.detail)
 
     def _drop(self) -> None:
         with self._changed:

@@ -1,10 +1,7 @@
-"""/v1/depedit/sets: knowledge sets built from a graph, imported, exported, read and deleted.
+"""DepEdit routes (/v1/depedit): knowledge sets, jobs that run the protocol, stored runs and tables.
 
-/v1/depedit/jobs: runs of the protocol posted to be done, followed, cancelled and removed.
-
-They are posted at /v1/depedit/runs, and the runs themselves are read there.
-
-/v1/depedit/runs and /report: stored runs of the protocol, and the paper's tables over them.
+A job is submitted with `POST /v1/depedit/runs` and followed under /v1/depedit/jobs; its stored runs
+are read under /v1/depedit/runs.
 """
 
 from __future__ import annotations
@@ -37,7 +34,7 @@ from thinkeval.service.depedit.schemas import (
     ImportedSets,
     JobOut,
     JobPage,
-    JobStands,
+    JobStatus,
     Report,
     Runs,
     RunsIn,
@@ -54,9 +51,10 @@ Of = Annotated[Name | None, Query(description="Only of sets that were built from
 In = Annotated[Setting | None, Query(description="Only of sets in this setting.")]
 Limit = Annotated[int, Query(ge=1, le=5000, description="Items of a page.")]
 Cursor = Annotated[
-    str | None, Query(max_length=500, description="`next` of the page before; none: the first.")
+    str | None,
+    Query(max_length=500, description="`next` of the previous page; omit it at first."),
 ]
-MANY = 1000
+PAGE = 1000
 """Default number of items on a page."""
 
 router = APIRouter(prefix="/v1/depedit", tags=["depedit"], responses=DESCRIBED)
@@ -66,9 +64,9 @@ JSONL = "application/jsonl"
 
 @router.get("/sets", response_model=Sets, summary="List knowledge sets")
 def list_knowledge_sets(
-    db: Db, graph: Of = None, setting: In = None, limit: Limit = MANY, cursor: Cursor = None
+    db: Db, graph: Of = None, setting: In = None, limit: Limit = PAGE, cursor: Cursor = None
 ) -> Sets:
-    """By id, a page at a time: give `next` as `cursor` until it is null."""
+    """By id, one page at a time: pass `next` as `cursor` until it is null."""
     found, more, total = store.page_sets(db, limit, cursor, dataset=graph, setting=setting)
     return Sets(items=list(found), next=more, total=total)
 
@@ -76,21 +74,21 @@ def list_knowledge_sets(
 @router.post(
     "/sets", response_model=BuiltSets, status_code=201, summary="Build knowledge sets from a graph"
 )
-def build_knowledge_sets(asked: SetIn, db: Db) -> BuiltSets:
-    """Draw sets from a stored graph and its rules; asked again, the same sets come out.
+def build_knowledge_sets(body: SetIn, db: Db) -> BuiltSets:
+    """Draw sets from a stored graph and its rules; the same request draws the same sets.
 
-    Where the graph is too small, the error says how many facts and groundings there are.
+    If the graph is too small, the error states how many facts and groundings it has.
     """
-    values = asked.model_dump(exclude={"graph", "rules", "candidates", "per_rule", "replace"})
+    values = body.model_dump(exclude={"graph", "rules", "candidates", "per_rule", "replace"})
     built = building.build(
         db,
-        asked.graph,
+        body.graph,
         building.SetOptions(**values),
-        rules=asked.rules,
-        candidates=asked.candidates,
-        per_rule=asked.per_rule,
+        rules=body.rules,
+        candidates=body.candidates,
+        per_rule=body.per_rule,
     )
-    items = _saved(db, built.sets, replace=asked.replace)
+    items = _saved(db, built.sets, replace=body.replace)
     return BuiltSets(items=items, skipped=list(built.skipped))
 
 
@@ -102,12 +100,14 @@ def build_knowledge_sets(asked: SetIn, db: Db) -> BuiltSets:
 )
 def import_knowledge_sets(
     db: Db,
-    file: Annotated[UploadFile, File(description="JSONL of ours, or as DepEdit publishes it.")],
+    file: Annotated[
+        UploadFile, File(description="JSONL of `/export`, or as DepEdit publishes it.")
+    ],
     setting: Annotated[Setting, Form()] = "CQ_DT",
     strict: Annotated[bool, Form()] = False,
     replace: Annotated[bool, Form()] = False,
 ) -> ImportedSets:
-    """A set a line; lines that are none are told by number, or refuse the file with `strict`."""
+    """One set per line. Invalid lines are listed by number; with `strict` they refuse the file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sets.jsonl"
         path.write_bytes(file.file.read())
@@ -130,15 +130,15 @@ def import_knowledge_sets(
     summary="Export knowledge sets as JSONL",
 )
 def export_knowledge_sets(db: Db, graph: Of = None, setting: In = None) -> Response:
-    """In DepEdit's schema and with what it lacks, a set a line; empty where there is none."""
+    """One set per line, in DepEdit's schema with additional fields; empty without stored sets."""
     found = store.list_sets(db, dataset=graph, setting=setting)
     text = jsonl.write(store.load_set(db, row.id) for row in found)
     return Response(text, media_type=JSONL)
 
 
-@router.get("/sets/{knowledge_set}", response_model=SetWithQuestions, summary="See a knowledge set")
+@router.get("/sets/{knowledge_set}", response_model=SetWithQuestions, summary="Get a knowledge set")
 def get_knowledge_set(knowledge_set: Id, db: Db) -> SetWithQuestions:
-    """With all it asks, phase by phase."""
+    """With all its questions, phase by phase."""
     knowledge = store.load_set(db, knowledge_set)
     row = db.read(rows.KnowledgeSetRow, ids=[knowledge_set])[0]
     return SetWithQuestions.extend(row, questions=questions(knowledge))
@@ -146,7 +146,7 @@ def get_knowledge_set(knowledge_set: Id, db: Db) -> SetWithQuestions:
 
 @router.delete("/sets/{knowledge_set}", status_code=204, summary="Delete a knowledge set")
 def delete_knowledge_set(knowledge_set: Id, db: Db) -> Response:
-    """With the runs on it."""
+    """Delete a set together with its runs."""
     store.delete_set(db, knowledge_set)
     return Response(status_code=204)
 
@@ -168,27 +168,31 @@ JobId = Annotated[str, PathParam(min_length=1, max_length=200)]
     responses={
         200: {"description": "All its runs are stored already.", "model": JobOut},
         429: {
-            "description": "Too many edits and jobs wait; `Retry-After` says when to try again.",
+            "description": "The queue is full; `Retry-After` says when to try again.",
             "content": DESCRIBED["default"]["content"],
         },
     },
 )
 def post_protocol_runs(
-    posted: RunsIn,
+    body: RunsIn,
     db: Db,
     here: Here,
     response: Response,
     idempotency_key: Annotated[
         str | None,
-        Header(min_length=1, max_length=200, description="The same key never runs twice."),
+        Header(
+            min_length=1,
+            max_length=200,
+            description="A request with the same key is executed once.",
+        ),
     ] = None,
 ) -> JobOut:
-    """Every strategy on every set, as one job; it is stored before this answers.
+    """Every strategy on every set, as one job; the job is stored before the response is sent.
 
-    A worker takes it up as soon as it can. Posting the same again finds the same job. What failed
-    or was cancelled is queued anew; runs that are stored are not done again, but with `force`.
+    The same request returns the same job. A failed or cancelled job is requeued. Stored runs are
+    not repeated unless `force` is set.
     """
-    accepted = job_posting.post(db, here.settings, posted, key=idempotency_key)
+    accepted = job_posting.post(db, here.settings, body, key=idempotency_key)
     if accepted.outcome != "known":
         here.supervisor.wake()
     job = job_queue.out(job_queue.row_of(db, accepted.edit))
@@ -205,27 +209,27 @@ def list_protocol_jobs(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     cursor: Annotated[str | None, Query(max_length=300)] = None,
 ) -> JobPage:
-    """Newest first, a page at a time: give `next` as `cursor` until it is null."""
+    """Newest first, one page at a time: pass `next` as `cursor` until it is null."""
     items, following, total = job_queue.page(db, limit=limit, cursor=cursor, status=status)
     return JobPage(items=items, next=following, total=total)
 
 
-@router.get("/jobs/{job}", response_model=JobOut, summary="See how a job stands")
+@router.get("/jobs/{job}", response_model=JobOut, summary="Get the status of a job")
 def get_protocol_job(job: JobId, db: Db) -> JobOut:
-    """Status, stage and progress; the runs that are done so far."""
+    """Status, stage and progress, and the runs finished so far."""
     return job_queue.out(job_queue.row_of(db, job))
 
 
 @router.post(
-    "/jobs/{job}/cancel", status_code=202, response_model=JobStands, summary="Cancel a job"
+    "/jobs/{job}/cancel", status_code=202, response_model=JobStatus, summary="Cancel a job"
 )
-def cancel_protocol_job(job: JobId, db: Db) -> JobStands:
-    """One that waits stops at once, one that runs within a second or so.
+def cancel_protocol_job(job: JobId, db: Db) -> JobStatus:
+    """Queued jobs are cancelled immediately, running ones within about a second.
 
-    What has ended stays as it is, and so do runs that are stored.
+    Finished jobs and stored runs are unaffected.
     """
     found, status = job_queue.cancel(db, job)
-    return JobStands(id=found, status=status)
+    return JobStatus(id=found, status=status)
 
 
 @router.delete(
@@ -234,33 +238,36 @@ def cancel_protocol_job(job: JobId, db: Db) -> JobStands:
     status_code=204,
     response_model=None,
     responses={
-        202: {"description": "It waited or ran, and is being cancelled.", "model": JobStands}
+        202: {
+            "description": "The job was queued or running and is being cancelled.",
+            "model": JobStatus,
+        }
     },
 )
 def delete_protocol_job(job: JobId, db: Db) -> Response:
-    """One that has ended is removed; its runs stay.
+    """A finished job is removed; its runs remain stored.
 
-    One that waits or runs is cancelled instead (202).
+    A queued or running job is cancelled instead (202).
     """
     if job_queue.row_of(db, job).status in ENDED:
         job_queue.remove(db, job)
         return Response(status_code=204)
     found, status = job_queue.cancel(db, job)
-    return Response(JobStands(id=found, status=status).model_dump_json(), 202, media_type=JSON)
+    return Response(JobStatus(id=found, status=status).model_dump_json(), 202, media_type=JSON)
 
 
 @router.get(
     "/jobs/{job}/events",
-    summary="Follow a job until it ends (server-sent events)",
+    summary="Follow a job until it is finished (server-sent events)",
     response_class=EventSourceResponse,
     responses=events.STREAM,
 )
 async def follow_protocol_job(
     job: JobId, db: Db, here: Here, request: Request, last_event_id: events.LastEventId = None
 ) -> Response:
-    """A `stage` event for each run that is done, `progress` in between, `end` at last.
+    """A `stage` event for each finished run, `progress` in between, `end` as the last event.
 
-    A client that comes back with `Last-Event-ID` gets every `stage` and `end` it missed, once.
+    A client that reconnects with `Last-Event-ID` gets every `stage` and `end` it missed, once.
     """
     row = await run_in_threadpool(job_queue.row_of, db, job)
     return events.stream(here.connection, request, rows.ProtocolJobRow, row, last_event_id)
@@ -273,10 +280,10 @@ def list_protocol_runs(
     setting: In = None,
     model: Annotated[str | None, Query(max_length=200)] = None,
     knowledge_set: Annotated[str | None, Query(max_length=300)] = None,
-    limit: Limit = MANY,
+    limit: Limit = PAGE,
     cursor: Cursor = None,
 ) -> Runs:
-    """Oldest first, a page at a time: give `next` as `cursor` until it is null."""
+    """Oldest first, one page at a time: pass `next` as `cursor` until it is null."""
     sets = None if knowledge_set is None else [knowledge_set]
     found, more, total = store.page_runs(
         db, limit, cursor, sets=sets, dataset=graph, setting=setting, model=model
@@ -284,7 +291,7 @@ def list_protocol_runs(
     return Runs(items=list(found), next=more, total=total)
 
 
-@router.get("/runs/{run}", response_model=RunWithAnswers, summary="See a run of the protocol")
+@router.get("/runs/{run}", response_model=RunWithAnswers, summary="Get a run of the protocol")
 def get_protocol_run(run: Id, db: Db) -> RunWithAnswers:
     """With its seven metrics and every answer."""
     answers = store.answers_of(db, run)
@@ -294,18 +301,18 @@ def get_protocol_run(run: Id, db: Db) -> RunWithAnswers:
 
 @router.delete("/runs/{run}", status_code=204, summary="Delete a run of the protocol")
 def delete_protocol_run(run: Id, db: Db) -> Response:
-    """With its answers; the set stays."""
+    """Delete a run with its answers; the set remains."""
     store.delete_run(db, run)
     return Response(status_code=204)
 
 
-@router.get("/report", response_model=Report, summary="See the tables over runs")
+@router.get("/report", response_model=Report, summary="Get the tables over runs")
 def report_protocol_runs(
     db: Db,
     graph: Of = None,
     setting: In = None,
     model: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Report:
-    """A row a method, means over sets with their n; of one method on one set the newest counts."""
+    """One row per method: means over sets with their n, of the newest run per method and set."""
     found = report.methods(db, dataset=graph, setting=setting, model=model)
     return Report(items=found)

@@ -1,4 +1,4 @@
-"""/v1/edits: post an edit to be scored, see how it stands, cancel and remove it."""
+"""/v1/edits: submit an edit for scoring, get its status, cancel and delete it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from thinkeval.service.schemas import ENDED, EditIn, EditOut, Name, Status
 
 router = APIRouter(prefix="/v1/edits", tags=["edits"], responses=DESCRIBED)
 
-EditId = Annotated[str, Path(min_length=1, max_length=200, description="Any id the edit ever had.")]
+EditId = Annotated[
+    str, Path(min_length=1, max_length=200, description="Any id that the edit has had.")
+]
 Filter = Annotated[Name | None, Query()]
 
 
 class EditPage(BaseModel):
-    """Edits, newest first, without their scores' details."""
+    """Edits, newest first, without the details of their scores."""
 
     items: list[EditOut]
-    next: str | None = Field(default=None, description="`cursor` of the next page; null at the end")
-    total: int = Field(description="How many there are on all pages.")
+    next: str | None = Field(default=None, description="`cursor` of the next page, or null.")
+    total: int = Field(description="Number of edits on all pages.")
 
 
-class Stands(BaseModel):
+class EditStatus(BaseModel):
     """An edit's id and status."""
 
     id: str
@@ -39,28 +41,32 @@ class Stands(BaseModel):
     status_code=202,
     response_model=EditOut,
     responses={
-        200: {"description": "It is there already, with its score.", "model": EditOut},
+        200: {"description": "The edit is scored already.", "model": EditOut},
         429: {
-            "description": "Too many edits wait; `Retry-After` says when to try again.",
+            "description": "The queue is full; `Retry-After` says when to try again.",
             "content": DESCRIBED["default"]["content"],
         },
     },
 )
 def post_edit(
-    posted: EditIn,
+    body: EditIn,
     db: Db,
     here: Here,
     response: Response,
     idempotency_key: Annotated[
         str | None,
-        Header(min_length=1, max_length=200, description="The same key never scores twice."),
+        Header(
+            min_length=1,
+            max_length=200,
+            description="A request with the same key is executed once.",
+        ),
     ] = None,
 ) -> EditOut:
-    """The edit is stored before this answers; a worker takes it up as soon as it can.
+    """The edit is stored before the response is sent; a worker claims it as soon as it can.
 
-    Posting the same again finds the same edit. What failed or was cancelled is queued anew.
+    The same request returns the same edit. A failed or cancelled edit is requeued.
     """
-    accepted = submit.post(db, here.settings, posted, key=idempotency_key)
+    accepted = submit.post(db, here.settings, body, key=idempotency_key)
     here.statuses.clear()
     if accepted.outcome != "known":
         here.supervisor.wake()
@@ -82,7 +88,7 @@ def list_edits(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     cursor: Annotated[str | None, Query(max_length=300)] = None,
 ) -> EditPage:
-    """Newest first, a page at a time: give `next` as `cursor` until it is null."""
+    """Newest first, one page at a time: pass `next` as `cursor` until it is null."""
     items, following, total = queue.page(
         db,
         limit=limit,
@@ -96,41 +102,46 @@ def list_edits(
     return EditPage(items=items, next=following, total=total)
 
 
-@router.get("/{edit}", response_model=EditOut, summary="See how an edit stands")
+@router.get("/{edit}", response_model=EditOut, summary="Get the status of an edit")
 def get_edit(edit: EditId, db: Db, here: Here, request: Request) -> Any:
-    """Status, stage and progress; the score once it has one. Carries an ETag once it has ended."""
+    """Status, stage and progress, and the score once there is one; with an ETag once finished."""
     job = here.statuses.get(db, edit)
     if job.status not in ENDED:
         return queue.edit_out(db, job.id)
-    body = here.responses.get(
+    stored = here.responses.get(
         ("edit", job.id, job.finished_at, job.posted_as),
         lambda: queue.edit_out(db, job.id).model_dump_json().encode(),
     )
-    return etag_response(request, body)
+    return etag_response(request, stored)
 
 
-@router.post("/{edit}/cancel", status_code=202, response_model=Stands, summary="Cancel an edit")
-def cancel_edit(edit: EditId, db: Db, here: Here) -> Stands:
-    """One that waits stops at once, one that runs within a second or so.
+@router.post("/{edit}/cancel", status_code=202, response_model=EditStatus, summary="Cancel an edit")
+def cancel_edit(edit: EditId, db: Db, here: Here) -> EditStatus:
+    """Queued edits are cancelled immediately, running ones within about a second.
 
-    What has ended stays as it is.
+    Finished edits are unaffected.
     """
     found, status = queue.cancel(db, edit)
     here.statuses.clear()
-    return Stands(id=found, status=status)
+    return EditStatus(id=found, status=status)
 
 
 @router.delete(
     "/{edit}",
-    summary="Remove or cancel an edit",
+    summary="Delete or cancel an edit",
     status_code=204,
     response_model=None,
-    responses={202: {"description": "It waited or ran, and is being cancelled.", "model": Stands}},
+    responses={
+        202: {
+            "description": "The edit was queued or running and is being cancelled.",
+            "model": EditStatus,
+        }
+    },
 )
 def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
-    """One that has ended is removed with its graph, score and saved update.
+    """A finished edit is deleted with its graph, score and saved update.
 
-    One that waits or runs is cancelled instead (202).
+    A queued or running edit is cancelled instead (202).
     """
     job = queue.job_of(db, edit)
     if job.status in ENDED:
@@ -139,5 +150,5 @@ def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
         return Response(status_code=204)
     found, status = queue.cancel(db, job.id)
     here.statuses.clear()
-    stands = Stands(id=found, status=status)
-    return Response(stands.model_dump_json(), 202, media_type=JSON)
+    shown = EditStatus(id=found, status=status)
+    return Response(shown.model_dump_json(), 202, media_type=JSON)

@@ -1,8 +1,8 @@
-"""/v1/edits/{id}/events: an edit under way, as server-sent events that can be resumed.
+"""/v1/edits/{id}/events: progress of an edit as resumable server-sent events.
 
-`stage` and `end` events are kept with the edit and carry ids: who comes back with `Last-Event-ID`
-gets every one that was missed, once. `progress` events between them are of the moment. Jobs of the
-protocol are followed by the same stream.
+`stage` and `end` events are stored with the edit and carry ids: a client that reconnects with
+`Last-Event-ID` gets every one that it missed, once. `progress` events between them are transient.
+Jobs of the DepEdit protocol use the same stream.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from thinkeval.service.schemas import ENDED
 
 router = APIRouter(prefix="/v1/edits/{edit}", tags=["edits"], responses=DESCRIBED)
 
-LOOK_S = 0.4
-PATIENCE = 150
-"""Looks in vain (the database away) until the stream ends; the client comes back by itself."""
+POLL_S = 0.4
+MAX_FAILURES = 150
+"""Consecutive failed polls (no database) until the stream ends; the client reconnects then."""
 
 
 EVENT = {
@@ -55,33 +55,35 @@ EVENT = {
 
 STREAM: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "Events `stage`, `progress` and at last `end`; `data` is JSON with"
-        " `status`, `stage`, `progress` and, for stages, the moment `at`.",
+        "description": "Events `stage`, `progress` and as the last one `end`; `data` is JSON with"
+        " `status`, `stage`, `progress` and, for stages, the time `at`.",
         "content": {"text/event-stream": {"schema": EVENT}},
     },
-    204: {"description": "The client has had the `end` already: it need not come back."},
+    204: {"description": "The client has received `end` already and need not reconnect."},
 }
 """`responses=` of a route that streams."""
 
 LastEventId = Annotated[
     str | None,
-    Header(max_length=20, description="Id of the last event received: goes on after it."),
+    Header(
+        max_length=20, description="Id of the last event received; the stream resumes after it."
+    ),
 ]
 Followed = rows.EditJobRow | rows.ProtocolJobRow
 
 
 @router.get(
     "/events",
-    summary="Follow an edit until it ends (server-sent events)",
+    summary="Follow an edit until it is finished (server-sent events)",
     response_class=EventSourceResponse,
     responses=STREAM,
 )
 async def follow_edit(
     edit: EditId, db: Db, here: Here, request: Request, last_event_id: LastEventId = None
 ) -> Response:
-    """`stage` and `end` events are kept and carry ids; `progress` is of the moment.
+    """`stage` and `end` events are stored and carry ids; `progress` events are transient.
 
-    A client that comes back with `Last-Event-ID` gets every one it missed, once.
+    A client that reconnects with `Last-Event-ID` gets every stored event it missed, once.
     """
     job = await run_in_threadpool(queue.job_of, db, edit)
     return stream(here.connection, request, rows.EditJobRow, job, last_event_id)
@@ -94,13 +96,13 @@ def stream(
     job: Followed,
     last_event_id: str | None,
 ) -> Response:
-    """What is under way as events, from the one after `last_event_id` on.
+    """The events of a job, from the one after `last_event_id`.
 
     Args:
-        row_type: that of `job`, by which it is looked at again and again.
+        row_type: type of `job`, with which its status is polled.
     """
-    said = last_event_id or ""
-    seen = int(said) + 1 if said.isascii() and said.isdigit() else 0
+    last = last_event_id or ""
+    seen = int(last) + 1 if last.isascii() and last.isdigit() else 0
     if job.status in ENDED and seen > max(len(job.events) - 1, 0):
         return Response(status_code=204)
     return EventSourceResponse(_follow(connection, request, row_type, job.id, seen), ping=15)
@@ -109,18 +111,18 @@ def stream(
 async def _follow(
     connection: Connection, request: Request, row_type: type[Followed], edit: str, seen: int
 ) -> AsyncIterator[ServerSentEvent]:
-    moment: dict[str, Any] = {}
-    in_vain = 0
+    latest: dict[str, Any] = {}
+    failures = 0
     while not await request.is_disconnected():
         try:
-            # Asked for each time: a database that went away comes back as another connection.
+            # Each time anew: after a failure the database is another connection.
             found = await run_in_threadpool(connection.get().read, row_type, id=edit)
-            in_vain = 0
+            failures = 0
         except GraphError:
-            in_vain += 1
-            if in_vain > PATIENCE:
+            failures += 1
+            if failures > MAX_FAILURES:
                 return
-            await asyncio.sleep(2 * LOOK_S)
+            await asyncio.sleep(2 * POLL_S)
             continue
         if not found:
             yield ServerSentEvent(json.dumps({"status": "removed"}), event="end")
@@ -132,21 +134,21 @@ async def _follow(
         now = {"status": job.status, "stage": job.stage, "progress": job.progress}
         if job.status in ENDED:
             return
-        if now != moment:
-            moment = now
+        if now != latest:
+            latest = now
             yield ServerSentEvent(json.dumps(now), event="progress")
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(POLL_S)
 
 
 def _news(job: Followed, seen: int) -> Iterator[ServerSentEvent]:
-    """The kept events from number `seen` on; of an ended edit the last one is its end."""
+    """The stored events from number `seen`; the last one of a finished job becomes `end`."""
     ended = job.status in ENDED
     last = len(job.events) - 1
     for number in range(seen, len(job.events)):
         if not (ended and number == last):
             yield ServerSentEvent(job.events[number], event="stage", id=str(number))
     if ended:
-        told = {
+        end = {
             "id": job.id,
             "status": job.status,
             "stage": job.stage,
@@ -155,4 +157,4 @@ def _news(job: Followed, seen: int) -> Iterator[ServerSentEvent]:
             "remedy": job.remedy,
             "at": job.finished_at,
         }
-        yield ServerSentEvent(json.dumps(told), event="end", id=str(max(last, 0)))
+        yield ServerSentEvent(json.dumps(end), event="end", id=str(max(last, 0)))

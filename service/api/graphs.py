@@ -1,8 +1,6 @@
-"""/v1/graphs: the stored graphs, listed, looked at and deleted.
+"""Graph routes: stored graphs (/v1/graphs), import of data sets, rewrite requests (/v1/rewrites).
 
-/v1/graphs: data sets in, uploaded or from the one folder that is allowed.
-
-/v1/rewrites and /v1/graphs/GRAPH/rewrites: what may be rewritten, with its chains counted.
+A data set is uploaded, or imported by its path from the one folder that the operator allows.
 """
 
 from __future__ import annotations
@@ -48,12 +46,12 @@ class Graphs(BaseModel):
 
 @router.get("/graphs", response_model=Graphs, summary="List graphs")
 def list_graphs(db: Db, kind: Annotated[str | None, Query(max_length=20)] = None) -> Graphs:
-    """Data sets, what models know of them, and edits; `kind` is dataset, model or edit."""
+    """Data sets, model graphs and edit graphs; `kind` is dataset, model or edit."""
     found = [g for g in datasets.list_graphs(db) if kind in (None, g.kind)]
     return Graphs(items=found)
 
 
-@router.get("/graphs/{graph}", response_model=StoredGraph, summary="See a graph")
+@router.get("/graphs/{graph}", response_model=StoredGraph, summary="Get a graph")
 def get_graph(graph: GraphId, db: Db) -> StoredGraph:
     """One stored graph."""
     found = {g.id: g for g in datasets.list_graphs(db)}
@@ -68,13 +66,13 @@ def delete_graph(
     db: Db,
     here: Here,
     with_dependents: Annotated[
-        bool, Query(description="Delete with a data set all that was made of it.")
+        bool, Query(description="Delete a data set together with everything derived from it.")
     ] = False,
 ) -> Response:
     """Delete a graph with its facts.
 
-    A data set of which edits, model graphs, sweeps, rules or knowledge sets were made stays as it
-    is (409, and says which) unless `with_dependents` is set. The graph of an edit goes with the
+    A data set from which edits, model graphs, sweeps, rules or knowledge sets were derived is not
+    deleted (409, and lists them) unless `with_dependents` is set. An edit graph is deleted with its
     edit only.
     """
     for edit in delete.delete_graph(db, graph, with_dependents=with_dependents):
@@ -89,7 +87,7 @@ Format = Annotated[str, Field(max_length=40)]
 
 
 class ImportIn(BaseModel):
-    """What to import: a graph that ships with ThinkEval, or a file in the allowed folder."""
+    """The data set to import: one that ships with ThinkEval, or a file in the allowed folder."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"source": "hogwarts"}]}
@@ -108,7 +106,7 @@ class ImportIn(BaseModel):
 
 
 class Note(BaseModel):
-    """Something an import merged, repaired or refused."""
+    """One item that an import merged, repaired or refused."""
 
     kind: str
     where: str
@@ -116,7 +114,7 @@ class Note(BaseModel):
 
 
 class Imported(BaseModel):
-    """What an import did: `imported`, `replaced` or `unchanged`."""
+    """The result of an import; `status` is `imported`, `replaced` or `unchanged`."""
 
     graph: str
     status: str
@@ -125,11 +123,11 @@ class Imported(BaseModel):
     read: dict[str, int]
     kept: dict[str, int]
     counts: dict[str, int] = Field(description="Notes by kind.")
-    notes: list[Note] = Field(description="The first 200 of them.")
+    notes: list[Note] = Field(description="The first 200 notes.")
 
 
 UNCHANGED: dict[int | str, dict[str, Any]] = {
-    200: {"description": "It is stored already, with the same content.", "model": Imported}
+    200: {"description": "The same data set is stored already.", "model": Imported}
 }
 
 
@@ -143,20 +141,21 @@ UNCHANGED: dict[int | str, dict[str, Any]] = {
 def upload_graph(
     db: Db,
     response: Response,
-    file: Annotated[UploadFile, File(description="A data set in any format `import` reads.")],
+    file: Annotated[UploadFile, File(description="A data set in a format of `thinkeval import`.")],
     name: Annotated[NewName | None, Form()] = None,
     format: Annotated[Format | None, Form()] = None,
     target_new: Annotated[str | None, Form(max_length=400)] = None,
     limit: Annotated[int | None, Form(ge=1)] = None,
     replace: Annotated[bool, Form()] = False,
 ) -> Imported:
-    """In any format `import` reads. The same file twice changes nothing (200).
+    """In any format that `thinkeval import` reads. The same file again changes nothing (200).
 
-    A graph of that name with other content stays as it is (409) unless `replace` is set.
+    A stored graph of this name with different content is not overwritten (409) unless `replace` is
+    set.
     """
-    given = _file_name(file.filename or "")
+    filename = _file_name(file.filename or "")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / given
+        path = Path(folder) / filename
         with path.open("wb") as out:
             shutil.copyfileobj(file.file, out)
         try:
@@ -172,16 +171,16 @@ def upload_graph(
 
 
 def _file_name(sent: str) -> str:
-    """The last part of an upload's name: it tells the format, and names the graph.
+    """The last part of an upload's name, which decides the format and the name of the graph.
 
     Raises:
-        UsageError: no file can be called that.
+        UsageError: it is not a valid file name.
     """
     name = PurePosixPath(sent.replace("\\", "/")).name
     if not name or name.startswith(".") or not name.isprintable() or len(name.encode()) > 200:
         raise UsageError(
-            "The uploaded file has no name that can be used.",
-            remedy="Send it with a short one, such as chains.json.",
+            "The uploaded file has no valid name.",
+            remedy="Send it with a short name such as chains.json.",
         )
     return name
 
@@ -193,17 +192,19 @@ def _file_name(sent: str) -> str:
     responses=UNCHANGED,
     summary="Import a data set by its name or path",
 )
-def import_graph(asked: ImportIn, db: Db, settings: InForce, response: Response) -> Imported:
+def import_graph(body: ImportIn, db: Db, settings: InForce, response: Response) -> Imported:
     """Import a graph that ships with ThinkEval, or a file of the server's allowed folder."""
-    path = _allowed(settings, asked.source)
+    path = _allowed(settings, body.source)
     return _import(
-        db, response, path, asked.replace, name=asked.name, format=asked.format,
-        target_new=asked.target_new, limit=asked.limit,
+        db, response, path, body.replace, name=body.name, format=body.format,
+        target_new=body.target_new, limit=body.limit,
     )  # fmt: skip
 
 
-def _import(db: Any, response: Response, path: Path | str, replace: bool, **how: Any) -> Imported:
-    loaded = datasets.read(path, **how)
+def _import(
+    db: Any, response: Response, path: Path | str, replace: bool, **options: Any
+) -> Imported:
+    loaded = datasets.read(path, **options)
     if not re.fullmatch(GRAPH_NAME, loaded.graph.name) or len(loaded.graph.name) > 100:
         raise UsageError(
             f"No graph can be called {loaded.graph.name[:120]!r}.",
@@ -224,7 +225,7 @@ def _import(db: Any, response: Response, path: Path | str, replace: bool, **how:
 
 
 def _allowed(settings: Settings, source: str) -> Path | str:
-    """The file that is meant, resolved; never one outside the allowed folder.
+    """The resolved path of the file to import; never one outside the allowed folder.
 
     Raises:
         UsageError: no folder is allowed, or the path leads out of it.
@@ -235,30 +236,30 @@ def _allowed(settings: Settings, source: str) -> Path | str:
     folder = settings.import_dir
     if folder is None:
         raise UsageError(
-            f"{source!r} is no graph that ships with ThinkEval, and this service imports no files"
-            " by their path.",
+            f"{source!r} is not a graph that ships with ThinkEval, and this service imports no"
+            " files by path.",
             remedy=f"Upload the file to /v1/graphs, or import {' or '.join(shipped.names())}.",
             status=403,
         )
     root = folder.resolve()
     try:
         path = (root / source).resolve() if source.isprintable() else root
-    except (OSError, RuntimeError):  # links that lead in a circle
+    except (OSError, RuntimeError):  # circular links
         path = root
     if not path.is_relative_to(root) or path == root:
         raise UsageError(
             f"{source!r} is not inside the folder that may be imported from.",
-            remedy="Give a path below it, without `..`.",
+            remedy="Use a path below it, without `..`.",
             status=403,
         )
-    if not os.path.exists(path):  # False, too, for names that are too long
+    if not os.path.exists(path):  # also False for names that are too long
         names = [str(p.relative_to(root)) for p in sorted(root.rglob("*"))[:1000]]
         raise NotFoundError("file", source, names, listing="POST /v1/graphs")
     return path
 
 
 class RewriteOut(BaseModel):
-    """A rewrite request of a graph, and its chains by number of facts."""
+    """A rewrite request of a graph, with the number of its chains by number of facts."""
 
     graph: str
     id: str
@@ -279,10 +280,10 @@ class Rewrites(BaseModel):
 
 
 class RewritePage(Rewrites):
-    """Rewrite requests of all graphs, or of one, by graph and id."""
+    """Rewrite requests of all graphs or of one, by graph and id."""
 
-    next: str | None = Field(default=None, description="`cursor` of the next page; null at the end")
-    total: int = Field(description="How many there are on all pages.")
+    next: str | None = Field(default=None, description="`cursor` of the next page, or null.")
+    total: int = Field(description="Number of rewrite requests on all pages.")
 
 
 @router.get(
@@ -291,7 +292,7 @@ class RewritePage(Rewrites):
 def list_rewrites_of_graph(graph: GraphId, db: Db) -> Rewrites:
     """By id, each with the number of its chains of 1 to 5 facts.
 
-    A graph that ships with ThinkEval is imported when it is first asked for.
+    A graph that ships with ThinkEval is imported by the first request for it.
     """
     datasets.ensure(db, graph)
     return Rewrites(items=_rewrites(db, graph, datasets.list_rewrites(db, graph)))
@@ -304,7 +305,7 @@ def list_rewrites(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     cursor: Annotated[str | None, Query(max_length=20)] = None,
 ) -> RewritePage:
-    """Of all data sets, or of one; by data set and id, a page at a time."""
+    """Of all data sets or of one, by data set and id, one page at a time."""
     if graph is not None:
         datasets.ensure(db, graph)
     found = datasets.all_rewrites(db, graph)

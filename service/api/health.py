@@ -1,4 +1,4 @@
-"""/health, /ready, /metrics: for whoever keeps the service running."""
+"""/health, /ready, /metrics: routes for the operator of the service."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 
 class Health(BaseModel):
-    """The process answers; nothing more."""
+    """Liveness of the process."""
 
     status: str = "ok"
     version: str = __version__
 
 
 class WorkerOut(BaseModel):
-    """A worker and what it is at."""
+    """A worker and its current job; `edit` and `job` are null while it is idle."""
 
     id: str
     device: str
     edit: str | None
-    job: str | None = Field(description="Runs of the protocol, where it is at those.")
-    silent_s: float
+    job: str | None = Field(description="DepEdit job that it is running.")
+    silent_s: float = Field(description="Seconds since its last heartbeat.")
 
 
 class Readiness(BaseModel):
@@ -61,14 +61,14 @@ class Ready(Readiness):
     database: str
     browser: str | None
     queue: dict[Status, int] = Field(description="Edits by status.")
-    jobs: dict[Status, int] = Field(description="Jobs of the protocol by status.")
+    jobs: dict[Status, int] = Field(description="DepEdit jobs by status.")
     queue_limit: int
     workers: list[WorkerOut]
 
 
 @router.get("/health", response_model=Health, summary="Whether the process answers")
 def health() -> Health:
-    """Nothing else is looked at; `/ready` says whether edits can be posted."""
+    """Checks nothing else; `/ready` says whether edits can be submitted."""
     return Health()
 
 
@@ -81,7 +81,7 @@ def health() -> Health:
 def ready(request: Request, here: Here) -> Ready | Response:
     """The queue and the workers; 503 with the reason while the database is not available.
 
-    If the service has a token, a client without it is answered `ready` alone.
+    If the service has a token, a client without it gets `ready` alone.
     """
     if request.state.has_access:
         return _details(here)
@@ -124,7 +124,7 @@ def _details(here: State) -> Ready:
 
 @router.get(
     "/metrics",
-    summary="Everything countable, for Prometheus",
+    summary="Get metrics for Prometheus",
     response_class=Response,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
@@ -135,9 +135,9 @@ def metrics(here: Here) -> Response:
 
 
 class Edits(Collector):
-    """Edits and jobs by status, and workers, asked of the database when scraped.
+    """Edits and jobs by status, and workers, read from the database at each scrape.
 
-    Absent while it is away.
+    Absent while the database is not available.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -150,20 +150,20 @@ class Edits(Collector):
             edits = GaugeMetricFamily("thinkeval_edits", "Edits by status", labels=["status"])
             for status, count in jobs.counts(db).items():
                 edits.add_metric([status], count)
-            waiting = GaugeMetricFamily(
-                "thinkeval_protocol_jobs", "Jobs of the protocol by status", labels=["status"]
+            jobs_gauge = GaugeMetricFamily(
+                "thinkeval_protocol_jobs", "DepEdit jobs by status", labels=["status"]
             )
             for status, count in job_queue.counts(db).items():
-                waiting.add_metric([status], count)
-            workers = GaugeMetricFamily("thinkeval_workers", "Workers that have said they live")
+                jobs_gauge.add_metric([status], count)
+            workers = GaugeMetricFamily("thinkeval_workers", "Workers with a recent heartbeat")
             workers.add_metric([], len(db.read(rows.WorkerRow)))
             yield edits
-            yield waiting
+            yield jobs_gauge
             yield workers
 
 
 class Observed:
-    """ASGI middleware that counts requests and how long they took, by route and status."""
+    """ASGI middleware that counts requests and their duration, by route and status."""
 
     def __init__(self, app: ASGIApp, registry: CollectorRegistry) -> None:
         self.app = app
@@ -196,7 +196,7 @@ class Observed:
 
         try:
             await self.app(scope, receive, watched)
-        except Exception:  # answered with a 500 further out, where it is not seen from here
+        except Exception:  # an outer middleware answers 500, which is not visible here
             route = getattr(scope.get("route"), "path", "other")
             self.requests.labels(scope["method"], route, "500").inc()
             raise

@@ -1,9 +1,6 @@
-"""The OpenAPI document: the errors' one shape, who may come in, and examples of answers.
+"""Additions to the OpenAPI document that FastAPI writes: errors, security, tags, example responses.
 
-FastAPI writes it from the routes; here is added what they cannot say. `tests/acceptance/
-test_service_schema.py` holds the running service to all of it.
-
-Examples of answers in the OpenAPI document, by operation and status; shortened real ones.
+`tests/acceptance/service/api/test_openapi.py` compares the running service with the document.
 """
 
 from __future__ import annotations
@@ -168,28 +165,28 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 
 TAGS = {
-    "graphs": "Data sets in and out; their rewrite requests.",
-    "edits": "Post an edit to be scored, follow it, cancel and remove it.",
-    "results": "What a scored edit did: score, chains, leaking facts, graph, queries, diff.",
-    "sweeps": "Several methods on several rewrites, and the table they give.",
+    "graphs": "Stored graphs, import of data sets, rewrite requests.",
+    "edits": "Submit an edit for scoring, follow it, cancel and delete it.",
+    "results": "Results of scored edits: score, chains, leaking facts, graph, queries, diff.",
+    "sweeps": "Several methods on several rewrites, and their table.",
     "depedit": "Establish and update: knowledge sets, runs of the protocol, and their tables.",
     "catalogue": "Methods, models, metrics, the text of every query, and the leaderboard.",
     "figures": "Figures of stored edits as PNG, SVG or PDF.",
-    "service": "For whoever keeps the service running.",
+    "service": "Health and metrics, for the operator of the service.",
 }
 
 SECURITY = {
     "token": {
         "type": "http",
         "scheme": "bearer",
-        "description": "The service's THINKEVAL_API_TOKEN. Without one set, the service listens on"
-        " its own machine only and asks for none.",
+        "description": "The service's THINKEVAL_API_TOKEN. If none is set, the service listens on"
+        " its own machine only and requires none.",
     },
     "cookie": {
         "type": "apiKey",
         "in": "cookie",
         "name": COOKIE,
-        "description": "Set by `POST /login` for the page: same-site, derived from the token.",
+        "description": "Set by `POST /login` for the web UI: same-site, derived from the token.",
     },
 }
 
@@ -213,12 +210,12 @@ SCHEMA_NAMES = {
 
 
 def readable_id(route: APIRoute) -> str:
-    """Operation ids are the names of the functions: what generated clients call their methods."""
+    """Operation id of a route: the function's name, which generated clients use for methods."""
     return route.name
 
 
 def install(app: FastAPI) -> None:
-    """Let `/openapi.json` be the whole document, made at the first request."""
+    """Serve the extended document at `/openapi.json`; it is built at the first request."""
 
     def document() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -229,7 +226,7 @@ def install(app: FastAPI) -> None:
 
 
 def _document(app: FastAPI) -> dict[str, Any]:
-    told = get_openapi(
+    document = get_openapi(
         title=app.title,
         version=app.version,
         summary=app.summary,
@@ -237,8 +234,8 @@ def _document(app: FastAPI) -> dict[str, Any]:
         routes=app.routes,
         tags=[{"name": name, "description": text} for name, text in TAGS.items()],
     )
-    told = _renamed(told)
-    parts = told["components"]
+    document = _renamed(document)
+    parts = document["components"]
     parts["schemas"] = {
         SCHEMA_NAMES.get(name, name): schema | {"title": SCHEMA_NAMES.get(name, schema["title"])}
         for name, schema in parts["schemas"].items()
@@ -247,13 +244,13 @@ def _document(app: FastAPI) -> dict[str, Any]:
         ref_template="#/components/schemas/{model}"
     )
     parts["securitySchemes"] = SECURITY
-    told["security"] = [{}, *({name: []} for name in SECURITY)]
-    for path, operations in told["paths"].items():
+    document["security"] = [{}, *({name: []} for name in SECURITY)]
+    for path, operations in document["paths"].items():
         for operation in operations.values():
             if is_open(path):
                 operation["security"] = []
             _add_examples(operation)
-    return told
+    return document
 
 
 def _renamed(node: Any) -> Any:

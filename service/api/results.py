@@ -1,10 +1,7 @@
-"""/v1/edits/{id}/…: the score of an edit, its chains, its leaking facts, its graph, its queries.
+"""Results of scored edits: score, chains, leaking facts, graph, queries, diff and figures.
 
-`/v1/edits/{a}/diff/{b}`: two scored edits side by side.
-
-Figures of stored edits as PNG, SVG or PDF: of one edit, and of the methods of a data set.
-
-Drawn when they are asked for, and kept while the edits they show stay as they are.
+Responses and figures (PNG, SVG, PDF) are computed at the first request and cached until the edits
+they show change.
 """
 
 from __future__ import annotations
@@ -40,14 +37,14 @@ from thinkeval.service.schemas import Measure, Name, Score
 from thinkeval.service.scoring import metrics, record
 
 UNCHANGED: dict[int | str, dict[str, Any]] = {
-    304: {"description": "The client has this answer already (`If-None-Match`)."}
+    304: {"description": "The client has this response already (`If-None-Match`)."}
 }
 
 router = APIRouter(prefix="/v1/edits/{edit}", tags=["results"], responses=DESCRIBED | UNCHANGED)
 
 MeasureQuery = Annotated[
     Measure | None,
-    Query(description="Default: the first that was taken, likelihood as a rule."),
+    Query(description="Default: the first measure that the edit has, usually likelihood."),
 ]
 
 
@@ -56,18 +53,18 @@ QueryName = Annotated[
     Path(
         min_length=1,
         max_length=200,
-        description="As `GET /v1/queries` lists it.",
+        description="Name of a query, as `GET /v1/queries` lists it.",
         examples=["metrics/ifr"],
     ),
 ]
 
 
 class QueryOut(BaseModel):
-    """A query asked of one edit: as it is run, and as it goes into Neo4j Browser.
+    """A query with its parameters for one edit, and the same for Neo4j Browser.
 
     Attributes:
-        browser_text: `:param` lines first, then the query; to paste in two steps.
-        browser_url: opens Neo4j Browser with the query; null where its address is not known.
+        browser_text: `:param` lines, then the query; to paste in two steps.
+        browser_url: opens Neo4j Browser with the query; null if its address is unknown.
     """
 
     name: str
@@ -78,9 +75,9 @@ class QueryOut(BaseModel):
 
 
 def of_scored(
-    request: Request, here: State, db: Database, edit: str, make: Callable[[Score], BaseModel]
+    request: Request, here: State, db: Database, edit: str, build: Callable[[Score], BaseModel]
 ) -> Response:
-    """An answer about a scored edit, made once for each path and query.
+    """A cached response about a scored edit, computed once for each path and query.
 
     Raises:
         NotFoundError, NothingStoredError: no such edit, or it has no score.
@@ -89,15 +86,15 @@ def of_scored(
     key = ("of", job.id, job.finished_at, request.url.path, str(request.url.query))
 
     def body() -> bytes:
-        return make(record.get_score(db, job.id)).model_dump_json().encode()
+        return build(record.get_score(db, job.id)).model_dump_json().encode()
 
     if job.status != "succeeded":
-        record.get_score(db, job.id)  # raises, saying how it stands
+        record.get_score(db, job.id)  # raises, with the status
     return etag_response(request, here.responses.get(key, body))
 
 
 def _link(browser: str, name: str, params: dict[str, Any]) -> str | None:
-    """None also where the query makes too long an address: it is there to paste."""
+    """Address that opens Neo4j Browser; None if it is unknown, or the address would be too long."""
     if not browser:
         return None
     try:
@@ -106,9 +103,9 @@ def _link(browser: str, name: str, params: dict[str, Any]) -> str | None:
         return None
 
 
-@router.get("/score", response_model=Score, summary="Read a score")
+@router.get("/score", response_model=Score, summary="Get the score of an edit")
 def get_score(edit: EditId, db: Db, here: Here, request: Request) -> Response:
-    """Every metric with its n, its interval where it is a sample, and the whole provenance."""
+    """Every metric with its n, its interval if it was sampled, and the complete provenance."""
     return of_scored(request, here, db, edit, lambda score: score)
 
 
@@ -123,14 +120,14 @@ def get_chains(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     cursor: Annotated[str | None, Query(max_length=20)] = None,
 ) -> Response:
-    """The chains from the subject to the old object, strongest surviving first."""
+    """The chains from the subject to the old object, strongest surviving ones first."""
 
-    def make(score: Score) -> ChainPage:
-        taken = measure_of(score, measure)
-        found = metrics.chain_rows(db, score, taken)
-        return chain_page(found, taken, chosen, limit=limit, cursor=cursor)
+    def build(score: Score) -> ChainPage:
+        by = measure_of(score, measure)
+        found = metrics.chain_rows(db, score, by)
+        return chain_page(found, by, chosen, limit=limit, cursor=cursor)
 
-    return of_scored(request, here, db, edit, make)
+    return of_scored(request, here, db, edit, build)
 
 
 @router.get("/leakage", response_model=LeakPage, summary="List the facts that leak most")
@@ -142,33 +139,33 @@ def get_leakage(
     measure: MeasureQuery = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 20,
 ) -> Response:
-    """The facts that carry most leakage: editing the first closes most chains."""
+    """The facts that carry most leakage, those on most surviving chains first."""
 
-    def make(score: Score) -> LeakPage:
-        taken = measure_of(score, measure)
-        found = metrics.leakage_rows(db, score, taken)[:limit]
-        return LeakPage(items=found, measure=taken)
+    def build(score: Score) -> LeakPage:
+        by = measure_of(score, measure)
+        found = metrics.leakage_rows(db, score, by)[:limit]
+        return LeakPage(items=found, measure=by)
 
-    return of_scored(request, here, db, edit, make)
+    return of_scored(request, here, db, edit, build)
 
 
-@router.get("/graph", response_model=GraphOut, summary="Read the graph of an edit")
+@router.get("/graph", response_model=GraphOut, summary="Get the graph of an edit")
 def get_edit_graph(
     edit: EditId, db: Db, here: Here, request: Request, measure: MeasureQuery = None
 ) -> Response:
-    """Every fact in the edit's scope with both sides, the model's answers, and its chains."""
+    """Every fact in the edit's scope: probabilities before and after, answers, and chains."""
 
-    def make(score: Score) -> GraphOut:
-        taken = measure_of(score, measure)
-        return graph_of(db, score, taken, metrics.chain_rows(db, score, taken))
+    def build(score: Score) -> GraphOut:
+        by = measure_of(score, measure)
+        return graph_of(db, score, by, metrics.chain_rows(db, score, by))
 
-    return of_scored(request, here, db, edit, make)
+    return of_scored(request, here, db, edit, build)
 
 
 @router.get(
     "/queries/{name:path}",
     response_model=QueryOut,
-    summary="Read a query as it is asked of an edit",
+    summary="Get a query with its parameters for an edit",
 )
 def get_edit_query(
     edit: EditId,
@@ -178,15 +175,15 @@ def get_edit_query(
     request: Request,
     measure: MeasureQuery = None,
 ) -> Response:
-    """Its text, its parameters, and both to paste into Neo4j Browser: nothing is hidden.
+    """Text and parameters of a query, and both to paste into Neo4j Browser.
 
-    Queries of `metrics/`, `chains/` and `explore/` are about one edit.
+    For the queries of `metrics/`, `chains/` and `explore/`, which are about one edit.
     """
 
-    def make(score: Score) -> QueryOut:
-        taken = measure_of(score, measure)
-        params = metrics.query_params(db, score, taken, name)
-        text = metrics.browser_text(db, score, taken, name)
+    def build(score: Score) -> QueryOut:
+        by = measure_of(score, measure)
+        params = metrics.query_params(db, score, by, name)
+        text = metrics.browser_text(db, score, by, name)
         browser = here.connection.browser
         return QueryOut(
             name=name,
@@ -196,13 +193,13 @@ def get_edit_query(
             browser_url=_link(browser, name, params),
         )
 
-    return of_scored(request, here, db, edit, make)
+    return of_scored(request, here, db, edit, build)
 
 
 diff_router = APIRouter(prefix="/v1/edits", tags=["results"], responses=DESCRIBED)
 
 AnyEdit = Annotated[
-    str, Path(min_length=1, max_length=200, description="A scored edit; any id it ever had.")
+    str, Path(min_length=1, max_length=200, description="A scored edit; any id that it has had.")
 ]
 
 
@@ -215,22 +212,22 @@ def get_diff(
     request: Request,
     measure: Annotated[
         Measure | None,
-        Query(description="Of facts and chains; default: the first that both edits hold."),
+        Query(description="Measure of facts and chains; default: the first that both edits have."),
     ] = None,
 ) -> Response:
-    """What edit `b` did otherwise than edit `a`: metric deltas (b − a), facts flipped, chains.
+    """Differences of edit `b` from edit `a`: metric deltas (b − a), facts flipped, chains.
 
-    A chain is opened if it is cut after `a` and survives after `b`, closed the other way round.
-    The diff of an edit with itself says `empty: true`; swapping the edits negates every delta and
+    A chain is opened if it is cut after `a` and survives after `b`, closed in the opposite case.
+    The diff of an edit with itself has `empty: true`; swapping the edits negates every delta and
     exchanges opened and closed. 422 if the edits are of different data sets.
     """
     one, other = here.statuses.get(db, a), here.statuses.get(db, b)
-    ended = (one.id, one.finished_at, other.id, other.finished_at)
+    finished = (one.id, one.finished_at, other.id, other.finished_at)
 
     def body() -> bytes:
         return diff.diff(db, one.id, other.id, measure).model_dump_json().encode()
 
-    return etag_response(request, here.responses.get(("diff", *ended, measure), body))
+    return etag_response(request, here.responses.get(("diff", *finished, measure), body))
 
 
 DRAWN: dict[int | str, dict[str, Any]] = {
@@ -263,27 +260,28 @@ def edit_figure(
         Query(
             ge=1,
             le=100_000,
-            description="Which chain `chain` shows, as /chains numbers them without filters;"
-            " default: the strongest that survives.",
+            description="Number of the chain that `chain` shows, in the order of /chains without"
+            " filters; default: the strongest that survives.",
         ),
     ] = None,
     limit: Annotated[
-        int, Query(ge=1, le=100, description="Surviving chains `leakage` shows at most.")
+        int,
+        Query(ge=1, le=100, description="Surviving chains that `leakage` shows at most."),
     ] = figures.SHOWN,
 ) -> Response:
     """An edit's leakage graph, or one of its chains with the retention of each link."""
     job = here.statuses.get(db, edit)
     score = record.get_score(db, job.id)
-    taken = measure_of(score, measure)
+    by = measure_of(score, measure)
     body = here.responses.get(
-        ("figure", job.id, job.finished_at, kind, fmt, taken, n, limit),
-        lambda: figures.draw_edit(db, score, kind, taken, fmt, n=n, limit=limit),
+        ("figure", job.id, job.finished_at, kind, fmt, by, n, limit),
+        lambda: figures.draw_edit(db, score, kind, by, fmt, n=n, limit=limit),
     )
     return etag_response(request, body, MEDIA_TYPES[fmt])
 
 
 @figures_router.get(
-    "/figures/{kind}.{fmt}", response_class=Response, summary="Draw the methods compared"
+    "/figures/{kind}.{fmt}", response_class=Response, summary="Draw the comparison of the methods"
 )
 def methods_figure(
     kind: MethodsKind,
@@ -295,15 +293,15 @@ def methods_figure(
     model: Annotated[Name | None, Query()] = None,
     measure: Measure = "likelihood",
 ) -> Response:
-    """The methods compared: IFR by chain length, or IFR against Preservation.
+    """Comparison of the methods: IFR by chain length, or IFR against Preservation.
 
-    Of the edits that the leaderboard of the same graph, model and measure shows.
+    Over the edits that the leaderboard of the same graph, model and measure shows.
     """
-    held = record.scores_by(db, measure, graph=graph, model=model)
-    # An edit that is scored again keeps its id and gets new values.
-    edits = tuple(sorted((score.edit, hash(score.model_dump_json())) for score in held))
+    scores = record.scores_by(db, measure, graph=graph, model=model)
+    # An edit that is scored again has the same id and new values.
+    edits = tuple(sorted((score.edit, hash(score.model_dump_json())) for score in scores))
     body = here.responses.get(
         ("figure", kind, fmt, measure, edits),
-        lambda: figures.draw_methods(held, kind, measure, fmt),
+        lambda: figures.draw_methods(scores, kind, measure, fmt),
     )
     return etag_response(request, body, MEDIA_TYPES[fmt])

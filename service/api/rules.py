@@ -1,6 +1,6 @@
-"""/v1/graphs/{graph}/rules: mine, write, review and ground the If-Then rules of a data set.
+"""Rule routes: mine, write, review and ground the If-Then rules of a data set (/v1/graphs/G/rules).
 
-What follows by rules: the closure of a graph, proofs, an edit's implications and Omega.
+What follows from the rules: closure of a graph, proofs, implications of an edit, and Omega.
 """
 
 from __future__ import annotations
@@ -52,20 +52,20 @@ from thinkeval.service.scoring import record
 router = APIRouter(prefix="/v1/graphs/{graph}/rules", tags=["rules"], responses=DESCRIBED)
 
 RuleId = Annotated[
-    str, PathParam(min_length=1, max_length=64, description="Its id, or the start of it.")
+    str, PathParam(min_length=1, max_length=64, description="Id of a rule, or its beginning.")
 ]
 Text = Annotated[str, Field(min_length=1, max_length=400)]
 
 
 class Rules(BaseModel):
-    """Rules, best supported first; `total` counts those beyond the limit too."""
+    """Rules, best supported first; `total` includes those beyond the limit."""
 
     items: list[RuleOut]
     total: int
 
 
 class WrittenRule(BaseModel):
-    """A rule as people write it: lines of variable, relation, variable."""
+    """A hand-written rule: lines of variable, relation, variable."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -89,18 +89,18 @@ class WrittenRule(BaseModel):
 
 
 class RulesIn(BaseModel):
-    """Rules to add; they are kept at once."""
+    """Rules to add; their status is kept, without a review."""
 
     model_config = ConfigDict(extra="forbid")
 
     rules: list[WrittenRule] = Field(min_length=1, max_length=500)
     new_relations: bool = Field(
-        default=False, description="Let conclusions have relations that no fact has."
+        default=False, description="Allow conclusions with relations that no fact has."
     )
 
 
 class MineIn(BaseModel):
-    """What to look for in a graph's triangles."""
+    """Options of rule mining."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -113,13 +113,13 @@ class MineIn(BaseModel):
 
 
 class MinedOut(Rules):
-    """What mining found and stored; `total` had the support, `created` are new."""
+    """Mined rules; `total` is the number with enough support, `created` the number of new ones."""
 
     created: int
 
 
 class LabelIn(BaseModel):
-    """What an annotator says of the step from a rule's premises to its conclusion."""
+    """An annotator's label for the step from a rule's premises to its conclusion."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -128,7 +128,7 @@ class LabelIn(BaseModel):
 
 
 class Groundings(BaseModel):
-    """Groundings of a rule; `more` says whether the limit left some out."""
+    """Groundings of a rule; `more`: the limit left some out."""
 
     rule: RuleOut
     items: list[GroundingOut]
@@ -142,26 +142,30 @@ def list_rules(
     status: Status | None = None,
     annotator: Annotated[
         str | None,
-        Query(min_length=1, max_length=100, description="Only candidates they did not label yet."),
+        Query(
+            min_length=1,
+            max_length=100,
+            description="Only candidates that this annotator has not labelled yet.",
+        ),
     ] = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Rules:
     """Best supported first, each with counts, status and labels."""
-    of = store.dataset_of(db, graph)
+    dataset = store.dataset_of(db, graph)
     if annotator is not None:
-        found = review.waiting(db, of, annotator)
+        found = review.waiting(db, dataset, annotator)
         found = [rule for rule in found if status in (None, rule.status)]
     else:
-        found = store.rules_of(db, of, status=None if status is None else (status,))
+        found = store.rules_of(db, dataset, status=None if status is None else (status,))
     return Rules(items=[RuleOut.of(rule) for rule in found[:limit]], total=len(found))
 
 
-@router.post("", response_model=Rules, status_code=201, summary="Add rules that you wrote")
-def add_rules(graph: GraphId, asked: RulesIn, db: Db) -> Rules:
-    """They are checked against the data set's relations and kinds, counted, and kept at once."""
-    content: Any = {"rules": [_plain(each) for each in asked.rules]}
+@router.post("", response_model=Rules, status_code=201, summary="Add hand-written rules")
+def add_rules(graph: GraphId, body: RulesIn, db: Db) -> Rules:
+    """Checks them against the data set's relations and kinds, counts their support, keeps them."""
+    content: Any = {"rules": [_plain(each) for each in body.rules]}
     read = read_rules(content, Path("request"))
-    added, _ = add.add(db, graph, read, new_relations=asked.new_relations)
+    added, _ = add.add(db, graph, read, new_relations=body.new_relations)
     return Rules(items=[RuleOut.of(rule) for rule in added], total=len(added))
 
 
@@ -170,25 +174,25 @@ def _plain(rule: WrittenRule) -> dict[str, Any]:
 
 
 @router.post("/mine", response_model=MinedOut, summary="Find rules in a graph")
-def mine_rules(graph: GraphId, db: Db, asked: MineIn | None = None) -> MinedOut:
-    """Each triangle of facts suggests three rules; they are stored as candidates.
+def mine_rules(graph: GraphId, db: Db, body: MineIn | None = None) -> MinedOut:
+    """Each triangle of facts suggests three rules, which are stored as candidates.
 
-    Mining again renews the counts and changes no decision.
+    Mining again updates the counts and changes no decision.
     """
     datasets.ensure(db, graph)
-    mined = mining.mine(db, graph, **(asked or MineIn()).model_dump())
+    mined = mining.mine(db, graph, **(body or MineIn()).model_dump())
     stored = {rule.id: rule for rule in store.rules_of(db, mined.dataset, status=None)}
     items = [RuleOut.of(stored[rule.id]) for rule in mined.rules if rule.id in stored]
     return MinedOut(items=items, total=mined.total, created=mined.created)
 
 
-@router.get("/agreement", response_model=AgreementOut, summary="See how far annotators agree")
+@router.get("/agreement", response_model=AgreementOut, summary="Get the annotators' agreement")
 def get_agreement(graph: GraphId, db: Db) -> AgreementOut:
-    """Raw agreement and Gwet's AC1 over the rules that have two labels or more; null over none."""
+    """Raw agreement and Gwet's AC1 over the rules with at least two labels; null without any."""
     return review.agreement(store.rules_of(db, store.dataset_of(db, graph), status=None))
 
 
-@router.get("/{rule}", response_model=RuleOut, summary="See a rule")
+@router.get("/{rule}", response_model=RuleOut, summary="Get a rule")
 def get_rule(graph: GraphId, rule: RuleId, db: Db) -> RuleOut:
     """One rule of the graph's data set."""
     return RuleOut.of(store.rule_of(db, store.dataset_of(db, graph), rule))
@@ -202,13 +206,13 @@ def delete_rule(graph: GraphId, rule: RuleId, db: Db) -> Response:
 
 
 @router.post("/{rule}/labels", response_model=RuleOut, summary="Label a rule by plausibility")
-def label_rule(graph: GraphId, rule: RuleId, asked: LabelIn, db: Db) -> RuleOut:
-    """In place of what the annotator said before; the rule as it is now.
+def label_rule(graph: GraphId, rule: RuleId, body: LabelIn, db: Db) -> RuleOut:
+    """Replaces the annotator's earlier label; returns the updated rule.
 
-    Two labels decide: kept if all are a or b, else rejected.
+    Two labels decide its status: kept if all are a or b, else rejected.
     """
-    of = store.dataset_of(db, graph)
-    return RuleOut.of(review.label(db, of, rule, asked.annotator, asked.label))
+    dataset = store.dataset_of(db, graph)
+    return RuleOut.of(review.label(db, dataset, rule, body.annotator, body.label))
 
 
 @router.get("/{rule}/groundings", response_model=Groundings, summary="Ground a rule in a graph")
@@ -217,7 +221,8 @@ def get_groundings(
     rule: RuleId,
     db: Db,
     show: Annotated[
-        groundings.Show, Query(description="known: the graph has the conclusion; predicted: not.")
+        groundings.Show,
+        Query(description="known: the graph has the conclusion; predicted: not."),
     ] = "all",
     measure: Measure = "likelihood",
     limit: Annotated[int, Query(ge=1, le=100_000)] = 1000,
@@ -235,13 +240,13 @@ QueryText = Annotated[str, Query(min_length=1, max_length=400)]
 
 
 class ProofPage(BaseModel):
-    """Proofs of one triple, strongest before the edit first; none: nothing proves it."""
+    """Proofs of one triple, strongest before the edit first; empty if there is none."""
 
     items: list[ProofOut]
 
 
 class ClosureChoice(ClosureOptions):
-    """How to close a graph, and how much of it to show."""
+    """Options of a closure, and how much of it to list."""
 
     rules: list[Annotated[str, Field(max_length=64)]] = Field(default_factory=list, max_length=100)
     candidates: bool = False
@@ -250,12 +255,12 @@ class ClosureChoice(ClosureOptions):
 
     @property
     def options(self) -> ClosureOptions:
-        """How the closure is taken."""
+        """The options of the closure alone."""
         return ClosureOptions(depth=self.depth, measure=self.measure, confidence=self.confidence)
 
 
 class MixedChoice(BaseModel):
-    """Which chains with implied links to list; steps are facts."""
+    """Filter of the chains with implied links; steps count facts."""
 
     surviving: bool = False
     steps: int | None = Field(default=None, ge=1, le=5)
@@ -265,18 +270,20 @@ class MixedChoice(BaseModel):
 
 
 @closure_router.get(
-    "/graphs/{graph}/closure", response_model=ClosureOut, summary="Conclude what follows in a graph"
+    "/graphs/{graph}/closure",
+    response_model=ClosureOut,
+    summary="Get the closure of a graph under its rules",
 )
 def get_closure(graph: GraphId, db: Db, chosen: Annotated[ClosureChoice, Query()]) -> ClosureOut:
-    """All that follows by the rules, strongest first, each with a proof; contradictions with both.
+    """All conclusions, strongest first, each with a proof; contradictions with both sides.
 
-    What follows is kept in the graph as IMPLIED until rules or facts change.
+    Conclusions are stored in the graph as IMPLIED until rules or facts change.
     """
     rules = groundings.rules_for(db, graph, ids=chosen.rules or None, candidates=chosen.candidates)
     return closure.shown(db, graph, rules, chosen.options, limit=chosen.limit, new_only=chosen.new)
 
 
-@closure_router.get("/graphs/{graph}/proofs", response_model=ProofPage, summary="Prove one thing")
+@closure_router.get("/graphs/{graph}/proofs", response_model=ProofPage, summary="Prove one triple")
 def get_proofs(
     graph: GraphId,
     db: Db,
@@ -287,7 +294,7 @@ def get_proofs(
     measure: MeasureQuery = None,
     candidates: bool = False,
 ) -> ProofPage:
-    """Proofs from the goal backwards, to a depth; one for each way to conclude it."""
+    """Proofs by backward chaining up to a depth, one for each way to conclude the triple."""
     rules = groundings.rules_for(db, graph, candidates=candidates)
     options = ClosureOptions(depth=depth, measure=measure or "likelihood")
     return ProofPage(items=backward.prove(db, graph, (subject, relation, object), rules, options))
@@ -296,12 +303,12 @@ def get_proofs(
 @closure_router.get(
     "/edits/{edit}/implications",
     response_model=ImplicationsOut,
-    summary="List what the rules say an edit should change",
+    summary="List the implications of an edit",
 )
 def get_implications(edit: EditId, db: Db, measure: MeasureQuery = None) -> ImplicationsOut:
-    """Conclusions that lost a premise, and those due now, with their truth before and after.
+    """Conclusions that lost a premise, and newly entailed ones, before and after the edit.
 
-    What the model was not asked is null: post the edit with `implications`.
+    Null where the model was not probed: submit the edit with `implications`.
     """
     score = record.get_score(db, edit)
     return implications.implications(db, score, measure_of(score, measure))
@@ -310,7 +317,7 @@ def get_implications(edit: EditId, db: Db, measure: MeasureQuery = None) -> Impl
 @closure_router.get(
     "/edits/{edit}/omega",
     response_model=OmegaOut,
-    summary="Read whether the old object comes back, by chains, rules or both",
+    summary="Get whether the old object is recovered by chains, rules or both",
 )
 def get_omega(edit: EditId, db: Db, measure: MeasureQuery = None) -> OmegaOut:
     """Whether the old object is recovered: by chains, by rules, and by both in one closure.
@@ -324,14 +331,14 @@ def get_omega(edit: EditId, db: Db, measure: MeasureQuery = None) -> OmegaOut:
 @closure_router.get(
     "/edits/{edit}/omega/chains",
     response_model=MixedPage,
-    summary="List the chains that pass conclusions",
+    summary="List the chains with implied links",
 )
 def get_mixed_chains(
     edit: EditId, db: Db, chosen: Annotated[MixedChoice, Query()], measure: MeasureQuery = None
 ) -> MixedPage:
-    """Chains over facts and conclusions together, strongest after the edit first.
+    """Chains over facts and conclusions, strongest after the edit first.
 
-    Steps count facts: an implied link has as many as its proof, which says rule and premises.
+    Steps count facts: an implied link has as many as its proof, which states rule and premises.
     """
     score = record.get_score(db, edit)
     part = Chosen(

@@ -1,12 +1,11 @@
-"""Who may come in: the host that is asked for, the page the request comes from, the token.
+"""Access control (Host allow-list, cross-site check, bearer token) and limits of request bodies.
 
-- Without a token the service listens on this machine only, and answers to this machine's names
-  only: a foreign page whose name is made to point here (DNS rebinding) gets nothing.
-- What changes something is refused to pages of other sites, token or not.
-- With THINKEVAL_API_TOKEN every route but a few wants it: as a Bearer token, or as the page's
-  cookie, which is derived from it, same-site, and unreadable for scripts.
-
-How much a client may send: a body that says it is too long, or turns out to be, is refused.
+- Without a token the service listens on this machine only and answers to its host names only,
+  which defeats DNS rebinding.
+- Requests that change data are refused if they come from another site's page, token or not.
+- With THINKEVAL_API_TOKEN every route outside a short list requires it: as a Bearer token, or as
+  the web UI's cookie, which is derived from it, same-site, and not readable by scripts.
+- A body is refused if its Content-Length, or the bytes received, exceed the limit.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ OPEN = ("/health", "/ready", "/login", "/favicon.ico")
 OPEN_FOLDERS = ("/static/", "/neo4j/")
 """Routes that need no token: none shows stored data (`/ready` does to clients with access only)."""
 
-WRONG = "That is not the token of this service. Capitals matter; blanks around it do not."
+WRONG = "Wrong token. Upper and lower case differ; spaces around the token are ignored."
 
 router = APIRouter(include_in_schema=False)
 
@@ -44,11 +43,11 @@ def require_token_elsewhere(settings: Settings, host: str) -> None:
     """Refuse to listen to other machines without a token.
 
     Raises:
-        UsageError: says how to set one.
+        UsageError: says how to set a token.
     """
     if host not in LOOPBACK and settings.api_token is None:
         raise UsageError(
-            f"--host {host} lets other machines in, and there is no token.",
+            f"--host {host} accepts requests from other machines, but no token is set.",
             remedy="Set THINKEVAL_API_TOKEN to at least 16 characters, for example the output of"
             " `openssl rand -hex 24`; or listen on 127.0.0.1.",
         )
@@ -60,12 +59,12 @@ def is_open(path: str) -> bool:
 
 
 def cookie_of(token: str) -> str:
-    """What the page's cookie holds: proof of the token, and not the token."""
+    """Value of the web UI's cookie: proves the token without containing it."""
     return hmac.new(token.encode(), b"thinkeval page", hashlib.sha256).hexdigest()
 
 
 class Guard:
-    """ASGI middleware that refuses who may not come in."""
+    """ASGI middleware that refuses requests without access."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
@@ -76,7 +75,7 @@ class Guard:
         self.any_host = self.token is not None and not settings.allowed_hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let through, or answer with a problem."""
+        """Pass a request on, or answer it with a problem."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -93,14 +92,14 @@ class Guard:
             return _refuse(
                 request,
                 f"This service does not answer to the name {_host(headers)!r}.",
-                "Use 127.0.0.1, or let whoever runs it add the name to THINKEVAL_ALLOWED_HOSTS.",
+                "Use 127.0.0.1, or ask the operator to add the name to THINKEVAL_ALLOWED_HOSTS.",
                 421,
             )
         if method not in SAFE and _foreign(headers):
             return _refuse(
                 request,
-                f"{method} {path} came from a page of another site.",
-                "Use this service's own page, or a program without an Origin header.",
+                f"{method} {path} was sent by a page of another site.",
+                "Use this service's web UI, or a program that sends no Origin header.",
                 403,
             )
         # In the scope, where the routes find both.
@@ -111,7 +110,7 @@ class Guard:
         if method == "GET" and problems.wants_page(request):
             query = f"?{request.url.query}" if request.url.query else ""
             return RedirectResponse(f"/login?next={quote(path + query, safe='/')}", 303)
-        error = ForbiddenError("This service wants its token.", status=401)
+        error = ForbiddenError("This service requires its token.", status=401)
         return problems.respond(
             request, describe(error), headers={"WWW-Authenticate": 'Bearer realm="thinkeval"'}
         )
@@ -119,7 +118,7 @@ class Guard:
     def _knows_token(self, request: HTTPConnection) -> bool:
         scheme, _, shown = request.headers.get("authorization", "").partition(" ")
         token = (self.token or "").encode()
-        # Headers are bytes that were read as Latin-1; a token of other letters comes as UTF-8.
+        # Starlette decodes headers as Latin-1; a token with other letters was sent as UTF-8.
         sent = shown.strip().encode("latin-1")
         if scheme.lower() == "bearer" and hmac.compare_digest(sent, token):
             return True
@@ -133,12 +132,12 @@ class Guard:
 def _host(headers: Mapping[str, str]) -> str:
     try:
         return (urlsplit(f"//{headers.get('host', '')}").hostname or "").lower()
-    except ValueError:  # such as half an IPv6 address
+    except ValueError:  # such as an incomplete IPv6 address
         return ""
 
 
 def _foreign(headers: Headers) -> bool:
-    """Whether a browser says that the request comes from another site's page."""
+    """Whether the browser's headers say that another site's page sent the request."""
     origin = headers.get("origin")
     if origin is not None:
         own = {f"{scheme}://{headers.get('host', '')}".lower() for scheme in ("http", "https")}
@@ -152,7 +151,7 @@ def _refuse(request: Request, detail: str, remedy: str, status: int) -> Response
 
 @router.get("/login")
 def login_page(request: Request, next: str = "/", out: bool = False) -> Response:
-    """The form that asks for the token; `out` says that one has just signed out."""
+    """The form for the token; `out` confirms a sign-out."""
     from thinkeval.service.api.pages.routes import login_form
 
     return login_form(request, next=_own_path(next), error=None, out=out)
@@ -160,7 +159,7 @@ def login_page(request: Request, next: str = "/", out: bool = False) -> Response
 
 @router.post("/login")
 def login(request: Request, token: Annotated[str, Form()], next: Annotated[str, Form()] = "/"):
-    """Set the page's cookie if the token is right."""
+    """Set the web UI's cookie if the token is right."""
     from thinkeval.service.api.pages.routes import login_form
 
     secret = request.app.state.thinkeval.settings.api_token
@@ -181,62 +180,63 @@ def login(request: Request, token: Annotated[str, Form()], next: Annotated[str, 
 
 @router.post("/logout")
 def logout() -> Response:
-    """Forget the cookie."""
+    """Delete the cookie."""
     response = RedirectResponse("/login?out=1", 303)
     response.delete_cookie(COOKIE)
     return response
 
 
 def _own_path(path: str) -> str:
-    """The path if it is one of this service, else the front page: no redirect leads elsewhere."""
+    """The path if it belongs to this service, else the front page: no redirect to other sites."""
     own = path.startswith("/") and not path.startswith(("//", "/\\"))
     return path if own and path.isprintable() else "/"
 
 
 JSON_LIMIT = 2**20
-"""Bytes of a body that is no upload."""
+"""Maximum bytes of a body that is not an upload."""
 
 
 class BodyLimit:
-    """ASGI middleware that stops reading at the limit."""
+    """ASGI middleware that stops reading a body at the limit."""
 
     def __init__(self, app: ASGIApp, upload_bytes: int) -> None:
         self.app, self.upload_bytes = app, upload_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the body on as long as it is within the limit."""
+        """Pass the body on while it is within the limit."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         request = Request(scope)
         upload = request.headers.get("content-type", "").startswith("multipart/form-data")
         limit = self.upload_bytes if upload else JSON_LIMIT
-        said = request.headers.get("content-length", "0")
-        # More digits than the limit has are too many; that far, they need not be read as a number.
-        if not (said.isascii() and said.isdigit()):
-            await _refused(request, f"{said!r} is no length of a body")(scope, receive, send)
+        length = request.headers.get("content-length", "0")
+        if not (length.isascii() and length.isdigit()):
+            reason = f"Content-Length {length!r} is not a number"
+            await _refused(request, reason)(scope, receive, send)
             return
-        if len(said) > 15 or int(said) > limit:
+        # Above 15 digits it exceeds every limit, and parsing thousands of digits is slow.
+        if len(length) > 15 or int(length) > limit:
             await _too_long(request, limit)(scope, receive, send)
             return
-        taken = 0
+        received = 0
 
         async def counted() -> Message:
-            nonlocal taken
+            nonlocal received
             message = await receive()
-            taken += len(message.get("body", b""))
-            if taken > limit:
+            received += len(message.get("body", b""))
+            if received > limit:
                 raise HTTPException(413, f"the body exceeds {limit:,} bytes")
             return message
 
         await self.app(scope, counted, send)
 
 
-def _refused(request: Request, why: str) -> Response:
+def _refused(request: Request, reason: str) -> Response:
     problem = Problem(
         title="The request was refused",
-        detail=f"{request.method} {request.url.path}: {why}.",
-        remedy="Send Content-Length as a number of bytes, or leave it to your HTTP library.",
+        detail=f"{request.method} {request.url.path}: {reason}.",
+        remedy="Send Content-Length as a number of bytes, or let the HTTP library set it.",
         status=400,
     )
     return problems.respond(request, problem, headers={"Connection": "close"})
@@ -244,9 +244,9 @@ def _refused(request: Request, why: str) -> Response:
 
 def _too_long(request: Request, limit: int) -> Response:
     problem = Problem(
-        title="The body is too long",
+        title="The request body is too large",
         detail=f"{request.method} {request.url.path}: the body exceeds {limit:,} bytes.",
-        remedy="Send less; whoever runs the service may raise THINKEVAL_BODY_LIMIT_MB for uploads.",
+        remedy="Send less, or ask the operator to raise THINKEVAL_BODY_LIMIT_MB for uploads.",
         status=413,
     )
     return problems.respond(request, problem, headers={"Connection": "close"})

@@ -1,4 +1,4 @@
-"""/v1/sweeps: several methods on several rewrites, posted at once, and the table they give."""
+"""/v1/sweeps: several methods on several rewrites, submitted at once, and their table."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ SweepId = Annotated[str, Path(min_length=1, max_length=200)]
 
 
 class Sweeps(BaseModel):
-    """The sweeps, newest first, without their tables."""
+    """Sweeps, newest first, without their tables."""
 
     items: list[SweepOut]
 
 
-@router.post("", status_code=202, response_model=SweepOut, summary="Post a sweep")
+@router.post("", status_code=202, response_model=SweepOut, summary="Submit a sweep")
 def post_sweep(sweep: SweepIn, db: Db, here: Here, response: Response) -> SweepOut:
     """Every method on every rewrite (and model, and seed). All cells are queued, or none.
 
-    What is scored already is not scored again. The same sweep again is the same sweep.
+    Edits that are scored already are not repeated. The same request returns the same sweep.
     """
     name = job_sweeps.post(db, here.settings, sweep)
     here.statuses.clear()
@@ -42,24 +42,24 @@ def list_sweeps(db: Db) -> Sweeps:
     return Sweeps(items=job_sweeps.listing(db))
 
 
-@router.get("/{sweep}", response_model=SweepOut, summary="See how a sweep stands")
+@router.get("/{sweep}", response_model=SweepOut, summary="Get the status of a sweep")
 def get_sweep(
     sweep: SweepId, db: Db, measure: Measure = "likelihood", table: bool = True
 ) -> SweepOut:
-    """Counts by status, and the table of what is scored so far; `table=false` leaves it out."""
+    """Counts by status, and the table of the edits scored so far; `table=false` omits it."""
     return job_sweeps.get(db, sweep, measure, table=table)
 
 
 @router.post("/{sweep}/cancel", status_code=202, response_model=SweepOut, summary="Cancel a sweep")
 def cancel_sweep(sweep: SweepId, db: Db, here: Here) -> SweepOut:
-    """What waits is cancelled at once, what runs within a second or so; scores stay."""
+    """Queued edits are cancelled immediately, running ones within about a second; scores remain."""
     cancelled = job_sweeps.cancel(db, sweep)
     here.statuses.clear()
     return cancelled
 
 
-@router.delete("/{sweep}", status_code=204, summary="Forget a sweep")
+@router.delete("/{sweep}", status_code=204, summary="Delete a sweep")
 def delete_sweep(sweep: SweepId, db: Db) -> Response:
-    """Only the sweep goes; its edits and their scores stay."""
+    """Deletes the sweep alone; its edits and their scores remain."""
     job_sweeps.remove(db, sweep)
     return Response(status_code=204)

@@ -303,7 +303,7 @@ class JobPage(BaseModel):
     total: int = Field(description="How many there are on all pages.")
 
 
-class JobStands(BaseModel):
+class JobStatus(BaseModel):
     """A job's id and status."""
 
     id: str
