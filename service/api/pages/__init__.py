@@ -1,4 +1,1 @@
-"""The page: what its templates show, drawn from the functions of `service`; no web framework here.
-
-`service/api/pages/routes.py` has the routes. Templates get plain values and never ask the database.
-"""
+"""The web UI: values of its templates, computed from the other rooms; `routes` serves them."""

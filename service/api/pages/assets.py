@@ -1,9 +1,7 @@
-"""The page's one third-party script, Cytoscape.js: out of its webjar, fetched as Neo4j's files are.
+"""Static files of the web UI: its scripts and styles, and Cytoscape.js from its webjar.
 
-Nothing third-party is committed. The jar's SHA-256 sum is in `page_assets.lock`; the file is
-fetched once, at the first drawing, into the cache. Without a network the page shows its tables.
-
-The files of the page: our scripts and styles, and Cytoscape.js out of its webjar.
+No third-party file is committed. The jar's SHA-256 sum is in `page_assets.lock`; the jar is
+downloaded into the cache for the first drawing. Without a network the web UI shows tables instead.
 """
 
 from __future__ import annotations
@@ -28,21 +26,21 @@ _INSIDE = "META-INF/resources/webjars/{artifact}/{version}/dist/cytoscape.min.js
 
 
 class AssetMissingError(ServiceError):
-    """A file of the page is not in the cache and cannot be fetched."""
+    """A file of the web UI is not in the cache and cannot be downloaded."""
 
     status = 503
     remedy = (
-        "Open the page once where there is a network, or name a mirror of Maven Central in"
-        " THINKEVAL_MAVEN_URL; until then the page shows the graph as a table."
+        "Open an edit once with a network connection, or set THINKEVAL_MAVEN_URL to a mirror of"
+        " Maven Central; until then the web UI shows the graph as a table."
     )
 
 
 class WebAssets:
-    """Cytoscape.js from the cache; one fetch at a time, and none for a while after a failure.
+    """Cytoscape.js from the cache; one download at a time, and none for a while after a failure.
 
     Attributes:
-        retry_s: how long a failed fetch is remembered, so that a page without a network does not
-            wait for it at every view.
+        retry_s: seconds until a failed download is tried again, so that without a network not
+            every view waits for it.
     """
 
     def __init__(self, cache: Path, *, lock: Path = LOCK_FILE, retry_s: float = 60.0) -> None:
@@ -62,7 +60,7 @@ class WebAssets:
         """The minified script, UTF-8.
 
         Raises:
-            AssetMissingError: it is not in the cache and cannot be fetched.
+            AssetMissingError: it is not in the cache and cannot be downloaded.
         """
         with self._lock:
             if self._script is None:
@@ -75,9 +73,9 @@ class WebAssets:
         try:
             folder = artifacts.ensure(self._cache, bundle=self._bundle)
         except EmbeddedServerError as error:
-            told = AssetMissingError(f"Cytoscape.js is not there: {error.detail}")
-            self._failed = (time.monotonic(), told)
-            raise told from error
+            missing = AssetMissingError(f"Cytoscape.js is not available: {error.detail}")
+            self._failed = (time.monotonic(), missing)
+            raise missing from error
         jar = self._bundle.jars[0]
         _, artifact, version, _ = jar.parts
         with zipfile.ZipFile(folder / jar.filename) as archive:
@@ -91,24 +89,24 @@ TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 @router.get("/static/{name}")
 def static(name: str) -> Response:
-    """One of our own files; a name that is not in the folder is not looked for anywhere else."""
-    held = {path.name: path for path in STATIC.iterdir() if path.suffix in TYPES}
-    if name not in held:
-        raise NotFoundError("file", name, held, listing="GET /")
-    # Asked for again at every visit and answered 304: an update of ours is seen at once.
+    """A script, style or icon of the web UI; other names are never resolved as paths."""
+    files = {path.name: path for path in STATIC.iterdir() if path.suffix in TYPES}
+    if name not in files:
+        raise NotFoundError("file", name, files, listing="GET /")
+    # Revalidated at every visit (304), so that an update is visible at once.
     headers = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
-    return FileResponse(held[name], media_type=TYPES[held[name].suffix], headers=headers)
+    return FileResponse(files[name], media_type=TYPES[files[name].suffix], headers=headers)
 
 
 @router.get("/favicon.ico")
 def favicon() -> Response:
-    """The icon, for browsers that ask before they have read the page."""
+    """The icon, for browsers that request it by default."""
     return FileResponse(STATIC / "icon.svg", media_type=TYPES[".svg"])
 
 
 @router.get("/assets/cytoscape.min.js")
 def cytoscape(request: Request, here: Here) -> Response:
-    """Cytoscape.js; 503 while it can neither be read nor fetched, and the page does without."""
+    """Cytoscape.js; 503 if it can be neither read nor downloaded: the web UI works without it."""
     if "page" not in here.extras:
         here.extras["page"] = WebAssets(here.settings.cache)
     return etag_response(request, here.extras["page"].cytoscape(), media_type="text/javascript")

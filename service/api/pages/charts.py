@@ -1,4 +1,4 @@
-"""The leaderboard's two charts as plain geometry; the template writes it out as SVG.
+"""Geometry of the leaderboard's two charts; the template writes it as SVG.
 
 Methods differ by marker and by dashes, not by colour alone.
 """
@@ -76,7 +76,7 @@ class Axis:
 
 
 def series(rows: Sequence[dict[str, Any]]) -> list[Series]:
-    """One a row of the table; the model is named where there are several."""
+    """One per row of the table; named with the model if there are several."""
     several = len({row["Model"] for row in rows}) > 1
     return [
         Series(f"{row['Technique']} · {row['Model']}" if several else row["Technique"], i)
@@ -85,12 +85,12 @@ def series(rows: Sequence[dict[str, Any]]) -> list[Series]:
 
 
 def _vertical(values: Sequence[float]) -> Axis:
-    top = max([1.0, *values]) + 0.05  # what lies at 1 is not cut by the frame
+    top = max([1.0, *values]) + 0.05  # so that the frame does not cut markers at 1
     return Axis(0.0, math.ceil(top * 10) / 10, HEIGHT - BOTTOM, TOP)
 
 
 def curves(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """IFR by steps: a line a method, with a gap where there is no chain of that length."""
+    """IFR by steps: one line per method, with a gap where there is no chain of that length."""
     known = [row[f"{n}-step"] for row in rows for n in STEPS if _is(row[f"{n}-step"])]
     y = _vertical(known)
     x = Axis(STEPS[0], STEPS[-1], LEFT + 12, WIDTH - RIGHT - 12)
@@ -107,7 +107,7 @@ def curves(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def scatter(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """IFR against Preservation: a point a method with its intervals; good is up and left."""
+    """IFR against Preservation: one point per method with its intervals; best is up and left."""
     shown = [
         (row, drawn)
         for row, drawn in zip(rows, series(rows), strict=True)
@@ -144,13 +144,13 @@ PLACES = (
     (9, 4, "start"), (-9, 4, "end"), (9, 16, "start"), (-9, 16, "end"),
     (9, -8, "start"), (-9, -8, "end"), (9, 28, "start"), (9, 40, "start"),
 )  # fmt: skip
-"""Where a label may stand beside its point, the best place first."""
+"""Possible offsets of a label from its point, the best first."""
 
 
 def _place(
     name: str, at: tuple[float, float], taken: list[tuple[float, ...]], marks: list[Any]
 ) -> tuple[float, float, str] | None:
-    """Where a label fits beside its point: (x, y, anchor), or None where the legend must do."""
+    """Free place for a label beside its point: (x, y, anchor), or None if there is none."""
     wide, high = 6.4 * len(name), 11
     for dx, dy, anchor in PLACES:
         x, y = at[0] + dx, at[1] + dy

@@ -1,4 +1,4 @@
-"""What the page of two edits shows: what may be chosen, and the diff of those that were."""
+"""Values of the comparison of two edits: the choices, and the diff of the chosen ones."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from thinkeval.service.reports.schemas import Diff, MetricDelta
 
 CHOICES = 300
-"""Newest scored edits in a picker; any other is compared by its id in the address."""
+"""Newest scored edits in a picker; any other edit can be named in the address."""
 
 
 def compared(db: Database, a: str, b: str, measure: Measure | None) -> dict[str, Any]:
-    """The pickers and, when both edits are named, their diff.
+    """The choices of the pickers and, if both edits are named, their diff.
 
     Raises:
-        NotFoundError, NothingStoredError, UsageError: an edit is unknown, unscored, or of other
-            data than the other.
+        NotFoundError, NothingStoredError, UsageError: an edit is unknown or unscored, or the
+            edits belong to different data sets.
     """
     choices = list(db.read(rows.PageEditRow, status="succeeded", limit=CHOICES))
     found: dict[str, Any] = {"diff": None, "metrics": [], "measures": [], "json": ""}
@@ -45,8 +45,8 @@ def compared(db: Database, a: str, b: str, measure: Measure | None) -> dict[str,
 
 
 def _headline(diff: Diff) -> list[MetricDelta]:
-    """The metrics that a score shows, in its order: overall values, then IFR by steps."""
-    held = [m for m in diff.metrics if m.measure == diff.measure]
-    whole = {m.metric: m for m in held if m.step is None}
-    by_steps = [m for m in held if m.metric == "ifr_by_steps" and m.n_a != 0]
+    """The headline metrics in the order of a score: overall values, then IFR by steps."""
+    shown = [m for m in diff.metrics if m.measure == diff.measure]
+    whole = {m.metric: m for m in shown if m.step is None}
+    by_steps = [m for m in shown if m.metric == "ifr_by_steps" and m.n_a != 0]
     return [whole[name] for name in headlines() if name in whole] + by_steps

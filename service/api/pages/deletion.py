@@ -1,6 +1,6 @@
-"""What goes when an edit or a data set is deleted from the page, and deleting a data set.
+"""Deletion of edits and data sets from the web UI: what is deleted with them, and what prevents it.
 
-The page asks first, and says what goes; it deletes no data set that something stored still uses.
+The web UI asks for confirmation and lists what is deleted; it deletes no data set that is in use.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class EditGoing:
-    """An edit that is to go.
+class EditDeletion:
+    """What is deleted with an edit.
 
     Attributes:
-        facts, entities: of the graph that it produced; 0 where there is none.
-        update_bytes: size of its saved update here; None where none is saved.
-        live: it waits or runs, and must be cancelled first.
+        facts, entities: of its edit graph; 0 if there is none.
+        update_bytes: size of its saved update on this machine; None if none is saved.
+        live: it is queued or running, and must be cancelled first.
     """
 
     edit: rows.GetEditRow
@@ -38,21 +38,21 @@ class EditGoing:
 
 
 @dataclass(frozen=True, slots=True)
-class DataSetGoing:
-    """A data set that is to go, and what was made of it."""
+class DataSetDeletion:
+    """What is deleted with a data set, and what was derived from it."""
 
     graph: rows.GetGraphRow
     rewrites: int
-    made: rows.DependentsRow
+    derived: rows.DependentsRow
 
     @property
     def used(self) -> bool:
-        """Whether edits or knowledge sets need it; what models know of it and rules go with it."""
-        return bool(self.made.edits or self.made.sets)
+        """Whether edits or knowledge sets use it; model graphs and rules are deleted with it."""
+        return bool(self.derived.edits or self.derived.sets)
 
 
-def edit_going(db: Database, settings: Settings, edit: str) -> EditGoing:
-    """What would go with an edit, by any id it ever had.
+def edit_deletion(db: Database, settings: Settings, edit: str) -> EditDeletion:
+    """What would be deleted with an edit, by any id that it has had.
 
     Raises:
         NotFoundError: there is none.
@@ -63,7 +63,7 @@ def edit_going(db: Database, settings: Settings, edit: str) -> EditGoing:
     row = found[0]
     graph = next(iter(db.read(rows.GetGraphRow, graph=row.id)), None)
     saved = deltas.path_of(settings, row.id)
-    return EditGoing(
+    return EditDeletion(
         row,
         facts=graph.n_facts if graph else 0,
         entities=graph.n_entities if graph else 0,
@@ -72,32 +72,32 @@ def edit_going(db: Database, settings: Settings, edit: str) -> EditGoing:
     )
 
 
-def data_set_going(db: Database, graph: str) -> DataSetGoing:
-    """What would go with a data set, and what keeps it.
+def data_set_deletion(db: Database, graph: str) -> DataSetDeletion:
+    """What would be deleted with a data set, and what uses it.
 
     Raises:
         NotFoundError: there is no such data set.
     """
     datasets.require_graph(db, graph)
-    return DataSetGoing(
+    return DataSetDeletion(
         db.read(rows.GetGraphRow, graph=graph)[0],
         rewrites=len(datasets.list_rewrites(db, graph)),
-        made=db.read(rows.DependentsRow, graph=graph)[0],
+        derived=db.read(rows.DependentsRow, graph=graph)[0],
     )
 
 
 def delete_data_set(db: Database, graph: str) -> None:
-    """Delete a data set that nothing uses, with its rules and what models know of it.
+    """Delete an unused data set with its rules and model graphs.
 
     Raises:
         NotFoundError: there is no such data set.
         ConflictError: edits or knowledge sets use it.
     """
-    made = data_set_going(db, graph).made
-    if made.edits or made.sets:
+    derived = data_set_deletion(db, graph).derived
+    if derived.edits or derived.sets:
         raise ConflictError(
-            f"{graph!r} is used by {several(len(made.edits), 'edit')} and"
-            f" {several(len(made.sets), 'knowledge set')}.",
+            f"{graph!r} is used by {several(len(derived.edits), 'edit')} and"
+            f" {several(len(derived.sets), 'knowledge set')}.",
             remedy="Delete those first.",
         )
     delete.delete_graph(db, graph, with_dependents=True)

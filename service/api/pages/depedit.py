@@ -1,6 +1,7 @@
-"""What the page of DepEdit's protocol shows: knowledge sets, and the paper's tables over runs.
+"""Values of DepEdit's two templates: the overview, and one knowledge set.
 
-What the page of one knowledge set shows: facts by copy, implications, and a run's answers.
+The overview lists knowledge sets and the paper's tables over runs; a set shows its facts by copy,
+its implications and the answers of a run.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
     from thinkeval.service.cache import Cache
 
 MEANINGS = {
-    "CQ_DT": "each fact has a template of its own, and is asked for by the same",
+    "CQ_DT": "each fact has its own template, used for teaching and asking",
     "CQ_UT": "all facts of a relation share one template",
-    "ICQ_DT": "each fact is asked for by another template than it was taught by",
+    "ICQ_DT": "each fact is asked with another template than it was taught with",
 }
-"""The settings, in words (`service.depedit.questions`)."""
+"""Meaning of the settings (`service.depedit.questions`)."""
 
 INITS = {
     "stored": "facts as the graph has them",
@@ -41,15 +42,15 @@ FORMATS = {
     "csv": ("CSV", "csv", "text/csv"),
     "latex": ("LaTeX", "tex", "application/x-tex"),
 }
-"""Downloads: what the page calls them, how the file ends, and its type."""
+"""Formats of downloads: label, suffix of the file, media type."""
 
 WRAPPED = ("finetune", "memit")
-"""Editors that the form offers to wrap; the command line wraps others too."""
+"""Editors that the form offers to wrap; the command line can wrap others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rows of the tables that may be compared: one model, one setting, sets of one kind."""
+    """Comparable rows of the tables: one model, one setting, one kind of sets."""
 
     setting: str
     facts: str
@@ -59,7 +60,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What the page is narrowed to; empty does not narrow."""
+    """The filter of the overview; empty fields do not filter."""
 
     graph: str = ""
     setting: str = ""
@@ -67,7 +68,7 @@ class Chosen:
 
     @property
     def query(self) -> str:
-        """As the query of an address."""
+        """The filter as the query of an address."""
         pairs = (("graph", self.graph), ("setting", self.setting), ("model", self.model))
         return urlencode({key: value for key, value in pairs if value})
 
@@ -128,13 +129,13 @@ def _methods(db: Database, chosen: Chosen) -> list[MethodRow]:
 def download(
     db: Database, tables: Tables, chosen: Chosen, table: str, style: str
 ) -> tuple[str, str, str]:
-    """(text, file name, media type) of one table as `thinkeval depedit report` writes it.
+    """(text, file name, media type) of one table, as `thinkeval depedit report` writes it.
 
     Raises:
         UsageError: there is no such table or format.
     """
     if style not in FORMATS:
-        raise UsageError(f"{style!r} is no format.", remedy=f"Use one of {', '.join(FORMATS)}.")
+        raise UsageError(f"{style!r} is not a format.", remedy=f"Use one of {', '.join(FORMATS)}.")
     _, suffix, media_type = FORMATS[style]
     text = report.text(methods(db, tables, chosen, store.list_runs(db)), [table], style)
     return text, f"depedit-{table}.{suffix}", media_type
@@ -152,7 +153,7 @@ def _groups(found: Sequence[MethodRow]) -> list[Group]:
 
 
 def _form() -> dict[str, Any]:
-    """Strategies that may be ticked: each by itself, and those that wrap an editor with each."""
+    """Strategies that the form offers; one that wraps an editor is listed with each editor."""
     offered: dict[str, str] = {}
     for name in strategies.names():
         for editor in WRAPPED if strategies.get(name).WRAPS else ("",):
@@ -166,7 +167,7 @@ BEFORE = "before"
 
 @dataclass(frozen=True, slots=True)
 class FactLine:
-    """A specific fact: taught at first, and its new object in each copy (None: not updated)."""
+    """A specific fact as established, and its new object in each copy (None: not updated)."""
 
     qa: QA
     updates: tuple[str | None, ...]
@@ -174,7 +175,7 @@ class FactLine:
 
 @dataclass(frozen=True, slots=True)
 class After:
-    """What becomes of an implication in one copy: kept, updated, new or lost (or not yet there)."""
+    """State of an implication after the update of one copy: kept, updated, new or lost."""
 
     change: str
     object: str | None
@@ -183,11 +184,11 @@ class After:
 
 @dataclass(frozen=True, slots=True)
 class ImplicationLine:
-    """An implication with the facts it follows from, and what becomes of it in each copy.
+    """An implication with its premises, and its state after the update of each copy.
 
     Attributes:
-        qa: as it is asked; its object only where it follows at first.
-        premises: none where it does not follow at first.
+        qa: its question; the object is that of the established facts, if it follows from them.
+        premises: empty if it does not follow from the established facts.
     """
 
     qa: QA
@@ -196,12 +197,12 @@ class ImplicationLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a model said to one question at one time.
+class Answered:
+    """A model's answer to one question at one time.
 
     Attributes:
-        right: None where nothing was to be said right, as the conclusion follows no more.
-        same: whether it said what it had said before; None before, and where it was not asked.
+        right: None if no answer is right, because the conclusion does not follow any more.
+        same: whether the answer is the one before the update; None before it, or without one.
     """
 
     change: str
@@ -213,22 +214,22 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class AnswerLine:
-    """One question, and what was said to it before the update and after each."""
+    """One question, and the answers to it before the update and after each."""
 
     role: str
     asked: str
-    said: dict[str, Said]
+    answers: dict[str, Answered]
 
 
 def set_values(
     db: Database, knowledge_set: str, *, run: str = "", copy: str = "", role: str = ""
 ) -> dict[str, Any]:
-    """For `depedit_set.html`.
+    """Values of the template `depedit_set.html`.
 
     Args:
-        run: whose answers are shown; the newest where none is named.
-        copy: `before`, or the number of an update from 1; all where empty.
-        role: one of ROLES; all where empty.
+        run: the run whose answers are shown; "" for the newest.
+        copy: `before`, or the number of an update from 1; "" for all.
+        role: one of ROLES; "" for all.
 
     Raises:
         NotFoundError: there is no such set, run, copy or role.
@@ -261,7 +262,7 @@ def set_values(
         "answers": [
             line
             for line in answers
-            if role in ("", line.role) and any(time in line.said for time in picked)
+            if role in ("", line.role) and any(time in line.answers for time in picked)
         ],
     }
 
@@ -275,18 +276,18 @@ def fact_lines(knowledge: KnowledgeSet) -> list[FactLine]:
 
 
 def implication_lines(knowledge: KnowledgeSet) -> list[ImplicationLine]:
-    """The implications that follow at first, then those that follow only after some update."""
+    """Implications of the established facts, then those that follow only after some update."""
     first = {qa.key: qa for qa in knowledge.specific}
-    held = {each.qa.key: each for each in knowledge.implications}
-    asked = {key: each.qa for key, each in held.items()}
+    established = {each.qa.key: each for each in knowledge.implications}
+    asked = {key: each.qa for key, each in established.items()}
     for copy in knowledge.copies:
         for each in copy.updated:
             asked.setdefault(each.qa.key, each.qa)
     return [
         ImplicationLine(
             qa,
-            premises=_premises(held[key], first) if key in held else (),
-            after=tuple(_after(knowledge, copy, key, held) for copy in knowledge.copies),
+            premises=_premises(established[key], first) if key in established else (),
+            after=tuple(_after(knowledge, copy, key, established) for copy in knowledge.copies),
         )
         for key, qa in asked.items()
     ]
@@ -296,18 +297,18 @@ def _after(
     knowledge: KnowledgeSet,
     copy: Copy,
     key: tuple[str, str],
-    held: dict[tuple[str, str], Implication],
+    established: dict[tuple[str, str], Implication],
 ) -> After | None:
     facts = {qa.key: qa for qa in knowledge.after(copy)}
     for each in copy.updated:
         if each.qa.key == key:
-            change = "updated" if key in held else "new"
+            change = "updated" if key in established else "new"
             return After(change, each.qa.object, _premises(each, facts))
-    if key not in held:
+    if key not in established:
         return None
     if key in copy.lost:
         return After("lost", None, ())
-    return After("kept", held[key].qa.object, ())
+    return After("kept", established[key].qa.object, ())
 
 
 def _premises(implication: Implication, facts: dict[tuple[str, str], QA]) -> tuple[QA, ...]:
@@ -315,12 +316,12 @@ def _premises(implication: Implication, facts: dict[tuple[str, str], QA]) -> tup
 
 
 def lines(answers: Sequence[rows.AnsweredRow]) -> list[AnswerLine]:
-    """Answers by question: those of the establish phase first, in their order."""
+    """Answers by question, in the order of the roles."""
     found: dict[tuple[str, str, str], AnswerLine] = {}
     for row in answers:
         key = (row.role, row.subject, row.relation)
         line = found.setdefault(key, AnswerLine(row.role, row.asked, {}))
-        line.said[BEFORE if row.copy is None else str(row.copy + 1)] = Said(
+        line.answers[BEFORE if row.copy is None else str(row.copy + 1)] = Answered(
             row.change,
             row.expected,
             row.answer,

@@ -1,8 +1,6 @@
-"""What the page of one scored edit shows: its chains, filtered, and its graph, laid out.
+"""Values of the template of one scored edit: chains, graph, section on rules, commands, provenance.
 
-The page's section on rules: does the old object come back, what is stale, what is due.
-
-The result_values of the template of one scored edit, and of its list of chains alone.
+`chain_values` are those of its list of chains alone, which the filters replace.
 """
 
 from __future__ import annotations
@@ -33,28 +31,28 @@ if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
 
 FIRST = 50
-"""Chains shown at once; a page of all 206 chains of a KnowGIC edit has thousands of boxes."""
+"""Chains shown at first: the 206 chains of a KnowGIC edit would be thousands of boxes."""
 
 FEW, FEW_CUT = 10, 5
-"""Surviving and cut chains that are drawn until the reader asks for all: more cannot be read."""
+"""Surviving and cut chains that are drawn at first: a drawing of more is unreadable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Which chains are shown: the filter of REST, any choice of lengths, and how many at most."""
+    """Filter of the chains: that of REST, a set of lengths, and a maximum number."""
 
     filter: ChainFilter = field(default_factory=ChainFilter)
     steps: frozenset[int] = field(default=frozenset(STEPS))
     at_most: int = FIRST
 
     def fits(self, chain: ScoredChainRow) -> bool:
-        """Whether a chain is shown. One without a ratio (R = 0) has no strength to compare."""
+        """Whether the filter accepts a chain. One without a ratio (R = 0) has no strength."""
         return chain.steps in self.steps and self.filter.fits(chain)
 
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """The chains of an edit, strongest first: all of them, and those found by the filter."""
+    """The chains of an edit, strongest first: all of them, and those that the filter accepts."""
 
     all: Sequence[ScoredChainRow]
     found: Sequence[ScoredChainRow]
@@ -62,12 +60,12 @@ class Chains:
 
     @property
     def shown(self) -> Sequence[ScoredChainRow]:
-        """What is written out."""
+        """The chains that are listed."""
         return self.found[: self.at_most]
 
     @property
     def surviving(self) -> int:
-        """How many of those found survive."""
+        """Number of surviving chains among those found."""
         return sum(chain.surviving for chain in self.found)
 
     @property
@@ -78,9 +76,9 @@ class Chains:
 
     @property
     def drawn(self) -> dict[str, dict[str, bool]]:
-        """What the drawing shows of the chains found: `few`, the strongest of them, and `all`.
+        """Facts of the chains found, for the drawing: `few`, of the strongest chains, and `all`.
 
-        Each is {id of a fact that a chain passes: whether one that passes it survives}.
+        Each is {id of a fact on a chain: whether a surviving chain contains it}.
         """
         alive = [chain for chain in self.found if chain.surviving]
         cut = sorted((c for c in self.found if not c.surviving), key=lambda c: -c.r_pre)
@@ -89,7 +87,7 @@ class Chains:
 
     @property
     def ways(self) -> list[str]:
-        """Whom the old object comes back by: the first entity of surviving chains, in order."""
+        """First entities of the surviving chains, through which the old object leaks."""
         first = (chain.entities[1] for chain in self.all if chain.surviving and chain.steps > 1)
         return list(dict.fromkeys(first))
 
@@ -105,17 +103,18 @@ def chains(db: Database, score: Score, measure: Measure, shown: Shown) -> Chains
     return Chains(every, [chain for chain in every if shown.fits(chain)], shown.at_most)
 
 
-def drawing(db: Database, score: Score, measure: Measure, told: Chains) -> dict[str, Any]:
-    """The graph as REST gives it, each node with the column it is drawn in.
+def drawing(db: Database, score: Score, measure: Measure, found: Chains) -> dict[str, Any]:
+    """The graph as REST returns it, each node with the column of its drawing.
 
-    That is the fewest facts that lead to it on a chain; the old object stands last.
+    The column is the smallest number of facts that lead to the node on a chain; the old object has
+    the last column.
     """
     columns: dict[str, int] = {score.subject: 0}
-    for chain in told.all:
+    for chain in found.all:
         for at, name in enumerate(chain.entities[:-1]):
             columns[name] = min(at, columns.get(name, at))
     columns[score.target_true] = max(columns.values()) + 1
-    graph = graph_of(db, score, measure, told.all).model_dump()
+    graph = graph_of(db, score, measure, found.all).model_dump()
     for node in graph["nodes"]:
         node["column"] = columns.get(node["id"], 1)
     for edge in graph["edges"]:
@@ -124,9 +123,9 @@ def drawing(db: Database, score: Score, measure: Measure, told: Chains) -> dict[
 
 
 IMPLIED_FIRST = 20
-"""Conclusions that are shown at once; the others unfold."""
+"""Conclusions shown at first; the others unfold."""
 MIXED = 10
-"""Chains over facts and conclusions that are shown; REST and the command line list all of them."""
+"""Chains with implied links that are shown; REST and the command line list all of them."""
 
 SIDES = {
     "lost": "it no longer follows",
@@ -136,20 +135,20 @@ SIDES = {
 
 
 def implied_values(db: Database, score: Score, measure: Measure) -> dict[str, Any]:
-    """For `_implications.html`; without rules there is no section.
+    """Values of `_implications.html`; without rules there is no such section.
 
-    `come` is a sentence for whoever has not read what Omega is.
+    `recovery` summarises Omega in one sentence.
     """
     rules = kept_rules(db, score.dataset)
     if not rules:
         return {"implied": None}
-    told = omega(db, score, measure, rules)
+    recovered = omega(db, score, measure, rules)
     return {
         "implied": implications(db, score, measure, rules),
-        "omega": told,
+        "omega": recovered,
         "mixed": mixed(db, score, measure, rules, Chosen(surviving=True, limit=MIXED)),
         "example": rules[0].rule.text(),
-        "come": _come(score, {kind: told.at(kind).surviving for kind in KINDS}),
+        "recovery": _recovery(score, {kind: recovered.at(kind).surviving for kind in KINDS}),
         "ways_by": WAYS,
         "sides": SIDES,
         "good": GOOD,
@@ -158,24 +157,24 @@ def implied_values(db: Database, score: Score, measure: Measure) -> dict[str, An
     }
 
 
-def _come(score: Score, surviving: dict[Any, int]) -> str:
+def _recovery(score: Score, surviving: dict[Any, int]) -> str:
     alive = [WAYS[kind] for kind in KINDS if surviving[kind]]
     if not alive:
-        return f"{score.target_true} does not come back: neither by chains nor by rules."
+        return f"{score.target_true} is not recovered: neither by chains nor by rules."
     listed = alive[0] if len(alive) == 1 else f"{', by '.join(alive[:-1])}, and by {alive[-1]}"
-    return f"{score.target_true} still comes back by {listed}."
+    return f"{score.target_true} is still recovered by {listed}."
 
 
 FIGURES = (("leakage", "leakage graph"), ("chain", "strongest surviving chain"))
 
-_TOLD = (
+_PROVENANCE = (
     "model", "method", "hparams_digest", "covariance_corpus", "graph_digest", "probe", "seed",
     "strength", "versions", "created_at",
 )  # fmt: skip
 
 
 def query(measure: str, shown: Shown) -> str:
-    """What is shown as the query of an address; what is at its default is left out."""
+    """Measure and filter as the query of an address; defaults are left out."""
     picked = shown.filter
     pairs: list[tuple[str, object]] = [("measure", measure)]
     if shown.steps != frozenset(STEPS):
@@ -194,15 +193,15 @@ def query(measure: str, shown: Shown) -> str:
 def chain_values(
     db: Database, score: Score, measure: Measure | None, shown: Shown, browser: str
 ) -> dict[str, Any]:
-    """For `_chains.html`: the chains found, and for each that is shown a link to Neo4j Browser."""
+    """Values of `_chains.html`: the chains found, with a link to Neo4j Browser for each listed."""
     by = measure_of(score, measure)
-    told = chains(db, score, by, shown)
+    found = chains(db, score, by, shown)
     longer = replace(shown, at_most=shown.at_most + FIRST)
-    links = [chain_link(browser, score, chain) for chain in told.shown] if browser else []
+    links = [chain_link(browser, score, chain) for chain in found.shown] if browser else []
     return {
         "score": score,
         "measure": by,
-        "told": told,
+        "chains": found,
         "links": links,
         "more": f"/edits/{score.edit}?{query(by, longer)}",
     }
@@ -217,9 +216,14 @@ def result_values(
     browser: str,
     base: str,
 ) -> dict[str, Any]:
-    """For `html`; `base` is the service's address, `browser` that of Neo4j Browser or ""."""
+    """Values of `edit.html`.
+
+    Args:
+        browser: address of Neo4j Browser; "" if it is unknown.
+        base: address of the service.
+    """
     listed = chain_values(db, score, measure, shown, browser)
-    by, told = listed["measure"], listed["told"]
+    by, found = listed["measure"], listed["chains"]
     return (
         listed
         | implied_values(db, score, by)
@@ -228,34 +232,36 @@ def result_values(
             "measures": MEASURE_NAMES,
             "display": displays(),
             "lines": lines(score),
-            "verdict": verdict(score, by, told),
-            "ways": told.ways,
+            "verdict": verdict(score, by, found),
+            "ways": found.ways,
             "leaks": metrics.leakage_rows(db, score, by),
-            "graph": drawing(db, score, by, told),
+            "graph": drawing(db, score, by, found),
             "others": _others(db, score),
             "figures": FIGURES,
             "commands": commands(score, base),
             "questions": question_links(browser, score, by) if browser else [],
             "guide": guide_command(base, score.edit),
             "provenance": [
-                (key, _plain(score.provenance[key])) for key in _TOLD if score.provenance.get(key)
+                (key, _plain(score.provenance[key]))
+                for key in _PROVENANCE
+                if score.provenance.get(key)
             ],
             "whole": json.dumps(score.provenance, indent=1, ensure_ascii=False, default=str),
         }
     )
 
 
-def verdict(score: Score, measure: Measure, told: Chains) -> str:
-    """The score in two sentences, for whoever has not read what the numbers mean."""
+def verdict(score: Score, measure: Measure, found: Chains) -> str:
+    """Summary of the score in two sentences."""
     efficacy = score.get("efficacy", measure)
-    installed = "the edit's own fact was not asked"
+    installed = "the edited fact was not probed"
     if efficacy is not None:
-        how = "took" if efficacy.value > 0.5 else "did not take"
+        outcome = "succeeded" if efficacy.value > 0.5 else "did not succeed"
         installed = (
-            f"the edit {how}: asked directly, the model says {score.target_new} with probability"
-            f" {number(efficacy.value)}"
+            f"the edit {outcome}: asked directly, the model answers {score.target_new} with"
+            f" probability {number(efficacy.value)}"
         )
-    alive, whole = sum(chain.surviving for chain in told.all), len(told.all)
+    alive, whole = sum(chain.surviving for chain in found.all), len(found.all)
     if not whole:
         left = "no chain leads to the old object, so nothing can leak"
     elif not alive:
@@ -266,7 +272,7 @@ def verdict(score: Score, measure: Measure, told: Chains) -> str:
 
 
 def _others(db: Database, score: Score) -> list[rows.PageEditRow]:
-    """Newest scored edits of the same rewrite, one a method and model."""
+    """Newest scored edits of the same rewrite, one per method and model."""
     found = db.read(
         rows.PageEditRow,
         dataset=score.dataset,

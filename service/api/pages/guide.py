@@ -1,7 +1,7 @@
-"""The guide that Neo4j Browser plays: the ten questions a user asks first, ready to run.
+"""Guide for Neo4j Browser: the questions a user asks first, with queries ready to run.
 
-The queries are the files of cypher/explore/, put into the page when it is asked for, so that the
-guide never says anything else than the files do.
+The queries are the files of cypher/explore/, inserted when the guide is requested, so that the
+guide and the files agree.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NEWEST = (
     "COLLECT { MATCH (e:Edit {status: 'succeeded'})"
     " RETURN e.id ORDER BY datetime(e.created_at) DESC LIMIT 1 }[0]"
 )
-"""What $edit is set to where no edit is named: Browser lets the server work a parameter out."""
+"""Value of $edit if no edit is named: the server evaluates a parameter's expression."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Slide:
 
 
 def questions(chapter: Mapping[str, str] = QUESTIONS) -> list[Slide]:
-    """A chapter's slides; the queries without their headers, which are told beside them."""
+    """Slides of a chapter; the queries without their headers, whose text is beside them."""
     slides = []
     for name, question in chapter.items():
         found = cypher.query(f"{FOLDER}{name}")
@@ -50,7 +50,7 @@ def questions(chapter: Mapping[str, str] = QUESTIONS) -> list[Slide]:
 
 
 def settings(edit: str | None = None, **others: Any) -> str:
-    """The lines that set every parameter the queries take; the newest edit if none is named."""
+    """Lines that set every parameter of the queries; the newest edit if none is named."""
     params: dict[str, Any] = {"edit": edit}
     for name in (*QUESTIONS, *RULE_QUESTIONS):
         for key, param in params_of(name).items():
@@ -59,12 +59,12 @@ def settings(edit: str | None = None, **others: Any) -> str:
 
 
 def render(service: str, edit: str | None = None, **others: Any) -> str:
-    """The guide as Browser takes it.
+    """The guide as HTML for Neo4j Browser.
 
     Args:
-        service: address of this service, which Browser fetched the guide from.
-        edit: the edit to ask about; None for the newest one.
-        others: further parameters, where the score has others than the defaults.
+        service: address of this service, from which Browser fetches the guide.
+        edit: the edit of the queries; None for the newest one.
+        others: parameters whose values differ from the defaults.
     """
     return _template().render(
         service=service.rstrip("/"),
@@ -88,7 +88,7 @@ def _template() -> Template:
 
 
 def _coded(text: str) -> Markup:
-    """A paragraph of a query's header: what stands between backticks becomes code."""
+    """A paragraph of a query's header; text in backticks becomes code."""
     from markupsafe import Markup, escape
 
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))

@@ -1,4 +1,4 @@
-"""What the front page shows: data sets, a page of the recorded edits, and the form's choices."""
+"""Values of the front page: data sets, one page of the edits, and the choices of the form."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STATUSES: tuple[str, ...] = get_args(Status)
 SHOWN = ("ifr", "efficacy", "preservation")
 PAGE = 25
 COUNTED = 200
-"""Chains are counted for data sets of at most so many rewrites."""
+"""Maximum number of rewrites of a data set whose chains are counted."""
 
 DEMO_GRAPH, DEMO_REWRITE, DEMO_METHOD = "hogwarts", "harry-potter--studied-at", "rome"
 
@@ -36,7 +36,7 @@ class Listed:
 
     Attributes:
         numbers: IFR, efficacy and Preservation with their n, by the first measure.
-        note: what tells it from the same edit by itself: another strength, a sequence.
+        note: strength or sequence, if the edit is not a plain one.
     """
 
     edit: rows.PageEditRow
@@ -45,7 +45,7 @@ class Listed:
 
     @property
     def live(self) -> bool:
-        """Whether something may still happen to it."""
+        """Whether it is queued or running."""
         return self.edit.status not in ENDED
 
 
@@ -65,13 +65,13 @@ class EditPage:
 
 
 def edits(db: Database, chosen: dict[str, str], cursor: str | None = None) -> EditPage:
-    """One page of the edits that fit.
+    """One page of the edits that the filter accepts.
 
     Args:
-        chosen: any of graph, method, model, status, rewrite; empty values do not narrow.
+        chosen: any of graph, method, model, status, rewrite; empty values do not filter.
 
     Raises:
-        UsageError: there is no such status, or the cursor is not one of ours.
+        UsageError: there is no such status, or the cursor is invalid.
     """
     names = {"graph": "dataset"}
     where = {names.get(key, key): value for key, value in chosen.items() if value}
@@ -80,15 +80,15 @@ def edits(db: Database, chosen: dict[str, str], cursor: str | None = None) -> Ed
             f"{where['status']!r} is not a status.", remedy=f"Use one of {', '.join(STATUSES)}."
         )
     found, older, total = queue.page_rows(db, limit=PAGE, cursor=cursor, scores=True, **where)
-    # Loading a data set leads to the page that is filtered by it: that filter alone is no reason.
+    # After loading a data set the list is filtered by it, which the user did not choose.
     none_yet = not total and (set(where) <= {"dataset"} or not any(queue.counts(db).values()))
     return EditPage([_listed(row) for row in found], total, older, none_yet)
 
 
 def _listed(row: rows.PageEditRow) -> Listed:
     score = json.loads(row.score) if row.score else {"values": []}
-    held = {v["measure"] for v in score["values"]}
-    measure = next((m for m in ("likelihood", "p", "likelihood_norm") if m in held), None)
+    measures = {v["measure"] for v in score["values"]}
+    measure = next((m for m in ("likelihood", "p", "likelihood_norm") if m in measures), None)
     numbers = {
         v["metric"]: (v["value"], v["n"])
         for v in score["values"]
@@ -100,10 +100,10 @@ def _listed(row: rows.PageEditRow) -> Listed:
 def _note(score: dict[str, Any]) -> str:
     strength = score.get("provenance", {}).get("strength", 1)
     sequence = score.get("sequence")
-    told = [f"strength {strength:g}"] if strength != 1 else []
+    notes = [f"strength {strength:g}"] if strength != 1 else []
     if sequence:
-        told.append(f"after {sequence['edited']} edits in sequence")
-    return ", ".join(told)
+        notes.append(f"after {sequence['edited']} edits in sequence")
+    return ", ".join(notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,8 @@ class DataSet:
     """A data set graph.
 
     Attributes:
-        chains: by rewrite, if they were counted already.
-        countable: whether the page asks for their number once it is shown.
+        chains: by rewrite, if their counts are cached.
+        countable: whether a script of the front page requests the counts.
     """
 
     id: str
@@ -123,7 +123,7 @@ class DataSet:
 
     @property
     def countable(self) -> bool:
-        """Few enough rewrites to count their chains in a moment."""
+        """Whether there are few enough rewrites to count their chains quickly."""
         return self.chains is None and self.n_rewrites <= COUNTED
 
 
@@ -161,14 +161,14 @@ def _key(graph: rows.GraphRow | rows.GetGraphRow) -> tuple[str, str, int]:
     return graph.graph, graph.created_at, graph.n_facts
 
 
-def form(db: Database, stored: list[DataSet], asked: dict[str, str]) -> dict[str, Any]:
-    """The choices of the form, with the demo edit (or what the address asks for) preselected."""
+def form(db: Database, stored: list[DataSet], preset: dict[str, str]) -> dict[str, Any]:
+    """Choices of the form, with the demo edit (or the one in the address) preselected."""
     ids = [g.id for g in stored]
-    graph = asked.get("graph", "")
+    graph = preset.get("graph", "")
     if graph not in ids:
         graph = DEMO_GRAPH if DEMO_GRAPH in ids else (ids[0] if ids else "")
     rewrites = datasets.list_rewrites(db, graph) if graph else []
-    wanted = asked.get("rewrite") or DEMO_REWRITE
+    wanted = preset.get("rewrite") or DEMO_REWRITE
     chosen = next((r.id for r in rewrites if r.id.startswith(wanted)), "")
     counts = next((g.chains for g in stored if g.id == graph), None)
     return {
@@ -178,15 +178,15 @@ def form(db: Database, stored: list[DataSet], asked: dict[str, str]) -> dict[str
         "rewrite": chosen,
         "rules": rules(db, graph),
         "methods": [registry.info(name) for name in registry.names()],
-        "method": asked.get("method") or DEMO_METHOD,
-        "model": asked.get("model") or "organism",
+        "method": preset.get("method") or DEMO_METHOD,
+        "model": preset.get("model") or "organism",
         "formats": list(formats.formats().values()),
         "shipped": [name for name in graphs.names() if name not in ids],
     }
 
 
 def rules(db: Database, graph: str) -> dict[str, Any]:
-    """For `_rules_choice.html`: how many rules an edit of the graph can be held against.
+    """Values of `_rules_choice.html`: the rules that an edit of the graph can be checked with.
 
     Raises:
         NotFoundError: there is no such data set.

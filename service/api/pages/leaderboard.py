@@ -1,4 +1,4 @@
-"""What the leaderboard shows: the report's table of methods for one graph, model and measure."""
+"""Values of the leaderboard: the report's table of methods for one graph, model and measure."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ def board(
 
 def _board(db: Database, graph: str, model: str, measure: Measure | None) -> dict[str, Any]:
     try:
-        held = record.scores(db, [], graph=graph or None)
+        scored = record.scores(db, [], graph=graph or None)
     except NothingStoredError:
-        held = []
-    models = sorted({score.model for score in held})
-    scores = [score for score in held if not model or score.model == model]
+        scored = []
+    models = sorted({score.model for score in scored})
+    scores = [score for score in scored if not model or score.model == model]
     measures = [m for m in MEASURE_NAMES if any(m in score.measures for score in scores)]
     by = measure or next((m for m in ("likelihood", *measures) if m in measures), "likelihood")
-    taken = [score for score in scores if by in score.measures]
+    shown = [score for score in scores if by in score.measures]
     table: list[dict[str, Any]] = []
-    if taken:
+    if shown:
         table = sorted(
-            method_table(taken, by).to_dict("records"), key=lambda r: (r["Model"], r["IFR"])
+            method_table(shown, by).to_dict("records"), key=lambda r: (r["Model"], r["IFR"])
         )
     return {
         "graph": graph,
@@ -71,7 +71,7 @@ def _board(db: Database, graph: str, model: str, measure: Measure | None) -> dic
             {k: v for k, v in (("graph", graph), ("model", model), ("measure", by)) if v}
         ),
         "series": charts.series(table),
-        "caption": caption(taken, by, COLUMNS) if taken else "",
+        "caption": caption(shown, by, COLUMNS) if shown else "",
         "curves": charts.curves(table),
         "scatter": charts.scatter(table),
     }

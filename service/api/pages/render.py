@@ -1,4 +1,4 @@
-"""Templates to HTML: one environment, escaping on, and how numbers are written on the page."""
+"""Rendering of templates to HTML, with escaping on, and the filters that format numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STATIC = FOLDER / "static"
 
 
 def render(template: str, **values: Any) -> str:
-    """A template of `templates/` as HTML; a value it misses is an error."""
+    """A template of `templates/` as HTML; a missing value is an error."""
     return _environment().get_template(template).render(**values)
 
 
@@ -49,17 +49,17 @@ def _environment() -> Environment:
 
 
 def day(moment: str | None) -> str:
-    """A moment in ISO 8601 to the minute, UTC."""
+    """An ISO 8601 time to the minute, UTC."""
     return "–" if moment is None else moment[:16].replace("T", " ")
 
 
 def words(relation: str) -> str:
-    """A relation as words: data sets write it with hyphens or with blanks."""
+    """A relation as words: data sets write it with hyphens, underscores or spaces."""
     return relation.replace("-", " ").replace("_", " ")
 
 
 def coded(text: str) -> Markup:
-    """A text with what stands `so` as code; escaped like any other."""
+    """A text whose `parts in backticks` become code; escaped like any other."""
     parts = escape(text).split("`")
     if len(parts) % 2 == 0:  # an odd backtick is a backtick
         return escape(text)
@@ -68,7 +68,7 @@ def coded(text: str) -> Markup:
     )
 
 
-def data(held: Any) -> Markup:
+def data(content: Any) -> Markup:
     """JSON for a `<script type="application/json">`; nothing in it can end the element."""
-    text = json.dumps(held, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))

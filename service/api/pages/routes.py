@@ -1,8 +1,6 @@
-"""The page's routes: HTML from `service.api.pages`, and errors as pages a person can read.
+"""Routes of the web UI: HTML pages, errors as pages, and the forms that delete.
 
-Deleting from the page: a page that says what goes, and the form on it that does it.
-
-The pages of DepEdit's protocol: its sets and tables, one set, runs under way.
+The JSON interface is in the other modules of `service.api`.
 """
 
 from __future__ import annotations
@@ -50,18 +48,18 @@ GraphId = Annotated[str, Path(max_length=200)]
 Word = Annotated[str, Query(max_length=400)]
 Length = Annotated[int, Field(ge=1, le=5)]
 Taken = Annotated[Measure | None, BeforeValidator(lambda text: text or None), Query()]
-"""A measure; a form that leaves the choice open sends an empty text."""
+"""A measure; a form without a choice sends an empty text."""
 
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
-    """A template as a response; the policy lets it load nothing that is not served from here."""
+    """A template as a response; its policy allows only resources of this service."""
     signed_in = getattr(request.state, "signed_in", False)
     text = render(template, signed_in=signed_in, **values)
     return HTMLResponse(text, status_code=status, headers=HEADERS)
 
 
 def error_page(request: Request, problem: Problem, headers: Mapping[str, str]) -> Response:
-    """An error as a page: what happened, what to do; looks again by itself while it may pass."""
+    """An error as a page; one for a 503 reloads itself until the service is ready."""
     response = page(
         request,
         "error.html",
@@ -77,10 +75,10 @@ def error_page(request: Request, problem: Problem, headers: Mapping[str, str]) -
 
 
 def login_form(request: Request, *, next: str, error: str | None, out: bool = False) -> Response:
-    """The form that asks for the token; `next` is where it leads to."""
+    """The form for the token; `next` is the path to open after it."""
     status = 200 if error is None else 401
-    told = {"here": request.url.path, "next": next, "error": error, "out": out}
-    return page(request, "login.html", status, **told)
+    values = {"here": request.url.path, "next": next, "error": error, "out": out}
+    return page(request, "login.html", status, **values)
 
 
 def _shown(
@@ -90,7 +88,7 @@ def _shown(
     surviving: bool = False,
     show: Annotated[int, Query(ge=1, le=100_000)] = FIRST,
 ) -> Shown:
-    """Which chains are shown, from the address; no length named means all of them."""
+    """Filter of the chains from the address; without a length all lengths are shown."""
     picked = ChainFilter(min_ratio=min_ratio, fact=fact or None, surviving=surviving)
     return Shown(picked, frozenset(steps or STEPS), show)
 
@@ -112,10 +110,10 @@ def front(
     cursor: Word = "",
     deleted: Word = "",
 ) -> Response:
-    """Data sets, edits, and the form to score one."""
+    """Data sets, edits, and the form that submits one."""
     chosen = {"graph": graph, "method": method, "status": status}
     sets = home.data_sets(db, here.chain_counts)
-    asked = {"graph": graph, "rewrite": rewrite, "method": set_method or method, "model": model}
+    preset = {"graph": graph, "rewrite": rewrite, "method": set_method or method, "model": model}
     return page(
         request,
         "home.html",
@@ -126,16 +124,16 @@ def front(
         chosen=chosen,
         narrowed=urlencode({key: value for key, value in chosen.items() if value}),
         statuses=home.STATUSES,
-        form=home.form(db, sets, asked),
+        form=home.form(db, sets, preset),
         deleted=deleted,
     )
 
 
 @router.get("/chain-counts/{graph}", response_model=None)
 def chain_counts(graph: GraphId, db: Db, here: Here) -> dict[str, int] | Response:
-    """Chains of each rewrite of a data set, which the front page asks for once it is shown.
+    """Chains of each rewrite of a data set, which a script of the front page requests.
 
-    One that was deleted since then has none, which is no error on the page.
+    204 for a data set that was deleted since then.
     """
     try:
         return home.chain_counts(db, here.chain_counts, graph)
@@ -145,7 +143,7 @@ def chain_counts(graph: GraphId, db: Db, here: Here) -> dict[str, int] | Respons
 
 @router.get("/rules-choice/{graph}")
 def rules_choice(graph: GraphId, request: Request, db: Db) -> Response:
-    """The form's line on rules, which the page asks for when another data set is chosen."""
+    """The form's line on rules, which a script requests when another data set is chosen."""
     return page(request, "_rules_choice.html", rules=home.rules(db, graph))
 
 
@@ -153,7 +151,7 @@ def rules_choice(graph: GraphId, request: Request, db: Db) -> Response:
 def one_edit(
     edit: EditId, request: Request, db: Db, here: Here, shown: WhichChains, measure: Taken = None
 ) -> Response:
-    """An edit: its progress while it is under way, then its result. Any id it ever had finds it."""
+    """An edit, by any id that it has had: its progress until it is finished, then its result."""
     found = db.read(rows.GetEditRow, id=edit)
     if not found:
         raise record.unknown(db, edit)
@@ -165,20 +163,20 @@ def one_edit(
         return RedirectResponse(str(request.url.replace(path=f"/edits/{row.id}")), 307)
     score = record.get_score(db, row.id)
     base = str(request.base_url).rstrip("/")
-    told = result.result_values(
+    values = result.result_values(
         db, score, measure, shown, browser=here.connection.browser, base=base
     )
-    return page(request, "edit.html", here="", **told)
+    return page(request, "edit.html", here="", **values)
 
 
 @router.get("/edits/{edit}/chains")
 def chain_list(
     edit: EditId, request: Request, db: Db, here: Here, shown: WhichChains, measure: Taken = None
 ) -> Response:
-    """The filtered chains of an edit alone, which the page puts in place of those it shows."""
+    """The filtered chains of an edit alone, with which a script replaces those shown."""
     score = record.get_score(db, edit)
-    told = result.chain_values(db, score, measure, shown, here.connection.browser)
-    return page(request, "_chains.html", **told)
+    values = result.chain_values(db, score, measure, shown, here.connection.browser)
+    return page(request, "_chains.html", **values)
 
 
 @router.get("/compare")
@@ -186,46 +184,46 @@ def compare(
     request: Request, db: Db, a: Word = "", b: Word = "", measure: Taken = None
 ) -> Response:
     """Two edits side by side."""
-    told = comparing.compared(db, a, b, measure)
-    return page(request, "compare.html", here="/compare", names=MEASURE_NAMES, **told)
+    values = comparing.compared(db, a, b, measure)
+    return page(request, "compare.html", here="/compare", names=MEASURE_NAMES, **values)
 
 
 @router.get("/leaderboard")
 def leaderboard(
     request: Request, db: Db, here: Here, graph: Word = "", model: Word = "", measure: Taken = None
 ) -> Response:
-    """The methods by their scores, with two charts."""
-    told = board.board(db, here.boards, graph, model, measure)
-    if not told["rows"] and graph and graph not in told["sets"]:
+    """The methods by score, with two charts."""
+    values = board.board(db, here.boards, graph, model, measure)
+    if not values["rows"] and graph and graph not in values["sets"]:
         datasets.require_graph(db, graph)
-    return page(request, "leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **told)
+    return page(request, "leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **values)
 
 
 @router.get("/edits/{edit}/delete")
 def ask_edit(edit: EditId, request: Request, db: Db, here: Here) -> Response:
-    """What goes with an edit, and whether it may."""
-    going = deletion.edit_going(db, here.settings, edit)
-    return page(request, "delete_edit.html", going=going)
+    """What is deleted with an edit, and a form to confirm it."""
+    deleted = deletion.edit_deletion(db, here.settings, edit)
+    return page(request, "delete_edit.html", deletion=deleted)
 
 
 @router.post("/edits/{edit}/delete")
 def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
-    """Delete it, and go to the list; one that waits or runs is refused (409)."""
-    gone = queue.delete_edit(db, here.settings, edit)
+    """Delete an edit and open the list; 409 for a queued or running one."""
+    deleted = queue.delete_edit(db, here.settings, edit)
     here.statuses.clear()
-    return RedirectResponse(f"/?{urlencode({'deleted': f'edit {gone}'})}", 303)
+    return RedirectResponse(f"/?{urlencode({'deleted': f'edit {deleted}'})}", 303)
 
 
 @router.get("/graphs/{graph}/delete")
 def ask_data_set(graph: GraphId, request: Request, db: Db) -> Response:
-    """What goes with a data set, and what keeps it."""
-    going = deletion.data_set_going(db, graph)
-    return page(request, "delete_graph.html", going=going)
+    """What is deleted with a data set, what uses it, and a form to confirm."""
+    deleted = deletion.data_set_deletion(db, graph)
+    return page(request, "delete_graph.html", deletion=deleted)
 
 
 @router.post("/graphs/{graph}/delete")
 def delete_data_set(graph: GraphId, db: Db) -> Response:
-    """Delete it, and go to the list; one that is used is refused (409)."""
+    """Delete a data set and open the list; 409 for one that is in use."""
     deletion.delete_data_set(db, graph)
     return RedirectResponse(f"/?{urlencode({'deleted': f'data set {graph}'})}", 303)
 
@@ -246,8 +244,8 @@ def protocol(
     model: Word = "",
 ) -> Response:
     """Knowledge sets, the paper's tables over stored runs, and the form that starts runs."""
-    told = depedit.values(db, here.depedit_tables, Chosen(graph, setting, model))
-    return page(request, "depedit.html", here="/depedit", **told)
+    values = depedit.values(db, here.depedit_tables, Chosen(graph, setting, model))
+    return page(request, "depedit.html", here="/depedit", **values)
 
 
 @depedit_router.get("/report/{table}")
@@ -263,8 +261,8 @@ def report(
     """One of the tables as a file."""
     chosen = Chosen(graph, setting, model)
     text, name, media_type = depedit.download(db, here.depedit_tables, chosen, table, format)
-    kept = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(text, media_type=media_type, headers=HEADERS | kept)
+    disposition = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type=media_type, headers=HEADERS | disposition)
 
 
 @depedit_router.get("/sets/{knowledge_set}")
@@ -276,14 +274,14 @@ def one_set(
     copy: Word = "",
     role: Word = "",
 ) -> Response:
-    """A knowledge set, and what the models of its stored runs answered."""
-    told = depedit.set_values(db, knowledge_set, run=run, copy=copy, role=role)
-    return page(request, "depedit_set.html", here="/depedit", **told)
+    """A knowledge set, and the answers of one of its runs."""
+    values = depedit.set_values(db, knowledge_set, run=run, copy=copy, role=role)
+    return page(request, "depedit_set.html", here="/depedit", **values)
 
 
 @depedit_router.get("/jobs/{job}")
 def one_job(job: Annotated[str, Path(max_length=200)], request: Request, db: Db) -> Response:
-    """Runs under way, or how they ended."""
-    told = job_queue.out(job_queue.row_of(db, job))
-    live = told.status not in ENDED
-    return page(request, "depedit_job.html", here="/depedit", job=told, live=live)
+    """A job: its progress while it is queued or runs, then its outcome."""
+    shown = job_queue.out(job_queue.row_of(db, job))
+    live = shown.status not in ENDED
+    return page(request, "depedit_job.html", here="/depedit", job=shown, live=live)

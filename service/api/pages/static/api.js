@@ -1,4 +1,4 @@
-// Calls of the REST API, and its errors (application/problem+json) in the page's boxes.
+// Calls of the REST API, and its errors (application/problem+json) in the boxes of a page.
 
 export class Problem extends Error {
   constructor(status, detail, remedy) {
@@ -8,7 +8,7 @@ export class Problem extends Error {
   }
 }
 
-/** Call the API; returns the answer's JSON (null where there is none). Throws a Problem. */
+/** Call the API; returns the JSON of the response (null without any). Throws a Problem. */
 export async function call(method, url, { json, form, headers = {} } = {}) {
   const body = form ?? (json === undefined ? undefined : JSON.stringify(json));
   if (json !== undefined) headers["Content-Type"] = "application/json";

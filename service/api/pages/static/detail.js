@@ -1,10 +1,10 @@
 // The chosen fact: the prompt, the probabilities, and the answers the model gave before and after.
 
 const element = (name, text = "", attributes = {}) => {
-  const made = document.createElement(name);
-  made.textContent = text;
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  return made;
+  const node = document.createElement(name);
+  node.textContent = text;
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  return node;
 };
 
 const figure = (p) => (p === null ? "–" : p.toFixed(3));
@@ -27,7 +27,7 @@ function answers(title, given, p) {
   const counts = new Map();
   for (const answer of given) counts.set(answer, (counts.get(answer) ?? 0) + 1);
   if (!counts.size) {
-    part.append(element("p", "No answers were drawn: likelihoods only.", { class: "hint" }));
+    part.append(element("p", "No answers were sampled: likelihoods only.", { class: "hint" }));
     return part;
   }
   const list = element("ul");

@@ -1,4 +1,4 @@
-// The page of a scored edit: filters, the chosen fact, and what to copy. The drawing is graph.js.
+// Page of a scored edit: filters, the chosen fact, copying of commands. The drawing is graph.js.
 import { detail } from "/static/detail.js";
 import { draw } from "/static/graph.js";
 
@@ -11,7 +11,7 @@ let pending = null;
 
 const passing = () => JSON.parse(document.getElementById("passing").textContent);
 
-/** The filter as an address: what is at its default is left out. */
+/** The filter as a query; defaults are left out. */
 function query(more) {
   const chosen = new URLSearchParams(new FormData(filter));
   if (chosen.getAll("steps").length === 5) chosen.delete("steps");
@@ -48,11 +48,11 @@ filter.addEventListener("input", (event) => {
   timer = setTimeout(apply, 120);
 });
 filter.addEventListener("submit", (event) => {
-  if (event.submitter?.id !== "apply") return; // another measure: the whole page
+  if (event.submitter?.id !== "apply") return; // another measure reloads everything
   event.preventDefault();
   apply();
 });
-document.getElementById("apply").hidden = true; // filters apply by themselves
+document.getElementById("apply").hidden = true; // filters apply automatically
 
 const reset = document.getElementById("reset");
 reset.hidden = false;
@@ -101,13 +101,13 @@ document.addEventListener("click", async (event) => {
       copy.textContent = "Copied";
     } catch {
       getSelection().selectAllChildren(copy.closest(".command").querySelector("code"));
-      copy.textContent = "Selected: press Ctrl+C"; // no clipboard without https elsewhere than here
+      copy.textContent = "Selected: press Ctrl+C"; // no clipboard without https
     }
     setTimeout(() => (copy.textContent = "Copy"), 2500);
   }
 });
 
-draw(graph, choose).then((made) => {
-  drawing = made;
+draw(graph, choose).then((result) => {
+  drawing = result;
   drawing?.show(passing());
 });

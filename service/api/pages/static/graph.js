@@ -1,11 +1,11 @@
-// The drawing of the leakage graph, by Cytoscape.js where it is there; the page works without it.
+// Drawing of the leakage graph with Cytoscape.js; without the script the web UI shows a table.
 import { short, words } from "/static/detail.js";
 
-/** Up to so many facts every one has its label; more cannot be read, and show it when chosen. */
+/** Maximum number of facts that are all labelled; above it only a chosen fact has its label. */
 const LABELLED = 30;
 
 const canvas = document.getElementById("canvas");
-const said = document.getElementById("drawing-said");
+const status = document.getElementById("drawing-status");
 
 const load = () =>
   new Promise((resolve, reject) => {
@@ -16,17 +16,17 @@ const load = () =>
     document.head.append(script);
   });
 
-/** Draw the graph; resolves to {show, mark}, or to null where the script cannot be had. */
+/** Draw the graph; resolves to {show, mark}, or to null without the script. */
 export async function draw(graph, choose) {
   let cytoscape;
   try {
     cytoscape = await load();
   } catch {
-    said.textContent = "The drawing needs Cytoscape.js, which is fetched once over the network and could not be. The graph is in the table below.";
+    status.textContent = "The drawing needs Cytoscape.js, which could not be downloaded. The graph is in the table below.";
     document.getElementById("facts").open = true;
     return null;
   }
-  said.hidden = true;
+  status.hidden = true;
   canvas.hidden = false;
   document.getElementById("tools").hidden = false;
   return new Drawing(cytoscape, graph, choose);
@@ -74,12 +74,12 @@ class Drawing {
       sorted.forEach(([, id], row) => {
         const y = row - (sorted.length - 1) / 2 + (this.roles.get(id) === "target_new" ? 0.4 : 0);
         rank.set(id, y);
-        // Every other node steps aside, so that long names do not meet and lines go past nodes.
+        // Every second node is shifted, so that long names do not overlap and lines avoid nodes.
         const aside = sorted.length > 4 ? (row % 2 ? 0.13 : -0.13) * far : 0;
         placed[id] = this.upright ? { x: y * apart, y: x * far + aside } : { x: x * far + aside, y: y * apart };
       });
     }
-    // The edited fact itself goes past all others, in an arc.
+    // The edited fact itself is an arc around all others.
     const widest = Math.max(...layers.map((ids) => ids.length));
     this.cy.edges("[role = 'target_true']").style("control-point-distances", (this.upright ? 1 : -1) * (widest * apart * 0.8 + 40));
     return placed;
@@ -100,8 +100,8 @@ class Drawing {
         if (places[each.id()]) each.position(places[each.id()]);
       }
       for (const each of this.cy.edges()) {
-        const kept = each.id() in passing;
-        each.toggleClass("away", !kept && each.data("role") === "fact");
+        const drawn = each.id() in passing;
+        each.toggleClass("away", !drawn && each.data("role") === "fact");
         each.toggleClass("cut", !passing[each.id()] && each.data("role") !== "target_new");
         each.toggleClass("labelled", few || document.getElementById("labels").checked);
       }
@@ -172,7 +172,7 @@ const edge = (fact) => ({
   },
 });
 
-/** Colours are those of the page, so that the drawing follows its theme. */
+/** Colours come from the style sheet, so that the drawing follows the theme. */
 function style(upright) {
   const css = getComputedStyle(document.documentElement);
   const colour = (name) => css.getPropertyValue(`--${name}`).trim();

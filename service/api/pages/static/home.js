@@ -1,13 +1,13 @@
-// The front page: the form that scores, the form that imports, and the list that keeps up to date.
+// The front page: the forms that score and import, and the list of edits, which stays up to date.
 import { busy, call, key, Problem, show } from "/static/api.js";
 import { follow } from "/static/live.js";
 
 const score = document.getElementById("score");
-const said = document.getElementById("said");
+const message = document.getElementById("score-status");
 let stop = () => {};
 let timer;
 
-/** Put the list as it is now in place of the one shown; the same page, one part of it. */
+/** Replace the list of edits by its current state. */
 async function refresh() {
   clearTimeout(timer);
   try {
@@ -15,13 +15,13 @@ async function refresh() {
     const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
     const list = fresh.getElementById("edits");
     if (response.ok && list) {
-      const held = document.activeElement?.dataset?.cancel;
+      const focused = document.activeElement?.dataset?.cancel;
       document.querySelector("#edits tbody")?.closest("table").replaceWith(...list.querySelectorAll("table"));
       if (!document.querySelector("#edits table")) document.getElementById("edits").replaceWith(list);
-      if (held) document.querySelector(`[data-cancel="${CSS.escape(held)}"]`)?.focus();
+      if (focused) document.querySelector(`[data-cancel="${CSS.escape(focused)}"]`)?.focus();
     }
   } catch {
-    // the service is away: look again
+    // the service is not available: poll again
   }
   watch();
   count();
@@ -32,7 +32,7 @@ function watch() {
   const edits = document.getElementById("edits");
   if (!edits.querySelector("[data-live]")) return;
   stop = follow(edits, refresh);
-  timer = setTimeout(refresh, 10_000); // those without a stream of their own move on too
+  timer = setTimeout(refresh, 10_000); // edits without a stream change too
 }
 
 document.addEventListener("click", async (event) => {
@@ -83,7 +83,7 @@ async function rewrites() {
   kind();
 }
 
-/** Whether the chosen graph has rules, and which: the server's words in place of those shown. */
+/** Replace the line on rules by the server's line for the chosen graph. */
 async function rules() {
   const response = await fetch(`/rules-choice/${encodeURIComponent(score.elements.graph.value)}`, { headers: { Accept: "text/html" } });
   if (!response.ok) return;
@@ -91,7 +91,7 @@ async function rules() {
   document.getElementById("rules-choice").replaceWith(document.adoptNode(fresh));
 }
 
-/** Numbers of chains, one data set after the other: the server counts for a moment. */
+/** Request the numbers of chains, one data set after the other. */
 async function count() {
   for (const cell of document.querySelectorAll("[data-count]")) {
     const counts = await call("GET", `/chain-counts/${encodeURIComponent(cell.dataset.count)}`).catch(() => null);
@@ -103,7 +103,7 @@ async function count() {
   }
 }
 
-/** What the form asks for, without its method. */
+/** The request of the form, without its method. */
 function wanted(form) {
   const rewrite =
     form.kind.value === "own"
@@ -132,18 +132,18 @@ async function submit(event) {
     show(box, new Problem(422, "No method is chosen.", "Tick at least one."));
     return;
   }
-  const posted = await busy(score.querySelector("button.primary"), box, async () => {
+  const accepted = await busy(score.querySelector("button.primary"), box, async () => {
     const edits = [];
     for (const method of methods) {
-      said.textContent = `Posting ${method} …`;
+      message.textContent = `Submitting ${method} …`;
       edits.push(await call("POST", "/v1/edits", { json: { ...wanted(form), method }, headers: { "Idempotency-Key": key() } }));
     }
     return edits;
   });
-  said.textContent = posted ? `${posted.length} accepted.` : "";
-  if (posted?.length === 1) location.assign(`/edits/${encodeURIComponent(posted[0].id)}`);
-  else if (posted) location.assign("/#edits");
-  if (posted?.length > 1) location.reload();
+  message.textContent = accepted ? `${accepted.length} accepted.` : "";
+  if (accepted?.length === 1) location.assign(`/edits/${encodeURIComponent(accepted[0].id)}`);
+  else if (accepted) location.assign("/#edits");
+  if (accepted?.length > 1) location.reload();
 }
 
 if (score) {
@@ -152,7 +152,7 @@ if (score) {
     if (event.target.name === "kind") kind();
     if (event.target.name !== "graph") return;
     rewrites().catch((error) => show(document.getElementById("score-problem"), error));
-    rules().catch(() => {}); // the choice stays as it was; the service refuses what cannot be
+    rules().catch(() => {}); // the choice is unchanged; the service refuses an invalid request
   });
   kind();
   call("GET", "/v1/models")

@@ -1,4 +1,4 @@
-// The page of an edit, or of runs of the protocol, under way: its progress, and its result as soon as there is one.
+// Page of a queued or running edit or job: its progress, and its result as soon as there is one.
 import { busy, call } from "/static/api.js";
 import { follow } from "/static/live.js";
 
@@ -9,7 +9,7 @@ for (const button of document.querySelectorAll("[data-cancel]")) {
   button.addEventListener("click", () =>
     busy(button, document.getElementById("cancel-problem"), async () => {
       await call("POST", button.dataset.url ?? `/v1/edits/${encodeURIComponent(button.dataset.cancel)}/cancel`);
-      document.querySelector("[data-said]").textContent = "Cancelling …";
+      document.querySelector("[data-message]").textContent = "Cancelling …";
     }),
   );
 }

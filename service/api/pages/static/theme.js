@@ -1,4 +1,4 @@
-// Light, dark or as the system has it; remembered. Runs before the page is painted, so no module.
+// Theme: light, dark or that of the system; stored in the browser. Runs before painting, so no module.
 "use strict";
 (() => {
   const KEY = "thinkeval-theme";
@@ -7,7 +7,7 @@
     try {
       return localStorage.getItem(KEY) || "system";
     } catch {
-      return "system"; // storage may be forbidden; the page works without
+      return "system"; // storage may be forbidden; the theme is not stored then
     }
   };
   const apply = (theme) => {
@@ -26,7 +26,7 @@
       try {
         localStorage.setItem(KEY, theme);
       } catch {
-        // not remembered then
+        // not stored then
       }
       apply(theme);
     });

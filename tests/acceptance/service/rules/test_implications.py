@@ -159,7 +159,7 @@ def test_the_page_says_it_too_and_fits_a_telephone(service: Service, edit: str) 
             assert [mark.split(maxsplit=1)[1] for mark in marks] == [
                 item["verdict"] for item in items
             ]
-            said = section.locator(".implied .concluded .said").first.inner_text()
+            said = section.locator(".implied .concluded .conclusion").first.inner_text()
             assert said == "{subject} {relation} {object}".format(**items[0])
             section.locator("summary").first.click()
             proof = section.locator(".proof").first.inner_text()

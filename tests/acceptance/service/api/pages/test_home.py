@@ -40,7 +40,7 @@ def test_the_form_asks_for_what_follows_where_there_are_rules(
     open_page: Open, service: Service, mine: Mine, ruled: str
 ) -> None:
     page = open_page(f"/?graph={mine.graph}", viewport={"width": 390, "height": 844})
-    box = page.get_by_label("Also ask what follows by the rules")
+    box = page.get_by_label("Also probe the implications of the rules")
     why = page.locator("#rules-why")
     expect(box).to_be_disabled()
     expect(why).to_contain_text(f"thinkeval rules mine {mine.graph}")
@@ -76,8 +76,8 @@ def test_an_edit_is_deleted_when_it_was_asked_for_twice(
     told = page.locator("main")
     facts = service.get(f"/v1/graphs/{edit}")["n_facts"]
     expect(told).to_contain_text(f"its graph: {facts} facts")
-    page.get_by_role("link", name="Keep it").click()
-    expect(page.get_by_role("heading", name="What came of it")).to_be_visible()
+    page.get_by_role("link", name="Cancel", exact=True).click()
+    expect(page.get_by_role("heading", name="Result", exact=True)).to_be_visible()
     page.go_back()
     button = page.get_by_role("button", name="Delete the edit")
     button.focus()
@@ -116,7 +116,7 @@ def test_a_data_set_is_deleted_when_nothing_uses_it(
     asked = {"graph": ruled, "rewrite": REWRITE, "model": mine.model, "samples": 0}
     service.ended(service.post(**asked, method="none")["id"])
     page = open_page(f"/graphs/{ruled}/delete")
-    expect(page.locator("main")).to_contain_text("It stays, as it is used")
+    expect(page.locator("main")).to_contain_text("It cannot be deleted, because it is in use")
     expect(page.get_by_role("link", name=re.compile(r"^\d+ edits?$"))).to_be_visible()
     refused = service.http.post(f"/graphs/{ruled}/delete")
     assert (refused.status_code, refused.json()["remedy"]) == (409, "Delete those first.")

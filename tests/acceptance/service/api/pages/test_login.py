@@ -46,7 +46,7 @@ def test_the_token_leads_to_where_one_wanted_to_go_and_signing_out_ends_it(
     expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
     expect(page.get_by_role("button", name="Sign out")).to_have_count(0)
     sign_in(page, TOKEN[:-1])
-    expect(page.get_by_role("alert")).to_contain_text("That is not the token of this service.")
+    expect(page.get_by_role("alert")).to_contain_text("Wrong token.")
     fits(page, 390)
     sign_in(page, f" {TOKEN} ")
     expect(page).to_have_url(guarded.url + WANTED)

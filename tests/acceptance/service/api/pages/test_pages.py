@@ -48,7 +48,7 @@ def test_the_form_scores_an_edit_and_the_page_turns_into_its_result(
     form.get_by_label("Samples a prompt").fill("2")
     form.get_by_role("button", name="Score").click()
     page.wait_for_url("**/edits/**")
-    page.get_by_role("heading", name="What came of it").wait_for(timeout=SLOW_MS)
+    page.get_by_role("heading", name="Result", exact=True).wait_for(timeout=SLOW_MS)
     edit = urlsplit(page.url).path.rsplit("/", 1)[1]
     values = service.get(f"/v1/edits/{edit}/score")["values"]
     table = page.get_by_role("region", name="Score table")
@@ -206,7 +206,7 @@ def test_without_cytoscape_the_graph_is_a_table(
     page = context.new_page()
     page.route("**/assets/**", lambda route: route.abort())
     page.goto(f"{service.url}/edits/{edits['rome']['id']}")
-    expect(page.locator("#drawing-said")).to_contain_text("The graph is in the table below.")
+    expect(page.locator("#drawing-status")).to_contain_text("The graph is in the table below.")
     table = page.get_by_role("region", name="Facts of the graph")
     expect(table).to_be_visible()
     table.get_by_role("button").first.click()

@@ -81,8 +81,8 @@ def test_answers_to_one_question_stand_side_by_side() -> None:
         answered(1, "Oslo", None, "Lyon"),
     ]
     (line,) = depedit.lines(rows)
-    assert list(line.said) == ["before", "1", "2"]
-    before, first, second = line.said.values()
+    assert list(line.answers) == ["before", "1", "2"]
+    before, first, second = line.answers.values()
     assert (before.right, before.same) == (True, None)
     assert (first.right, first.same, first.expected) == (False, True, "Rome")
     assert (second.right, second.same) == (None, False)
