@@ -3,7 +3,8 @@
 A set of the paper's size (24 + 5 facts, 12 implications, 3 copies of 20 updates) whose facts the
 model does not know beforehand. Timed is everything from the loaded model to the stored run's seven
 metrics; the organism and its covariance statistics are computed before. The processor's time is
-beside the wall time, as a machine may be busy. Gradient similarity is timed against one backward pass a fact.
+beside the wall time, as a machine may be busy. Gradient similarity is timed against one backward
+pass a fact.
 """
 
 from __future__ import annotations

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from thinkeval.loaders.records import Fact
+from thinkeval.service.schemas import MetricValue
 from thinkeval.service.scoring import intervals
 from thinkeval.service.scoring.probe import Answer, ProbedFact, Question
 
+LEVEL = (0.025, 0.975)
+"""Of a 95 % interval: written out, so that another one in the program differs from it."""
 TRUE = {"a": (0.9, 0.5), "b": (0.8, 0.8), "c": (0.7, 0.6), "d": (0.95, 0.2), "e": (0.6, 0.9)}
 CHAINS = (("a", "b"), ("d", "c", "e"), ("d", "b"), ("a", "c", "b", "e"))
 
@@ -87,11 +91,33 @@ def test_the_interval_holds_the_true_ifr_about_as_often_as_it_says() -> None:
         }
         low, high = np.quantile(
             intervals.ifr_draws(chains, by_name),  # type: ignore[arg-type]
-            intervals.QUANTILES,
+            LEVEL,
         )
         held, tried = held + bool(low <= truth <= high), tried + 1
     # 95 % nominal; 300 trials have a standard error of 1.3 %.
     assert 0.90 <= held / tried <= 0.99
+
+
+def test_a_value_is_bounded_at_95_percent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four of five answers: the margin after the edit is Beta(4½, 1½)."""
+    monkeypatch.setattr(intervals, "chain_rows", lambda *_: [])
+    probed = _probed("x", [False] * 5, [True] * 4 + [False], role="target_new")
+    value = MetricValue(metric="efficacy", measure="p", step=None, value=0.8, n=1, excluded=0)
+    score = SimpleNamespace(
+        measures=("p",), options=SimpleNamespace(unit="rewrite"), values=[value], edit="e",
+        subject="x",
+    )  # fmt: skip
+    (bounded,) = intervals.with_intervals(None, score, [probed])  # type: ignore[arg-type]
+    expected = np.quantile(np.random.default_rng(7).beta(4.5, 1.5, 400_000), LEVEL)
+    # A 90 % interval is narrower by .06 at the lower end.
+    assert (bounded.low, bounded.high) == pytest.approx(expected, abs=0.02)
+
+
+def test_a_bootstrap_of_a_mean_is_196_standard_errors_wide() -> None:
+    values = np.random.default_rng(2).normal(size=400)
+    bounds = intervals.bootstrap(lambda chosen: float(values[list(chosen)].mean()), 400)
+    assert bounds is not None
+    assert (bounds[1] - bounds[0]) / 2 == pytest.approx(1.96 * values.std() / 20, rel=0.07)
 
 
 def test_a_bootstrap_needs_three_things_and_holds_the_mean() -> None:
