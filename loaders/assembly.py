@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 
 from thinkeval.loaders.errors import SchemaError
 from thinkeval.loaders.reading.growing_index import GrowingIndex
-from thinkeval.loaders.reading.texts import examples, fitted, name_flaw, quoted, text_flaw
 from thinkeval.loaders.records import (
     Entity,
     Fact,
@@ -28,6 +27,7 @@ from thinkeval.loaders.records import (
     RewriteRequest,
     unique,
 )
+from thinkeval.loaders.texts import examples, fitted, name_flaw, quoted, text_flaw
 
 SEARCH_STEPS = 5_000_000
 """Budget of the search for rewrites without a chain: facts followed in total (some seconds)."""
@@ -80,7 +80,7 @@ class GraphAssembly:
         """The graph and the report of its import.
 
         Raises:
-            SchemaError: a name or text cannot be stored (`loaders/reading/texts.py`).
+            SchemaError: a name or text cannot be stored (`loaders/texts.py`).
         """
         for where, flaw in self._flaws():
             raise SchemaError(source, where, flaw)

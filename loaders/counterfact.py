@@ -27,8 +27,8 @@ from thinkeval.loaders.assembly import GraphAssembly
 from thinkeval.loaders.edit_records import Edit, add_edits, number_of, read_records, slotted, texts
 from thinkeval.loaders.reading.json_stream import items
 from thinkeval.loaders.reading.sources import Place, default_name
-from thinkeval.loaders.reading.texts import examples, quoted
 from thinkeval.loaders.records import LoadedGraph, RewriteRequest, slug
+from thinkeval.loaders.texts import examples, quoted
 
 SUMMARY = "CounterFact: counterfact.json or multi_counterfact.json"
 

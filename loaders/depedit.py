@@ -20,9 +20,9 @@ from thinkeval.loaders.errors import LoaderError, SchemaError
 from thinkeval.loaders.knowledge_sets import QA, SETTINGS, KnowledgeSet
 from thinkeval.loaders.reading.json_values import DECODER, JsonValueError
 from thinkeval.loaders.reading.sources import Place, read_text
-from thinkeval.loaders.reading.texts import quoted
 from thinkeval.loaders.records import slug
 from thinkeval.loaders.rule_records import Rule
+from thinkeval.loaders.texts import quoted
 
 UNRELATED = 5
 """Number of unrelated facts drawn for a set without any, as in the published code."""

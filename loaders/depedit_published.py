@@ -18,8 +18,8 @@ from typing import Any
 from thinkeval.loaders.groundings import Grounding, Triple, groundings
 from thinkeval.loaders.knowledge_sets import QA, Copy, Implication, KnowledgeSet
 from thinkeval.loaders.reading.sources import Place
-from thinkeval.loaders.reading.texts import quoted
 from thinkeval.loaders.rule_records import Atom, Rule
+from thinkeval.loaders.texts import quoted
 
 MAX_FACTS = 1000
 """Maximum number of facts of a set (24 in the paper); finding the rule compares pairs of them."""

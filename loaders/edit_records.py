@@ -17,8 +17,8 @@ from thinkeval.loaders.assembly import GraphAssembly
 from thinkeval.loaders.errors import SchemaError
 from thinkeval.loaders.reading.json_stream import items
 from thinkeval.loaders.reading.sources import Place
-from thinkeval.loaders.reading.texts import examples
 from thinkeval.loaders.records import SUBJECT_SLOT, Fact, RewriteRequest
+from thinkeval.loaders.texts import examples
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from thinkeval.loaders.reading.texts import fitted
+from thinkeval.loaders.texts import fitted
 
 
 class LoaderError(Exception):

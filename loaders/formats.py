@@ -17,8 +17,8 @@ from pathlib import Path
 from thinkeval import loaders
 from thinkeval.loaders.errors import LoaderError, UnknownFormatError, UnreadableFileError
 from thinkeval.loaders.reading.sources import is_plain
-from thinkeval.loaders.reading.texts import quoted
 from thinkeval.loaders.records import LoadedGraph
+from thinkeval.loaders.texts import quoted
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,8 @@ from typing import Any
 from thinkeval.loaders.assembly import GraphAssembly
 from thinkeval.loaders.errors import SchemaError
 from thinkeval.loaders.reading.sources import Place, default_name, read_yaml
-from thinkeval.loaders.reading.texts import MAX_QUOTE, enumeration, examples, quoted
 from thinkeval.loaders.records import SUBJECT_SLOT, Fact, LoadedGraph, RewriteRequest, unique
+from thinkeval.loaders.texts import MAX_QUOTE, enumeration, examples, quoted
 
 SUMMARY = "ThinkEval's YAML: facts with prompts, questions, paraphrases, aliases and rewrites"
 TOP_KEYS = ("name", "relations", "entities", "facts", "rewrites")

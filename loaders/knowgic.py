@@ -24,8 +24,8 @@ from pathlib import Path
 from thinkeval.loaders.assembly import GraphAssembly
 from thinkeval.loaders.knowgic_records import Record, Request, read_records
 from thinkeval.loaders.reading.sources import Place, default_name, read_json
-from thinkeval.loaders.reading.texts import examples, quoted
 from thinkeval.loaders.records import Fact, LoadedGraph, RewriteRequest, slug
+from thinkeval.loaders.texts import examples, quoted
 
 SUMMARY = "KnowGIC: chains.json (or the grouped file, or the folder) with its aliases"
 ALIASES_FILE = "attributes_with_aliases.json"

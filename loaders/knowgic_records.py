@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from thinkeval.loaders.reading.sources import Place, read_json
-from thinkeval.loaders.reading.texts import quoted
+from thinkeval.loaders.texts import quoted
 
 PARTS = ("questions", "answers", "prompts", "subjects")
 

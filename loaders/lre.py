@@ -18,8 +18,8 @@ from pathlib import Path
 
 from thinkeval.loaders.assembly import GraphAssembly
 from thinkeval.loaders.reading.sources import Place, default_name, read_json
-from thinkeval.loaders.reading.texts import examples, quoted
 from thinkeval.loaders.records import Fact, LoadedGraph, unique
+from thinkeval.loaders.texts import examples, quoted
 
 SUMMARY = "LRE relations: a JSON file (or a folder of them) with prompt templates and samples"
 _MARK = '"prompt_templates"'

@@ -18,8 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thinkeval.loaders.errors import RuleError
-from thinkeval.loaders.reading.texts import quoted
 from thinkeval.loaders.records import SUBJECT_SLOT, digest, unique
+from thinkeval.loaders.texts import quoted
 
 SHAPES = ("x→y→z", "x→y←z", "x←y→z", "x←y←z")
 """Indexed by the directions of the first and the second premise."""
@@ -132,7 +132,7 @@ class Rule:
     def sentence(self, atom: Atom) -> str:
         """An atom as a sentence without its full stop: `[Person A] is from [City A]`.
 
-        Without a template the sentence is made of the relation's name. Then variables without a
+        Without a template the sentence consists of the relation's name. Then variables without a
         word are called by their kinds, unless other templates use their names.
         """
         if atom.templates:

@@ -27,9 +27,9 @@ from pathlib import Path
 from thinkeval.loaders.errors import RuleError, SchemaError
 from thinkeval.loaders.graph_yaml import known, meant
 from thinkeval.loaders.reading.sources import Place, read_yaml
-from thinkeval.loaders.reading.texts import enumeration, quoted
 from thinkeval.loaders.records import unique
 from thinkeval.loaders.rule_records import Atom, Rule, rule
+from thinkeval.loaders.texts import enumeration, quoted
 
 RULE_KEYS = ("if", "then", "kinds", "words", "templates")
 _VARIABLE = re.compile(r"[^\W\d]\w*")

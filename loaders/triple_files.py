@@ -12,8 +12,8 @@ from pathlib import Path
 from thinkeval.loaders import graph_yaml
 from thinkeval.loaders.errors import UnknownFormatError, UnreadableFileError
 from thinkeval.loaders.reading.sources import CsvTable, Place, read_csv, read_yaml
-from thinkeval.loaders.reading.texts import enumeration, quoted
 from thinkeval.loaders.records import unique
+from thinkeval.loaders.texts import enumeration, quoted
 
 BASE_FILE = "base_triple.csv"
 REWRITES_FILE = "rewrites.yaml"

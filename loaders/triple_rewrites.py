@@ -15,8 +15,8 @@ from thinkeval.loaders.errors import LoaderError
 from thinkeval.loaders.graph_yaml import Wording
 from thinkeval.loaders.knowgic_records import read_records
 from thinkeval.loaders.reading.sources import Place, read_csv, read_yaml
-from thinkeval.loaders.reading.texts import quoted
 from thinkeval.loaders.records import Fact, slug
+from thinkeval.loaders.texts import quoted
 from thinkeval.loaders.triple_files import BASE_FILE, REWRITES_FILE, Sources, Triple
 from thinkeval.loaders.wording import from_relation
 

@@ -25,8 +25,8 @@ from thinkeval.loaders import knowgic
 from thinkeval.loaders.assembly import GraphAssembly
 from thinkeval.loaders.graph_yaml import Wording
 from thinkeval.loaders.reading.sources import default_name, read_csv
-from thinkeval.loaders.reading.texts import examples, quoted
 from thinkeval.loaders.records import LoadedGraph, unique
+from thinkeval.loaders.texts import examples, quoted
 from thinkeval.loaders.triple_files import (
     Sources,
     Triple,

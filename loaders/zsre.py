@@ -22,8 +22,8 @@ from typing import Any
 from thinkeval.loaders.assembly import GraphAssembly
 from thinkeval.loaders.edit_records import Edit, add_edits, number_of, read_records, slotted
 from thinkeval.loaders.reading.sources import Place, default_name
-from thinkeval.loaders.reading.texts import examples, quoted
 from thinkeval.loaders.records import SUBJECT_SLOT, LoadedGraph, RewriteRequest, slug
+from thinkeval.loaders.texts import examples, quoted
 
 SUMMARY = "zsRE: zsre_mend_eval.json (subject, src, alt, answers, rephrase, loc)"
 

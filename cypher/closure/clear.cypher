@@ -12,7 +12,7 @@
 CALL () {
   OPTIONAL MATCH (g:Graph {id: $graph})
   SET g.closure = null
-  RETURN count(g) AS held
+  RETURN count(g) AS found
 }
 CALL () {
   MATCH ()-[i:IMPLIED]->()

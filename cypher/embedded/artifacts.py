@@ -151,7 +151,7 @@ def exclusive(
                 progress(0, 0, stage)
             if waited >= timeout_s:
                 raise EmbeddedServerError(
-                    f"{lock}: another process has held this lock for {timeout_s:.0f} s.",
+                    f"{lock}: another process has had this lock for {timeout_s:.0f} s.",
                     remedy="Find the thinkeval process that hangs, and end it.",
                 ) from None
         except OSError as error:

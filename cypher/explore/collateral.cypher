@@ -19,6 +19,6 @@ MATCH fact = (s:Entity)-[f:FACT]->(o:Entity)
 WHERE f.id STARTS WITH $edit + '|' AND s.name <> r.subject AND f.role <> 'implication'
   AND f[$measure + '_pre'] >= 0.05 AND f[$measure + '_post'] <= 0.5 * f[$measure + '_pre']
 RETURN fact, f[$measure + '_pre'] AS pre, f[$measure + '_post'] AS post,
-  size([said IN coalesce(f.answers_post, []) WHERE said CONTAINS r.target_new]) AS says_new
+  size([answer IN coalesce(f.answers_post, []) WHERE answer CONTAINS r.target_new]) AS says_new
 ORDER BY pre - post DESC, f.id
 LIMIT 25

@@ -32,20 +32,20 @@
 // include: metrics/_targets
 WITH c, head(collect({new: new, old: old})) AS p
 WITH c, p.new[$post] AS new, p.old[$post] AS old,
-  coalesce(p.new['paraphrases_' + $post], []) AS said_new,
-  coalesce(p.old['paraphrases_' + $post], []) AS said_old,
+  coalesce(p.new['paraphrases_' + $post], []) AS para_new,
+  coalesce(p.old['paraphrases_' + $post], []) AS para_old,
   coalesce(p.new['neighborhood_' + $post], []) AS near_new,
   coalesce(p.old['neighborhood_' + $post], []) AS near_old,
   p IS NULL AS absent
-WITH *, CASE WHEN absent OR said_new = [] OR near_new = [] THEN 0
-  ELSE 1 + size(said_new) + size(near_new) END AS n
+WITH *, CASE WHEN absent OR para_new = [] OR near_new = [] THEN 0
+  ELSE 1 + size(para_new) + size(near_new) END AS n
 WITH *, CASE WHEN new > old THEN 1.0 WHEN new <= old THEN 0.0 END AS es,
-  size([i IN range(0, size(said_new) - 1) WHERE said_new[i] > said_old[i]]) AS said,
+  size([i IN range(0, size(para_new) - 1) WHERE para_new[i] > para_old[i]]) AS paraphrased,
   size([i IN range(0, size(near_new) - 1) WHERE near_old[i] > near_new[i]]) AS near
 RETURN c.id AS id, null AS step,
   CASE WHEN n = 0 THEN 0.0
-    WHEN size(said_new) <> size(said_old) OR size(near_new) <> size(near_old) THEN null
-    WHEN es * said * near = 0 THEN 0.0
-    ELSE 3.0 / (1 / es + 1.0 * size(said_new) / said + 1.0 * size(near_new) / near) END AS value,
+    WHEN size(para_new) <> size(para_old) OR size(near_new) <> size(near_old) THEN null
+    WHEN es * paraphrased * near = 0 THEN 0.0
+    ELSE 3.0 / (1 / es + 1.0 * size(para_new) / paraphrased + 1.0 * size(near_new) / near) END AS value,
   n, 0 AS excluded
 ORDER BY id

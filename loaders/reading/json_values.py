@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from thinkeval.loaders.reading.texts import quoted
+from thinkeval.loaders.texts import quoted
 
 
 class JsonValueError(Exception):

@@ -19,9 +19,9 @@ import yaml
 
 from thinkeval.loaders.errors import SchemaError, UnreadableFileError
 from thinkeval.loaders.reading.json_values import DECODER, JsonValueError, first_repeated
-from thinkeval.loaders.reading.texts import enumeration, name_flaw, quoted, text_flaw
 from thinkeval.loaders.reading.yaml_bounds import require_bounded
 from thinkeval.loaders.records import SUBJECT_SLOT, slug
+from thinkeval.loaders.texts import enumeration, name_flaw, quoted, text_flaw
 
 PLAIN_STEMS = frozenset({"chains", "kg", "graph", "data", "triples", "facts"})
 """Generic file names; a data set with such a file is named after the folder."""

@@ -14,8 +14,8 @@ import pytest
 from thinkeval.loaders import counterfact, formats, lre, rules_yaml
 from thinkeval.loaders.errors import LoaderError, SchemaError, UnreadableFileError
 from thinkeval.loaders.reading import json_stream, sources
-from thinkeval.loaders.reading.texts import MAX_NAME
 from thinkeval.loaders.reading.yaml_bounds import MAX_LEVELS
+from thinkeval.loaders.texts import MAX_NAME
 
 DEEP = 100_000
 NESTED: dict[str, Callable[[int], str]] = {
