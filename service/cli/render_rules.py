@@ -67,7 +67,11 @@ def show_implications(told: ImplicationsOut, limit: int = 20) -> None:
         _append(text, item)
     summary = "\n".join(
         f"{name} {share_text(each)}"
-        for name, each in (("stale", told.stale), ("taken up", told.taken_up), ("kept", told.kept))
+        for name, each in (
+            ("stale", told.stale),
+            ("propagated", told.propagated),
+            ("kept", told.kept),
+        )
     )
     if any(item.verdict is None for item in told.items):
         summary += "\nWhat was not asked is undefined: score it again with --implications."
@@ -193,7 +197,7 @@ NOTE = (
 
 
 def show_summaries(told: Mapping[str, SummaryOut]) -> None:
-    """By label: stale, taken up and kept with their n; how the old objects come back."""
+    """By label: stale, propagated and kept with their n; how the old objects come back."""
     if not told:
         return
     first = next(iter(told.values()))
@@ -203,7 +207,7 @@ def show_summaries(told: Mapping[str, SummaryOut]) -> None:
             each.edits,
             plain_share(each.stale.only_implied),
             plain_share(each.stale.stated),
-            plain_share(each.taken_up),
+            plain_share(each.propagated),
             plain_share(each.kept),
             *(f"{each.by(kind).surviving} of {each.by(kind).chains}" for kind in KINDS),
             " / ".join(
@@ -215,7 +219,7 @@ def show_summaries(told: Mapping[str, SummaryOut]) -> None:
     emit_table(
         f"Implications by {several(first.rules, 'rule')} ({MEASURE_NAMES[first.measure]})",
         [
-            "", "edits", "stale, by rules only", "stale, stated too", "taken up", "kept",
+            "", "edits", "stale, by rules only", "stale, stated too", "propagated", "kept",
             "come back: paths", "rules", "both", "deep: paths / rules / both",
         ],
         rows,

@@ -1,4 +1,4 @@
-"""Add rules that somebody wrote: checked against the data set, counted in it, kept at once."""
+"""Add hand-written rules: checked and counted in the data set, with the status `kept`."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 def add_file(
     db: Database, dataset: str, file: Path, *, new_relations: bool = False
 ) -> tuple[list[StoredRule], int]:
-    """Add the rules of a YAML file or of DepEdit's JSONL, or those that ship with us under a name.
+    """Add the rules of a YAML file, of DepEdit's JSONL, or of a bundled graph by its name.
 
     Raises:
-        LoaderError: the file is not what loaders/rules_yaml.py or loaders/depedit.py reads.
+        LoaderError: neither loaders/rules_yaml.py nor loaders/depedit.py can read the file.
         ServiceError: as `add`.
     """
     bundled = None if file.exists() else shipped.path(str(file))
@@ -40,11 +40,11 @@ def _read(file: Path) -> Sequence[Rule]:
 def add(
     db: Database, dataset: str, rules: Sequence[Rule], *, new_relations: bool = False
 ) -> tuple[list[StoredRule], int]:
-    """Add rules to the data set of a graph; as they are stored now, and how many are new.
+    """Add rules to the data set of a graph: the stored rules, and the number of new ones.
 
     Raises:
-        NotFoundError: no such data set, or a relation that no fact has (near ones are suggested).
-        UsageError: a kind that no entity has.
+        NotFoundError: no such data set, or no fact has a relation (suggests similar ones).
+        UsageError: no entity has a kind.
     """
     of = dataset_of(db, dataset)
     check(db, of, *rules, new_relations=new_relations)

@@ -1,8 +1,8 @@
-"""Proofs from their end: what would have to hold for the goal, then for that, to a depth.
+"""Backward chaining: proofs of one goal, from the goal to its premises, to a maximum depth.
 
-Goals are open at one end or both: `(x, relation, ?)`. Cypher answers all open goals of a level at
-once; the stored closure is not used. What was found is joined from the facts upwards, so a goal is
-proved within the depth exactly when the closure of that depth holds it.
+Goals are open at one end or both: `(x, relation, ?)`. Cypher matches all open goals of a level at
+once; the stored closure is not used. The matched facts are joined from the facts upwards, so a goal
+is proved within the depth exactly if the closure of that depth contains it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
 
 Goal = tuple[str | None, str, str | None]
-"""Subject, relation, object; None where any will do."""
+"""Subject, relation, object; None for any."""
 
 DEPTH = 4
-"""Premises above each other where nobody says how many."""
+"""Default maximum height of a proof: premises above each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,17 @@ def prove(
     *,
     most: int = 20,
 ) -> list[ProofOut]:
-    """Proofs of a triple by other facts, one for each way to conclude it, strongest first.
+    """Proofs of a triple from other facts, one for each last grounding, strongest first.
 
     Raises:
         NotFoundError: no such graph, or no such subject, relation or object in it.
     """
     options = options or ClosureOptions()
     depth = options.depth or DEPTH
-    held = require_graph(db, graph, kind=None)
+    header = require_graph(db, graph, kind=None)
     factor = factors(rules, options)
     used = [stored for stored in rules if stored.id in factor]
-    kinds = _kinds(db, graph, held.dataset)
+    kinds = _kinds(db, graph, header.dataset)
     _require(goal, kinds, db, graph, used)
     found = _facts(db, graph, goal, used, depth, options)
     grounded = _ground(found.facts, used, kinds, factor, depth)
@@ -74,7 +74,7 @@ def _require(
     graph: str,
     rules: Sequence[StoredRule],
 ) -> None:
-    """Refuse a misspelt goal: it would have no proof, without a word."""
+    """Refuse a misspelt goal, which would otherwise silently have no proof."""
     listing = f"thinkeval rules closure {graph}"
     for sort, name in (("subject", goal[0]), ("object", goal[2])):
         if name not in kinds:
@@ -85,7 +85,7 @@ def _require(
 
 
 def _kinds(db: Database, graph: str, dataset: str) -> dict[str, str | None]:
-    """{entity: its kind}, the data set's where the graph has none."""
+    """{entity: its kind}, by default its kind in the data set."""
     typed = {e.name: e.kind for e in db.read(rows.EntityRow, graph=dataset)}
     mine = db.read(rows.EntityRow, graph=graph)
     return {e.name: e.kind or typed.get(e.name) for e in mine}
@@ -99,18 +99,18 @@ def _facts(
     depth: int,
     options: ClosureOptions,
 ) -> _Found:
-    """The facts that a proof of the goal may rest on, asked for level by level."""
+    """The facts that a proof of the goal may use, queried level by level."""
     by_relation: dict[str, list[StoredRule]] = defaultdict(list)
     for stored in rules:
         by_relation[stored.rule.conclusion.relation].append(stored)
-    asked: set[Goal] = {goal}
+    seen: set[Goal] = {goal}
     level: set[Goal] = {goal}
     facts: dict[Triple, tuple[float | None, float | None]] = {}
     for _ in range(depth):
-        level = {open_ for g in level for open_ in _opened(g, by_relation[g[1]])} - asked
+        level = {open_ for g in level for open_ in _opened(g, by_relation[g[1]])} - seen
         if not level:
             break
-        asked |= level
+        seen |= level
         goals = [{"subject": s, "relation": r, "object": o} for s, r, o in sorted(level, key=str)]
         for row in db.read(
             rows.BackwardRow,
@@ -124,7 +124,7 @@ def _facts(
 
 
 def _opened(goal: Goal, rules: Iterable[StoredRule]) -> Iterable[Goal]:
-    """What the premises of rules that conclude the goal ask for; the shared end is open."""
+    """The premises, as goals, of rules that conclude the goal; the shared end is open."""
     for stored in rules:
         one, other = stored.rule.relations[:2]
         inverse1, inverse2 = stored.rule.inverse
@@ -140,7 +140,7 @@ def _ground(
     factor: Mapping[str, float],
     depth: int,
 ) -> list[Grounding]:
-    """Every grounding over what is known, and over what follows from it, to the depth."""
+    """Every grounding over facts and conclusions, to the depth."""
     known = set(facts)
     found: dict[Grounding, None] = {}
     for _ in range(depth):

@@ -1,9 +1,8 @@
-"""The forward closure of a graph: found round by round in Cypher, weighed, and stored with it.
+"""Forward closure of a graph: derived round by round in Cypher, weighted, and stored in the graph.
 
-A closure is stored under a digest of rules, options and facts, and made anew when one of them has
-changed. Everything happens in one transaction, so that readers see all of a closure or none.
-
-A closure as it is shown: conclusions with their best proof, contradictions with both.
+A closure is stored under a digest of rules, options and facts, and derived again if one of them has
+changed. It is written in one transaction, so readers see a complete closure or none. `shown` gives
+conclusions with their best proof, and contradictions with the proofs of both sides.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from thinkeval.cypher.sending import Tx
 
 MOST_CONCLUSIONS = 200_000
-"""Conclusions of one closure; beyond, one transaction would need more memory than a server has."""
+"""Maximum number of conclusions; more do not fit into the memory of one transaction."""
 LESS = (
     "Give --depth 1, fewer rules (--rule; `thinkeval rules mine --min-confidence`), or rules with"
     " kinds."
@@ -53,12 +52,12 @@ EDITED = ("target_true", "target_new")
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """A graph's closure as it is stored.
+    """A stored closure.
 
     Attributes:
         atoms: facts and conclusions by id.
-        groundings: of the stored groundings, by triples.
-        rounds: how many there were.
+        groundings: the stored groundings, with triples.
+        rounds: number of rounds.
     """
 
     graph: str
@@ -70,7 +69,7 @@ class Closure:
 
     @property
     def conclusions(self) -> list[rows.AtomRow]:
-        """What follows: strongest before the edit first, then by name."""
+        """Conclusions: strongest before the edit first, then by name."""
         found = [atom for atom in self.atoms.values() if atom.implied]
         return sorted(found, key=lambda a: (-(a.strength_pre or 0.0), triple_of(a)))
 
@@ -88,11 +87,11 @@ def triple_of(atom: rows.AtomRow) -> Triple:
 def closure(
     db: Database, graph: str, rules: Sequence[StoredRule], options: ClosureOptions | None = None
 ) -> Closure:
-    """The closure of a graph of any kind, made if it is not stored.
+    """The closure of a graph of any kind, derived if it is not stored.
 
     Raises:
         NotFoundError: no such graph.
-        UsageError: it would be too large.
+        UsageError: the closure is too large.
     """
     require_graph(db, graph, kind=None)
     with transaction(db, graph, rules) as tx:
@@ -101,17 +100,17 @@ def closure(
 
 @contextmanager
 def transaction(db: Database, graph: str, rules: Sequence[StoredRule]) -> Iterator[Tx]:
-    """A transaction that is long enough for a closure, and says so where one is too large.
+    """A transaction with the time limit of closures.
 
     Raises:
-        UsageError: what follows does not fit into the server's memory.
+        UsageError: the closure does not fit into the server's memory.
     """
     try:
         with db.transaction(timeout_s=TIMEOUT_S) as tx:
             yield tx
     except QueryTooLargeError as error:
         raise UsageError(
-            f"What follows in {graph!r} by {several(len(rules), 'rule')} does not fit into one"
+            f"The closure of {graph!r} by {several(len(rules), 'rule')} does not fit into one"
             " transaction of the server; nothing was stored.",
             remedy=f"{LESS} Or give the server more memory (db.memory.transaction.max).",
         ) from error
@@ -124,12 +123,18 @@ def within(
     rules: Sequence[StoredRule],
     options: ClosureOptions | None = None,
 ) -> Closure:
-    """The same inside a `transaction`, in which the closure then is the one that is stored."""
+    """The closure of a graph, inside an open `transaction` that later queries share."""
     options = options or ClosureOptions()
     props = {"pre": f"{options.measure}_pre", "post": f"{options.measure}_post"}
     state = tx.run(rows.ClosureStateRow, graph=graph, **props)[0]
-    told = [rules_digest(rules), options.model_dump(), state.facts, state.probed, repr(state.total)]
-    name = digest(told)
+    parts = [
+        rules_digest(rules),
+        options.model_dump(),
+        state.facts,
+        state.probed,
+        repr(state.total),
+    ]
+    name = digest(parts)
     if state.closure != name:
         dataset = require_graph(db, graph, kind=None).dataset
         _derive(tx, graph, dataset, rules, options)
@@ -143,21 +148,21 @@ def within(
 def _derive(
     tx: Tx, graph: str, dataset: str, rules: Sequence[StoredRule], options: ClosureOptions
 ) -> None:
-    """Round by round, until one finds nothing new."""
+    """Derive conclusions round by round, until a round finds no new one."""
     tx.run(rows.ClearClosureRow, graph=graph)
-    given = rule_rows([r for r in rules if r.id in factors(rules, options)])
+    params = rule_rows([r for r in rules if r.id in factors(rules, options)])
     found, number = 0, 0
     while options.depth is None or number < options.depth:
         number += 1
-        (told,) = tx.run(
-            rows.DeriveRoundRow, graph=graph, dataset=dataset, round=number, rules=given
+        (result,) = tx.run(
+            rows.DeriveRoundRow, graph=graph, dataset=dataset, round=number, rules=params
         )
-        if not told.conclusions:
+        if not result.conclusions:
             return
-        found += told.conclusions
+        found += result.conclusions
         if found > MOST_CONCLUSIONS:
             raise UsageError(
-                f"More than {MOST_CONCLUSIONS:,} conclusions follow in {graph!r}, {found:,} by"
+                f"{graph!r} has more than {MOST_CONCLUSIONS:,} conclusions, {found:,} by"
                 f" round {number}; nothing was stored.",
                 remedy=LESS,
             )
@@ -182,7 +187,7 @@ def _read(
         )
         for row in tx.run(rows.StoredGroundingRow, graph=graph)
     ]
-    # A premise that is a fact and follows too stands in two groundings, which say the same here.
+    # A premise that is both a fact and a conclusion has two stored groundings with equal triples.
     return atoms, list(dict.fromkeys(groundings))
 
 
@@ -193,7 +198,7 @@ def _weigh(
     options: ClosureOptions,
     props: Mapping[str, str],
 ) -> None:
-    """Store what each conclusion is worth; what rests on nothing but itself goes."""
+    """Store the strengths of conclusions; delete those that only circular proofs support."""
     atoms, groundings = _read(tx, graph, rules, options, props)
     ways = by_conclusion(groundings)
     facts = [atom for atom in atoms.values() if not atom.implied]
@@ -205,11 +210,11 @@ def _weigh(
     strong = [solve(ways, values, STRENGTH, depth=options.depth) for values in (pre, post)]
     other = [by_size(ways, values, without=edited) for values in (pre, post)]
     none = [-1.0] * 4
-    settled, hollow = [], []
+    settled, circular = [], []
     for atom in (atom for atom in atoms.values() if atom.implied):
         triple = triple_of(atom)
         if triple not in height:
-            hollow.append(atom.id)
+            circular.append(atom.id)
             continue
         before, after = (each[triple].value if triple in each else None for each in strong)
         # The edited fact itself is concluded from others: its proofs never pass it.
@@ -230,16 +235,16 @@ def _weigh(
         })  # fmt: skip
     for start in range(0, len(settled), _BATCH):
         tx.run(rows.SettleRow, rows=settled[start : start + _BATCH])
-    tx.run(rows.PruneRow, graph=graph, ids=hollow)
+    tx.run(rows.PruneRow, graph=graph, ids=circular)
 
 
 def _caption(relation: str, before: float | None, after: float | None) -> str:
-    """What Neo4j Browser writes on it: told from a fact's without colours, by the `therefore`."""
+    """Label in Neo4j Browser; the sign `therefore` distinguishes conclusions without colours."""
     return f"∴ {relation if before is None else caption(relation, before, after)}"
 
 
 def probabilities(facts: Sequence[rows.AtomRow], side: str) -> dict[Triple, float]:
-    """{triple: probability} of the facts that have one; of parallel facts the likeliest."""
+    """{triple: probability} of probed facts; of parallel facts the likeliest."""
     out: dict[Triple, float] = {}
     for fact in facts:
         value = fact.strength_pre if side == "pre" else fact.strength_post
@@ -260,15 +265,15 @@ def shown(
     limit: int = 20,
     new_only: bool = False,
 ) -> ClosureOut:
-    """Take a graph's closure, store it, and show the strongest conclusions with a proof each.
+    """The closure of a graph, stored if new: the strongest conclusions, each with a proof.
 
     Args:
-        limit: conclusions at most; 0 for all.
-        new_only: only those that no fact states.
+        limit: maximum number of conclusions; 0 for all.
+        new_only: only conclusions that are no facts of the graph.
 
     Raises:
         NotFoundError: no such graph.
-        UsageError: it would be too large.
+        UsageError: the closure is too large.
     """
     options = options or ClosureOptions()
     found = closure(db, graph, rules, options)

@@ -1,4 +1,4 @@
-"""Ground rules in a graph: all groundings, the conclusions it lacks, those that an edit touches."""
+"""Groundings of rules in a graph: all of them, predicted conclusions, those an edit touches."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Instances:
     """Groundings of rules in a graph.
 
     Attributes:
-        rules: {id: rule} of all that were grounded, also of those without a grounding.
+        rules: {id: rule}, also of rules without a grounding.
         groundings: by rule and names; `conclusion` is None where the graph lacks it.
-        cut: whether there are more than the limit.
+        cut: whether the limit left out some.
     """
 
     graph: str
@@ -40,27 +40,27 @@ class Instances:
 def rules_for(
     db: Database, graph: str, *, ids: Sequence[str] | None = None, candidates: bool = False
 ) -> list[StoredRule]:
-    """The rules that a graph of any kind uses: its data set's kept ones, unless others are named.
+    """The rules of a graph of any kind: the kept ones of its data set, or those of given ids.
 
     Args:
-        ids: these instead, whatever their status.
-        candidates: those that wait for a review too.
+        ids: only these, of any status.
+        candidates: also rules without a review.
 
     Raises:
-        NotFoundError: there is no such graph, or no rule of one of the ids.
-        NothingStoredError: the data set has no such rules yet.
+        NotFoundError: no such graph, or no rule with one of the ids.
+        NothingStoredError: the data set has no such rules.
     """
     dataset = require_graph(db, graph, kind=None).dataset
     status = (*KEPT, "candidate") if candidates else KEPT
     found = rules_of(db, dataset, status=status, ids=ids)
     if not found:
-        waiting = len(rules_of(db, dataset, status=("candidate",)))
+        unreviewed = len(rules_of(db, dataset, status=("candidate",)))
         raise NothingStoredError(
             f"{dataset!r} has no {'rules' if candidates else 'kept rules'} yet"
-            + (f"; {waiting} wait for a review." if waiting else "."),
-            remedy=f"Review them (`thinkeval rules review {dataset}`) or take them as they are"
+            + (f"; {unreviewed} candidates are not reviewed." if unreviewed else "."),
+            remedy=f"Review them (`thinkeval rules review {dataset}`) or use them without a review"
             " (`--candidates`)."
-            if waiting
+            if unreviewed
             else f"Mine some (`thinkeval rules mine {dataset}`) or write them (`thinkeval rules"
             f" add {dataset} FILE`).",
         )
@@ -79,11 +79,11 @@ def instantiate(
     """All groundings of rules in a graph of any kind.
 
     Args:
-        measure: which probabilities come with the facts, where they were measured.
-        show: only those whose conclusion the graph has (`known`), or lacks (`predicted`).
+        measure: kind of the facts' probabilities.
+        show: `known`: only groundings whose conclusion is in the graph; `predicted`: the others.
 
     Raises:
-        NotFoundError: there is no such graph.
+        NotFoundError: no such graph.
     """
     require_graph(db, graph, kind=None)
     found = db.read(
@@ -113,7 +113,7 @@ def affected(
         facts: their ids in the database (`graph|id`).
 
     Raises:
-        NotFoundError: there is no such graph.
+        NotFoundError: no such graph.
     """
     require_graph(db, graph, kind=None)
     return db.read(
@@ -140,7 +140,7 @@ def touching(
     """The groundings that an edit of a subject's relation touches, in a graph of any kind.
 
     Raises:
-        NotFoundError: there is no such graph, or it has no such fact.
+        NotFoundError: no such graph, or no such fact in it.
     """
     facts = [
         row.id
@@ -148,9 +148,9 @@ def touching(
     ]
     if not facts:
         known = {f"{row.subject} {row.relation}" for row in db.read(rows.FactRow, graph=graph)}
-        asked = f"{subject} {relation}"
+        wanted = f"{subject} {relation}"
         raise NotFoundError(
-            f"fact of {graph!r}", asked, known, listing=f"thinkeval rules relations {graph}"
+            f"fact of {graph!r}", wanted, known, listing=f"thinkeval rules relations {graph}"
         )
     found: dict[tuple[object, ...], rows.AffectedRow] = {}
     for row in affected(db, graph, rules, facts, measure=measure):

@@ -1,11 +1,9 @@
-"""What an edit should change by the rules: conclusions that lose a premise, and those due now.
+"""Implications of an edit: conclusions that lose a premise or are newly entailed; verdicts on them.
 
-A rule's grounding with the edited fact in its old form says what followed before; with the new
-form, what follows now. The other premise is a fact of the data set. What the model says of a
-conclusion is read off the edit's graph; where nobody asked it is undefined, not 0: `thinkeval score
---implications` asks.
-
-What is said of an edit's implications: verdicts, and shares of conclusions with their n.
+A rule's grounding with the old form of the edited fact entails a conclusion before the edit, one
+with the new form after it. The other premise is a fact of the data set. The probabilities of a
+conclusion are those of the edit's graph. Without a probe they are undefined, not 0; `thinkeval
+score --implications` probes them.
 """
 
 from __future__ import annotations
@@ -27,26 +25,26 @@ if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
 
 GIVEN = 0.5
-"""The model gives a conclusion that is due from this probability on, and still gives an old one
-from this part of its probability before the edit on."""
+"""Minimum probability of a newly entailed conclusion that counts as propagated, and minimum
+fraction of its pre-edit probability from which an old conclusion still counts as answered."""
 
 Side = Literal["lost", "due", "kept"]
-Verdict = Literal["stale", "dropped", "taken up", "missing", "kept", "harmed", "not known"]
+Verdict = Literal["stale", "dropped", "propagated", "missing", "kept", "broken", "not known"]
 
 MEANINGS: dict[Verdict, str] = {
-    "stale": "it no longer follows, yet the model still gives it",
-    "dropped": "it no longer follows, and the model gave it up",
-    "taken up": "it follows now, and the model gives it",
-    "missing": "it follows now, yet the model does not give it",
-    "kept": "it still follows, and the model still gives it",
-    "harmed": "it still follows, yet the model gave it up",
-    "not known": "the model did not give it before the edit",
+    "stale": "no longer entailed, but still answered",
+    "dropped": "no longer entailed, and no longer answered",
+    "propagated": "newly entailed, and answered",
+    "missing": "newly entailed, but not answered",
+    "kept": "still entailed, and still answered",
+    "broken": "still entailed, but no longer answered",
+    "not known": "not answered before the edit either",
 }
-GOOD: tuple[Verdict, ...] = ("dropped", "taken up", "kept")
+GOOD: tuple[Verdict, ...] = ("dropped", "propagated", "kept")
 
 
 class PremiseOut(BaseModel):
-    """A premise with its probabilities; None where the model was not asked."""
+    """A premise with its probabilities; None without a probe."""
 
     subject: str
     relation: str
@@ -57,10 +55,10 @@ class PremiseOut(BaseModel):
 
 
 class ImplicationGroundingOut(BaseModel):
-    """By which rule a conclusion follows, or followed; premises in the rule's order.
+    """A rule that entails a conclusion now or entailed it before; premises in the rule's order.
 
     Attributes:
-        form: `old` or `new`: with which object of the edited fact.
+        form: object of the edited fact, `old` or `new`.
     """
 
     rule: str
@@ -70,14 +68,14 @@ class ImplicationGroundingOut(BaseModel):
 
 
 class ImplicationOut(BaseModel):
-    """A conclusion that the edit bears on.
+    """A conclusion with the edited fact among its premises.
 
     Attributes:
-        side: `lost`: it followed from the old object only. `due`: it follows from the new object,
-            and from nothing before. `kept`: it follows either way, or from other facts too.
+        side: `lost`: entailed by the old object only. `due`: newly entailed, by the new object.
+            `kept`: entailed by both, or by other facts too.
         stated: whether the data set has it as a fact.
-        support: other groundings of it, without the edited fact.
-        verdict: None where the model was not asked.
+        support: number of its other groundings, without the edited fact.
+        verdict: None without a probe.
     """
 
     subject: str
@@ -93,11 +91,12 @@ class ImplicationOut(BaseModel):
 
 
 class ImplicationShareOut(BaseModel):
-    """A share with what it was taken over.
+    """A fraction of conclusions.
 
     Attributes:
-        value: None where n is 0.
-        undefined: conclusions that were not asked, or not known before; left out.
+        value: None if n is 0.
+        n: number of conclusions with a verdict.
+        undefined: number of conclusions left out: not probed, or not known before the edit.
     """
 
     value: float | None
@@ -106,11 +105,11 @@ class ImplicationShareOut(BaseModel):
 
 
 class TallyOut(ImplicationShareOut):
-    """A share of all conclusions of a side, and of two parts of them.
+    """A fraction of all conclusions of a side, and the same for two groups of them.
 
     Attributes:
-        stated: of those that the data set states as facts by themselves.
-        only_implied: of those that nothing but the rules says.
+        stated: conclusions that are facts of the data set.
+        only_implied: conclusions that are not.
     """
 
     stated: ImplicationShareOut
@@ -118,49 +117,52 @@ class TallyOut(ImplicationShareOut):
 
 
 class ImplicationsOut(BaseModel):
-    """What the rules say of an edit.
+    """Implications of an edit by the rules.
 
     Attributes:
-        stale: of conclusions that lost their premise, the share the model still gives; good: 0.
-            What the data set states too (`stale.stated`) may be right to stay.
-        taken_up: of conclusions due now, the share the model gives; good: 1.
-        kept: of conclusions that follow either way, the share the model still gives; good: 1.
+        rules: number of rules.
+        stale: fraction of conclusions without a premise that are still answered; best: 0. Those
+            that are facts of the data set (`stale.stated`) may rightly remain.
+        propagated: fraction of newly entailed conclusions that are answered; best: 1.
+        kept: fraction of conclusions entailed before and after that are still answered; best: 1.
     """
 
     edit: str
     measure: Measure
     rules: int
     stale: TallyOut
-    taken_up: TallyOut
+    propagated: TallyOut
     kept: TallyOut
     items: list[ImplicationOut]
 
 
 def verdict(side: Side, pre: float | None, post: float | None) -> Verdict | None:
-    """What became of a conclusion; None where the model was not asked."""
+    """Verdict on a conclusion; None without a probe."""
     if pre is None or post is None:
         return None
     if side == "due":
-        return "taken up" if post >= GIVEN else "missing"
+        return "propagated" if post >= GIVEN else "missing"
     if pre < KNOWN:
         return "not known"
     still = post >= GIVEN * pre
     if side == "lost":
         return "stale" if still else "dropped"
-    return "kept" if still else "harmed"
+    return "kept" if still else "broken"
 
 
 def tally(items: Iterable[ImplicationOut], side: Side, hit: Verdict, miss: Verdict) -> TallyOut:
-    """The share with the verdict `hit` of a side's conclusions with `hit` or `miss`."""
+    """Fraction `hit` of the conclusions of a side with the verdict `hit` or `miss`."""
     mine = [item for item in items if item.side == side]
     stated, rest = ([i for i in mine if i.stated == which] for which in (True, False))
-    whole = _share(mine, hit, miss)
+    whole = _fraction(mine, hit, miss)
     return TallyOut(
-        **whole.model_dump(), stated=_share(stated, hit, miss), only_implied=_share(rest, hit, miss)
+        **whole.model_dump(),
+        stated=_fraction(stated, hit, miss),
+        only_implied=_fraction(rest, hit, miss),
     )
 
 
-def _share(items: list[ImplicationOut], hit: Verdict, miss: Verdict) -> ImplicationShareOut:
+def _fraction(items: list[ImplicationOut], hit: Verdict, miss: Verdict) -> ImplicationShareOut:
     hits = sum(item.verdict == hit for item in items)
     n = hits + sum(item.verdict == miss for item in items)
     return ImplicationShareOut(value=hits / n if n else None, n=n, undefined=len(items) - n)
@@ -169,10 +171,10 @@ def _share(items: list[ImplicationOut], hit: Verdict, miss: Verdict) -> Implicat
 def implications(
     db: Database, score: Score, measure: Measure, rules: Sequence[StoredRule] | None = None
 ) -> ImplicationsOut:
-    """The conclusions an edit bears on; lost ones first, then those due, then those kept.
+    """The implications of an edit: lost ones first, then newly entailed ones, then kept ones.
 
     Args:
-        rules: None for the kept ones of the edit's data set.
+        rules: None for the kept rules of the edit's data set.
     """
     used = kept_rules(db, score.dataset) if rules is None else list(rules)
     found = read(db, score.dataset, _edited(score), used, edit=score.edit, measure=measure)
@@ -188,8 +190,8 @@ def implications(
         measure=measure,
         rules=len(used),
         stale=tally(items, "lost", "stale", "dropped"),
-        taken_up=tally(items, "due", "taken up", "missing"),
-        kept=tally(items, "kept", "kept", "harmed"),
+        propagated=tally(items, "due", "propagated", "missing"),
+        kept=tally(items, "kept", "kept", "broken"),
         items=items,
     )
 
@@ -203,7 +205,7 @@ def read(
     edit: str | None = None,
     measure: Measure = "likelihood",
 ) -> list[rows.ImplicationRow]:
-    """The groundings an edit touches; `edited` is subject, relation, old and new object."""
+    """The groundings that contain the edited fact: subject, relation, old and new object."""
     if not rules:
         return []
     subject, relation, old, new = edited

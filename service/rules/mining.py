@@ -1,9 +1,9 @@
-"""Find rules in a graph: triangles of facts, each with three candidate rules and their counts.
+"""Mine rules from a graph: triangles of facts, each with three candidate rules and their counts.
 
     mined = mine(db, "knowgic")
     mined.rules[0].rule.text(), .support, .body, .confidence
 
-Mining an edit's or a model's graph finds the rules of the data set it was made from.
+The rules of an edit's or a model's graph are stored under its data set.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 MIN_SUPPORT = 2
 LIMIT = 1000
 COUNTED = 50
-"""Rules whose premises are counted in one query; a few hundred would run into the time limit."""
+"""Number of rules whose premises one query counts; a few hundred would exceed its time limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mined:
-    """What mining found.
+    """Mined rules.
 
     Attributes:
-        graph: where it looked.
+        graph: the mined graph.
         dataset: the data set the rules are stored under.
         rules: best supported first, then the most confident; with support, body and kinds.
-        total: how many had the support, before the limit; more than `rules` where it, or
-            `min_confidence`, left some out.
-        created: how many of them were not stored before.
+        total: number of rules with the support; more than `rules` if the limit or
+            `min_confidence` left some out.
+        created: number of rules not stored before.
     """
 
     graph: str
@@ -58,19 +58,18 @@ def mine(
     typed: bool = True,
     store: bool = True,
 ) -> Mined:
-    """Find a graph's rules, and store them as candidates.
+    """Mine the rules of a graph, and store them as candidates.
 
-    A rule that is stored already gets the new counts and keeps its status.
+    A stored rule gets the new counts; its status does not change.
 
     Args:
-        min_support: groundings at least whose conclusion the graph has.
-        min_confidence: share at least of the groundings of the premises with the conclusion.
-        typed: restrict variables to the kind that all supporting entities have, where they have
-            one and the same.
-        store: False only looks.
+        min_support: minimum number of groundings whose conclusion is in the graph.
+        min_confidence: minimum fraction of the premises' groundings with the conclusion.
+        typed: restrict a variable to the kind of its supporting entities if they share one.
+        store: False stores no rule.
 
     Raises:
-        NotFoundError: there is no such graph.
+        NotFoundError: no such graph.
         UsageError: a bound is out of range.
     """
     if min_support < 1 or limit < 1 or not 0 <= min_confidence <= 1:
@@ -92,21 +91,21 @@ def mine(
 def count(
     db: Database, graph: str, rules: Sequence[Rule], *, supported: bool = False
 ) -> list[Rule]:
-    """The rules with support and body as the graph has them, in the same order.
+    """The rules with their support and body in the graph, in the same order.
 
     Args:
-        supported: their support is what this graph gave already, and is not counted again.
+        supported: the rules have their support in this graph already; count only the bodies.
     """
-    # Premises suggest many rules, and are counted once for all of them.
+    # Many rules share their premises, which are counted once.
     keys = [premises(rule) if supported else (rule.id,) for rule in rules]
-    asked = list(dict(zip(keys, rules, strict=True)).items())
+    distinct = list(dict(zip(keys, rules, strict=True)).items())
     counted: dict[tuple[object, ...], rows.BodyCountRow] = {}
-    for start in range(0, len(asked), COUNTED):
-        part = asked[start : start + COUNTED]
-        given = [
+    for start in range(0, len(distinct), COUNTED):
+        part = distinct[start : start + COUNTED]
+        params = [
             rule_param(rule) | {"support": rule.support if supported else None} for _, rule in part
         ]
-        found = {row.rule: row for row in db.read(rows.BodyCountRow, graph=graph, rules=given)}
+        found = {row.rule: row for row in db.read(rows.BodyCountRow, graph=graph, rules=params)}
         counted |= {key: found[rule.id] for key, rule in part}
     return [
         replace(
@@ -119,9 +118,9 @@ def count(
 
 
 def premises(rule: Rule) -> tuple[object, ...]:
-    """What decides a rule's body: equal for rules whose premises have the same groundings.
+    """Key of a rule's premises: equal for rules whose premises have the same groundings.
 
-    x and z may change places: the second premise, read from z, is then the first one.
+    x and z are interchangeable: the second premise, read from z, is then the first one.
     """
     first, second, _ = rule.relations
     inverse1, inverse2 = rule.inverse
@@ -134,7 +133,7 @@ def premises(rule: Rule) -> tuple[object, ...]:
 
 
 def rule_param(rule: Rule) -> dict[str, object]:
-    """A rule as the queries of rules/ that ground it take it."""
+    """A rule as a parameter of the queries of rules/ that ground it."""
     return {"rule": rule.id, **columns(rule)}
 
 
@@ -145,8 +144,8 @@ def _rule(row: rows.MineRow, typed: bool, prompts: Mapping[str, str]) -> Rule:
     def atom(subject: str, relation: str, object_: str) -> Atom:
         if relation not in prompts:
             return Atom(subject, relation, object_)
-        said, end = (f"[{words.get(variable, variable)}]" for variable in (subject, object_))
-        template = f"{prompts[relation].replace(SUBJECT_SLOT, said, 1)} {end}."
+        start, end = (f"[{words.get(variable, variable)}]" for variable in (subject, object_))
+        template = f"{prompts[relation].replace(SUBJECT_SLOT, start, 1)} {end}."
         return Atom(subject, relation, object_, (template,))
 
     return Rule(

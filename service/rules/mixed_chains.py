@@ -1,7 +1,7 @@
-"""Chains over facts and conclusions together: by what paths and proofs the old object comes back.
+"""Mixed chains, over facts and conclusions: the paths and proofs that recover the old object.
 
-Omega counts them (`omega`, kind `both`); here each is told with its links, and each implied link
-with the rule and the premises that it follows by. Steps are facts, as everywhere in Omega.
+Omega counts them (`omega`, kind `both`); this file lists each with its links, and each implied link
+with its rule and premises. Steps are facts, as everywhere in Omega.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class MixedLinkOut(rows.MixedLink):
     """A link of a chain: a fact or a conclusion, with the conclusion's proof.
 
     Attributes:
-        ratio: post / pre; None where pre is 0.
+        ratio: post / pre; None if pre is 0.
         proof: of a conclusion the strongest proof after the edit with that number of facts. Its
             `strength_pre` may be below `pre`, which is that of the best proof before the edit.
             None for a fact.
@@ -43,13 +43,13 @@ class MixedLinkOut(rows.MixedLink):
 
 
 class MixedChainOut(BaseModel):
-    """A chain with an implied link at least, in its strongest form.
+    """A chain with at least one implied link, in its strongest form.
 
     Attributes:
-        steps: its number of facts. None, as strengths and verdict, where one was not probed.
+        steps: number of its facts. None, like strengths and verdict, if one was not probed.
         entities: names, from the subject to the old object.
-        r_pre, r_post: strength of so many facts before the edit and after it.
-        ratio: r_post / r_pre; None where r_pre is 0.
+        r_pre, r_post: strength with that number of facts before and after the edit.
+        ratio: r_post / r_pre; None if r_pre is 0.
     """
 
     steps: int | None
@@ -65,12 +65,12 @@ class MixedPage(BaseModel):
     """Chains with implied links, strongest after the edit first.
 
     Attributes:
-        next: the cursor of the next page.
-        looked_at: chains of the chosen steps, surviving or not.
-        total: those of them that fit the filters, on all pages.
-        surviving: how many of them survive.
-        max_steps: facts at most; a longer form of a chain is not looked at.
-        rules: how many rules were used.
+        rules: number of rules.
+        max_steps: maximum number of facts; longer forms of a chain are ignored.
+        looked_at: number of chains with the chosen steps, surviving or not.
+        total: number of those that match the filters, on all pages.
+        surviving: number of those that survive.
+        next: cursor of the next page.
     """
 
     edit: str
@@ -87,12 +87,13 @@ class MixedPage(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Which chains to list.
+    """Filter and page of a list of mixed chains.
 
     Attributes:
-        steps: only those of so many facts in the form that is listed.
-        max_steps: facts at most; None as the edit was scored.
-        start, limit: the part that is listed; None: to the end.
+        surviving: only surviving chains.
+        steps: only chains with this number of facts in the listed form.
+        max_steps: maximum number of facts; None: that of the edit's score.
+        start, limit: the listed part; None: to the end.
     """
 
     surviving: bool = False
@@ -109,14 +110,14 @@ def mixed(
     rules: Sequence[StoredRule] | None = None,
     chosen: Chosen | None = None,
 ) -> MixedPage:
-    """The chains with implied links by which the old object comes back.
+    """The chains with implied links that recover the old object.
 
     Args:
-        rules: None for the kept ones of the edit's data set.
+        rules: None for the kept rules of the edit's data set.
 
     Raises:
         NotFoundError: the edit's graph is not stored.
-        UsageError: the closure would be too large.
+        UsageError: the closure is too large.
     """
     chosen = chosen or Chosen()
     datasets.require_graph(db, score.edit, kind="edit")
@@ -174,9 +175,9 @@ def _chain(row: rows.MixedChainRow, proofs: _Proofs) -> MixedChainOut:
 
 
 class _Proofs:
-    """The strongest proofs after an edit, by number of facts, of the links that are shown.
+    """The strongest proofs after an edit, by number of facts, of the listed links.
 
-    They do without the edited fact in either form, as the strengths of `closure/settle` do.
+    They exclude the edited fact in either form, like the strengths of `closure/settle`.
     """
 
     def __init__(self, closure: forward.Closure, shown: Sequence[rows.MixedChainRow]) -> None:
@@ -197,15 +198,15 @@ class _Proofs:
         """The proof of an implied link; None for a fact."""
         if not link.implied or link.facts is None:
             return None
-        return self._told(_triple(link), self.sized[_triple(link)][link.facts])
+        return self._shown(_triple(link), self.sized[_triple(link)][link.facts])
 
-    def _told(self, triple: Triple, proof: Sized) -> ProofOut:
+    def _shown(self, triple: Triple, proof: Sized) -> ProofOut:
         way = proof.way
         if way is None:
             pre, post = self.pre.get(triple), self.post.get(triple)
             return _out(triple, pre, post)
         parts = [
-            self._told(t, p) for t, p in zip((way.first, way.second), proof.premises, strict=True)
+            self._shown(t, p) for t, p in zip((way.first, way.second), proof.premises, strict=True)
         ]
         before = [part.strength_pre for part in parts]
         known = [value for value in before if value is not None]

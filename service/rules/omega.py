@@ -1,4 +1,4 @@
-"""Omega(G): chains and rules in one closure. Does the old object come back, and by what?"""
+"""Omega(G): chains and rules in one closure, and whether they recover the old object."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ WAYS: dict[Kind, str] = {
 
 
 class OmegaOut(BaseModel):
-    """Whether an edit is deep, up to n facts: by paths, by rules, by both.
+    """Whether an edit is deep-edited up to n facts: by paths, by rules, by both.
 
     Attributes:
-        rules: how many rules were used; with none the ways are the chains alone.
-        deep: {kind: the largest n up to which no way of the kind survives}.
-        proofs: ways to conclude the old fact from others by rules, strongest before the edit first.
+        rules: number of rules; without any, only chains recover the old object.
+        deep: {kind: the largest n up to which nothing of the kind survives}.
+        proofs: proofs of the old fact from others by rules, strongest before the edit first.
     """
 
     edit: str
@@ -46,13 +46,13 @@ class OmegaOut(BaseModel):
     proofs: list[ProofOut] = []
 
     def at(self, kind: Kind, step: int | None = None) -> rows.OmegaRow:
-        """The value of one kind; up to the score's longest chain unless a step is given."""
+        """The value of one kind; by default up to the score's longest chain."""
         step = step or self.max_steps
         return next(item for item in self.items if (item.kind, item.step) == (kind, step))
 
 
 def kept_rules(db: Database, dataset: str) -> list[StoredRule]:
-    """The rules of a data set that are kept; none where the data set itself was removed."""
+    """The kept rules of a data set; none if the data set itself was removed."""
     if not db.read(rows.GetGraphRow, graph=dataset):
         return []
     return store.rules_of(db, dataset)
@@ -66,15 +66,15 @@ def omega(
     *,
     most: int = 5,
 ) -> OmegaOut:
-    """What brings the old object back after an edit.
+    """Whether chains and rules recover the old object after an edit.
 
     Args:
-        rules: None for the kept ones of the edit's data set.
-        most: proofs at most.
+        rules: None for the kept rules of the edit's data set.
+        most: maximum number of proofs.
 
     Raises:
         NotFoundError: the edit's graph is not stored.
-        UsageError: the closure would be too large.
+        UsageError: the closure is too large.
     """
     datasets.require_graph(db, score.edit, kind="edit")
     used = kept_rules(db, score.dataset) if rules is None else list(rules)
@@ -106,16 +106,16 @@ def omega(
 
 
 def _deep(items: Sequence[rows.OmegaRow], kind: Kind) -> int:
-    """The largest n up to which nothing survives; values fall with n."""
+    """The largest n up to which nothing survives; values decrease with n."""
     return max((item.step for item in items if item.kind == kind and item.value == 1), default=0)
 
 
 def _proofs(found: closure.Closure, score: Score) -> list[ProofOut]:
-    """Proofs of the old fact that do without the new one."""
+    """Proofs of the old fact that do not use the new one."""
     goal = (score.subject, score.relation, score.target_true)
     new = (score.subject, score.relation, score.target_new)
     facts = [a for a in found.atoms.values() if not a.implied and closure.triple_of(a) != new]
     sides = (closure.probabilities(facts, "pre"), closure.probabilities(facts, "post"))
     ways = [g for g in found.groundings if new not in (g.first, g.second, g.conclusion)]
-    held = {closure.triple_of(atom) for atom in facts}
-    return Prover(ways, held, sides, found.rules).proofs(goal)
+    triples = {closure.triple_of(atom) for atom in facts}
+    return Prover(ways, triples, sides, found.rules).proofs(goal)

@@ -1,8 +1,8 @@
-"""How strong the best proof of exactly 2, 3, 4 or 5 facts is: what chains are compared with.
+"""Strength of the best proof with exactly 2, 3, 4 or 5 facts, to compare proofs with chains.
 
-A premise has fewer facts than its conclusion, so sizes are settled one after the other. Of a given
-size the best proof may pass its own conclusion; such a proof is none, and the conclusion is solved
-again, from its end, with what stands above left out.
+A premise has fewer facts than its conclusion, so sizes are solved in increasing order. The best
+proof of a size may pass its own conclusion, which makes it circular; the conclusion is then solved
+again, backwards, without the triples above it.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import NamedTuple
 from thinkeval.service.rules.schemas import Grounding, Triple
 
 MOST = 5
-"""Facts of the longest chain, and of the longest proof that is looked at here."""
+"""Maximum number of facts of a chain, and of a proof here."""
 
 
 class Sized(NamedTuple):
-    """A proof of a known number of facts.
+    """A proof with a known number of facts.
 
     Attributes:
         passes: the triples it passes.
-        way: what it ends in; None for a fact.
+        way: its last grounding; None for a fact.
         premises: the proofs of the grounding's premises.
     """
 
@@ -32,7 +32,7 @@ class Sized(NamedTuple):
     premises: tuple[Sized, ...] = ()
 
     def through(self, triple: Triple) -> Sized:
-        """The same proof as part of another: what it concludes is passed too."""
+        """The same proof as part of another: it passes its conclusion too."""
         return self._replace(passes=self.passes | {triple})
 
 
@@ -42,10 +42,10 @@ def by_size(
     *,
     without: Collection[Triple] = (),
 ) -> dict[Triple, list[float]]:
-    """{conclusion: strength of its best proof of 2, 3, 4 and 5 facts}; -1 where there is none.
+    """{conclusion: strength of its best proof with 2, 3, 4 and 5 facts}; -1 without one.
 
     Args:
-        facts: the probability of every fact; one that is missing is not used.
+        facts: {fact: its probability}; facts without one are not used.
         without: triples that no proof may pass or conclude.
     """
     found = proofs_by_size(groundings, facts, without=without)
@@ -59,7 +59,7 @@ def proofs_by_size(
     *,
     without: Collection[Triple] = (),
 ) -> dict[Triple, dict[int, Sized]]:
-    """{conclusion: {number of facts: its best proof of so many}}; arguments as `by_size`."""
+    """{conclusion: {number of facts: its best proof}}; arguments as `by_size`."""
     left = frozenset(without)
     table = _Table(
         {t: ways for t, ways in groundings.items() if t not in left},
@@ -83,7 +83,7 @@ class _Table:
             self.sized.setdefault(triple, {})[1] = Sized(value, frozenset({triple}))
 
     def settle(self, size: int) -> None:
-        """Settle the proofs of this size; the smaller ones are."""
+        """Solve the proofs of this size, from the smaller ones."""
         for triple, ways in self.groundings.items():
             best: Sized | None = None
             for g in ways:

@@ -1,11 +1,11 @@
-"""How good the best proof of every conclusion is, from groundings and facts alone.
+"""Value of the best proof of every conclusion, from groundings and facts alone.
 
 One step raises proofs by one premise: the value of a conclusion is the best, over its groundings,
-of what `join` makes of the two premises' values. As joining never makes a value better, no proof
-that passes a triple twice is ever needed, and the steps come to an end.
+of the `join` of the two premises' values. Joining never improves a value, so no proof needs to pass
+a triple twice, and the iteration terminates.
 
-A triple that is a fact as well needs care: its own proof must not use the fact. So each proof's
-triples are remembered, and a triple that its best proof passes is solved again without itself.
+A triple may be both a fact and a conclusion; its proof must not use the fact. So each proof records
+its triples, and a triple that its own best proof passes is solved again without itself.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Worth(Generic[V]):
 STRENGTH: Worth[float] = Worth(lambda a, b, factor: a * b * factor, lambda a, b: a > b)
 """Product of the facts' probabilities and the rules' confidences."""
 LEAVES: Worth[int] = Worth(lambda a, b, factor: a + b, lambda a, b: a < b)
-"""Facts of the proof."""
+"""Number of facts of the proof."""
 HEIGHT: Worth[int] = Worth(lambda a, b, factor: 1 + max(a, b), lambda a, b: a < b)
 """Premises above each other; 0 for a fact."""
 
@@ -51,7 +51,7 @@ class Best(Generic[V]):
 
 
 def by_conclusion(groundings: Iterable[Grounding]) -> dict[Triple, list[Grounding]]:
-    """Groundings by what they conclude."""
+    """Groundings by their conclusion."""
     out: dict[Triple, list[Grounding]] = defaultdict(list)
     for grounding in groundings:
         out[grounding.conclusion].append(grounding)
@@ -66,11 +66,11 @@ def solve(
     depth: int | None = None,
     without: Collection[Triple] = (),
 ) -> dict[Triple, Best[V]]:
-    """The best proof of every conclusion that has one, by facts other than itself.
+    """The best proof of every provable conclusion, from facts other than itself.
 
     Args:
-        facts: the value of every fact; one that is missing is not used.
-        depth: premises above each other at most; None for any.
+        facts: {fact: its value}; facts without one are not used.
+        depth: maximum height, in premises above each other; None for any.
         without: triples that no proof may pass.
     """
     found = _steps(groundings, facts, worth, depth, frozenset(without))
@@ -95,7 +95,7 @@ def _steps(
     *,
     alone: Triple | None = None,
 ) -> dict[Triple, Best[V]]:
-    """Best proofs of the conclusions; `alone` is solved for, and used in no proof."""
+    """Best proofs of the conclusions; `alone` is solved, but used in no proof."""
     usable = {
         triple: Best(value, None, frozenset({triple}))
         for triple, value in facts.items()

@@ -1,4 +1,4 @@
-"""Proof trees: of each way to conclude something the best one, from groundings and facts."""
+"""Proof trees from groundings and facts: the best one for each last grounding of a conclusion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLAIN: Worth[tuple[float, float]] = Worth(
     lambda a, b, factor: (a[0] * b[0] * factor, a[1] + b[1]),
     lambda a, b: (a[0], -a[1]) > (b[0], -b[1]),
 )
-"""The strongest proof, and of equally strong ones the one of fewer facts."""
+"""The strongest proof; of equally strong ones the one with fewer facts."""
 
 
 class Prover:
@@ -23,8 +23,8 @@ class Prover:
 
     Args:
         facts: all triples that are facts, probed or not.
-        sides: their probabilities, as far as they are known.
-        depth: premises above each other at most.
+        sides: their known probabilities before and after the edit.
+        depth: maximum height, in premises above each other.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class Prover:
         self.texts = {stored.id: stored.rule.text() for stored in rules}
 
     def proofs(self, goal: Triple, *, most: int = 20) -> list[ProofOut]:
-        """One proof for each way to conclude the goal from other facts, strongest first.
+        """One proof for each last grounding of the goal, from other facts, strongest first.
 
-        None passes a triple twice on its way down.
+        No proof passes a triple twice from the goal to a fact.
         """
         found = []
         for way in dict.fromkeys(self.ways.get(goal, ())):
@@ -53,7 +53,7 @@ class Prover:
             premises = [self._tree(t, above, left) for t in (way.first, way.second)]
             if premises[0] is not None and premises[1] is not None:
                 found.append(self._joined(way, premises[0], premises[1]))
-        found.sort(key=lambda p: (-(p.strength_pre or 0.0), p.leaves, _told(p)))
+        found.sort(key=lambda p: (-(p.strength_pre or 0.0), p.leaves, _leaf_texts(p)))
         return found[:most]
 
     def leaf(self, triple: Triple) -> ProofOut:
@@ -65,7 +65,7 @@ class Prover:
         )  # fmt: skip
 
     def _tree(self, triple: Triple, above: frozenset[Triple], depth: int | None) -> ProofOut | None:
-        """The best proof that passes nothing of `above`; a fact is its own."""
+        """The best proof that passes no triple of `above`; a fact is its own proof."""
         if triple in above:
             return None
         known = self.sides[0].get(triple) if self.sides[0] else None
@@ -87,7 +87,7 @@ class Prover:
     ) -> Best[tuple[float, float]] | None:
         if triple not in self.ways or depth == 0:
             return None
-        # Where nothing was probed every fact counts alike, and the smallest proof is the best.
+        # Without probabilities all facts count alike, and the smallest proof is the best.
         pre = self.sides[0] or dict.fromkeys(self.facts, 1.0)
         values = {t: (pre.get(t, 0.0), 1.0) for t in self.facts}
         ways = cone(self.ways, triple)
@@ -113,11 +113,11 @@ class Prover:
 
 
 def leaves_of(proof: ProofOut) -> list[Triple]:
-    """The facts a proof rests on, from left to right."""
+    """The facts of a proof, from left to right."""
     if not proof.implied:
         return [(proof.subject, proof.relation, proof.object)]
     return [t for premise in proof.premises for t in leaves_of(premise)]
 
 
-def _told(proof: ProofOut) -> tuple[str, ...]:
+def _leaf_texts(proof: ProofOut) -> tuple[str, ...]:
     return tuple(" ".join(t) for t in leaves_of(proof))

@@ -1,15 +1,13 @@
-"""Ask people how plausible rules are, and keep those that two of them find plausible.
+"""Review of rules: plausibility labels of annotators, and their raw agreement and Gwet's AC1.
 
-DepEdit, section 4.1, step 5, and appendix A.3: what is judged is the step from premises to
-conclusion, not whether either is true by itself.
-
-How far annotators agree: raw agreement and Gwet's AC1, each with what it was taken over.
+DepEdit, section 4.1, step 5, and appendix A.3: a label judges the step from premises to conclusion,
+not whether either is true by itself. A rule that two annotators label plausible is kept.
 
 Gwet, "Computing inter-rater reliability and its variance in the presence of high agreement"
 (2008), for any number of raters. Of one item with r ratings, r_k of them k, the agreement is
 Σ_k r_k (r_k − 1) / (r (r − 1)); p_a is its mean over items. π_k is the mean of r_k / r, the
 agreement by chance p_e = Σ_k π_k (1 − π_k) / (q − 1) over q categories, and
-AC1 = (p_a − p_e) / (1 − p_e). Items with fewer than two ratings are left out of all of it.
+AC1 = (p_a − p_e) / (1 − p_e). Items with fewer than two ratings are left out.
 """
 
 from __future__ import annotations
@@ -36,35 +34,35 @@ LABELS: dict[Label, str] = {
 """Given the premises, the conclusion …"""
 PLAUSIBLE: tuple[Label, ...] = ("a", "b")
 NEEDED = 2
-"""Labels of different people that decide about a rule; cypher/rules/label_rule.cypher decides."""
+"""Number of labels after which cypher/rules/label_rule.cypher decides a rule's status."""
 
 
-def label(db: Database, dataset: str, rule: str, annotator: str, said: str) -> StoredRule:
-    """Store what somebody says of a rule, in place of what they said before; the rule as it is now.
+def label(db: Database, dataset: str, rule: str, annotator: str, label: str) -> StoredRule:
+    """Store an annotator's label of a rule, in place of an earlier one; the updated rule.
 
     Raises:
-        NotFoundError: there is no such data set or rule.
-        UsageError: there is no such label, or the annotator has no name.
+        NotFoundError: no such data set or rule.
+        UsageError: no such label, or the annotator's name is invalid.
     """
-    if said not in get_args(Label):
+    if label not in get_args(Label):
         meanings = "; ".join(f"{key}: {text}" for key, text in LABELS.items())
-        raise UsageError(f"{said!r} is no label.", remedy=f"Given the premises, {meanings}.")
-    who = annotator.strip()
-    if not who or len(who) > 100 or not who.isprintable():
+        raise UsageError(f"{label!r} is no label.", remedy=f"Given the premises, {meanings}.")
+    name = annotator.strip()
+    if not name or len(name) > 100 or not name.isprintable():
         raise UsageError(
-            f"{annotator!r} is no name of an annotator.",
-            remedy="Give one of 1 to 100 letters: it tells the two annotators apart.",
+            f"{annotator!r} is not a valid name of an annotator.",
+            remedy="Give a name of 1 to 100 characters: it distinguishes the annotators.",
         )
     found = rule_of(db, dataset, rule)
-    db.write(rows.LabelRuleRow, dataset=dataset, rule=found.id, annotator=who, label=said)
+    db.write(rows.LabelRuleRow, dataset=dataset, rule=found.id, annotator=name, label=label)
     return rule_of(db, dataset, found.id)
 
 
 def waiting(db: Database, dataset: str, annotator: str | None = None) -> list[StoredRule]:
-    """The candidates that lack a label: of this annotator, or of anybody.
+    """The candidates without a label of this annotator, or with fewer than two labels.
 
     Raises:
-        NotFoundError: there is no such data set.
+        NotFoundError: no such data set.
     """
     candidates = rules_of(db, dataset, status=("candidate",))
     if annotator is None:
@@ -73,20 +71,20 @@ def waiting(db: Database, dataset: str, annotator: str | None = None) -> list[St
 
 
 def raw(items: Iterable[Sequence[str]]) -> tuple[float | None, int]:
-    """Mean agreement of two ratings of one item, and the number of items; None over none."""
-    shares = [
+    """Mean agreement of two ratings of one item (None without items), and the number of items."""
+    agreements = [
         sum(n * (n - 1) for n in Counter(ratings).values()) / (len(ratings) * (len(ratings) - 1))
         for ratings in items
         if len(ratings) > 1
     ]
-    return (sum(shares) / len(shares) if shares else None), len(shares)
+    return (sum(agreements) / len(agreements) if agreements else None), len(agreements)
 
 
 def ac1(items: Iterable[Sequence[str]], categories: Sequence[str]) -> float | None:
-    """Gwet's AC1 over items that have two ratings or more; None over none.
+    """Gwet's AC1 over items with two ratings or more; None without any.
 
     Raises:
-        ValueError: there are fewer than two categories.
+        ValueError: fewer than two categories.
     """
     if len(categories) < 2:
         raise ValueError("agreement needs two categories")
@@ -104,8 +102,8 @@ def ac1(items: Iterable[Sequence[str]], categories: Sequence[str]) -> float | No
 
 def agreement(rules: Iterable[StoredRule]) -> AgreementOut:
     """Agreement on the labels a to e, and on whether a rule is plausible (a or b) or not."""
-    labels = [[said for _, said in rule.labels] for rule in rules]
-    plausible = [["yes" if said in PLAUSIBLE else "no" for said in each] for each in labels]
+    labels = [[label for _, label in rule.labels] for rule in rules]
+    plausible = [["yes" if label in PLAUSIBLE else "no" for label in each] for each in labels]
     value, n = raw(labels)
     return AgreementOut(
         n=n,

@@ -1,7 +1,4 @@
-"""What the closure speaks of: triples, groundings, options, and proof trees.
-
-Rules, groundings and agreement as CLI and REST show them.
-"""
+"""Records and response models of rules: triples, groundings, proofs, closures, rules, agreement."""
 
 from __future__ import annotations
 
@@ -22,10 +19,10 @@ Triple = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """A rule with entities in it: the conclusion follows from the two premises.
+    """An instantiated rule: the two premises entail the conclusion.
 
     Attributes:
-        factor: the rule's confidence; 1 where it has none, or where it is not to count.
+        factor: the rule's confidence; 1 without one, or if the options ignore it.
     """
 
     rule: str
@@ -36,12 +33,12 @@ class Grounding:
 
 
 class ClosureOptions(BaseModel):
-    """How a closure is taken; part of its digest.
+    """Options of a closure; part of its digest.
 
     Attributes:
-        depth: premises above each other in a proof at most; None: to the fixpoint.
-        measure: which probabilities are the strengths of facts.
-        confidence: whether a rule's confidence weakens what follows by it.
+        depth: maximum height of a proof, in premises above each other; None: to the fixpoint.
+        measure: kind of probabilities that are the strengths of facts.
+        confidence: whether a rule's confidence weakens its conclusions.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -52,14 +49,14 @@ class ClosureOptions(BaseModel):
 
 
 class ProofOut(BaseModel):
-    """A proof: a fact, or a conclusion with the two premises it follows from.
+    """A proof: a fact, or a conclusion with its two premises.
 
     Attributes:
         implied: whether it is a conclusion.
         strength_pre, strength_post: of a fact its probability, of a conclusion the product of all
-            facts and rules of this proof, before and after the edit; None where one is not known.
-        leaves: facts of the proof; one that is used twice counts twice.
-        rule, text: id and words of the rule; None for a fact.
+            facts and rules of this proof, before and after the edit; None if one is unknown.
+        leaves: number of facts of the proof; a fact that is used twice counts twice.
+        rule, text: id and text of the rule; None for a fact.
     """
 
     subject: str
@@ -75,12 +72,12 @@ class ProofOut(BaseModel):
 
 
 class ConclusionOut(BaseModel):
-    """What follows, with the worth of its best proof.
+    """A conclusion with the strength of its best proof.
 
     Attributes:
-        stated: whether the graph also has it as a fact.
-        round: premises above each other in its lowest proof.
-        leaves: facts of its smallest proof.
+        stated: whether it is also a fact of the graph.
+        round: height of its lowest proof, in premises above each other.
+        leaves: number of facts of its smallest proof.
     """
 
     subject: str
@@ -95,7 +92,7 @@ class ConclusionOut(BaseModel):
 
 
 class ContradictionOut(BaseModel):
-    """Two objects of a relation that has one only, each with its proof."""
+    """Two objects of a functional relation, each with its proof."""
 
     subject: str
     relation: str
@@ -107,9 +104,11 @@ class ClosureOut(BaseModel):
     """A graph's closure.
 
     Attributes:
-        rounds: until nothing new followed; a cycle of rules ends too.
-        stated: conclusions that are facts of the graph as well.
-        pruned: what was found on the way and rests on nothing but itself.
+        rules: number of rules.
+        rounds: number of rounds until the fixpoint; cycles of rules terminate too.
+        groundings, conclusions: their numbers.
+        stated: number of conclusions that are also facts of the graph.
+        items: the strongest conclusions.
     """
 
     graph: str
@@ -124,12 +123,12 @@ class ClosureOut(BaseModel):
 
 
 def rule_rows(rules: Sequence[StoredRule]) -> list[dict[str, Any]]:
-    """Rules as the queries of closure/ take them."""
+    """Rules as parameters of the queries of closure/."""
     return [{"id": stored.id, **columns(stored.rule)} for stored in rules]
 
 
 def factors(rules: Sequence[StoredRule], options: ClosureOptions) -> dict[str, float]:
-    """{rule: what it multiplies a proof by}."""
+    """{rule: factor of a proof that uses it}."""
     return {
         stored.id: (stored.rule.confidence if options.confidence else None) or 1.0
         for stored in rules
@@ -138,7 +137,7 @@ def factors(rules: Sequence[StoredRule], options: ClosureOptions) -> dict[str, f
 
 
 def rules_digest(rules: Sequence[StoredRule]) -> str:
-    """Changes with the rules that are used, and with their confidence."""
+    """Digest of the rules and their confidence."""
     return digest(sorted((stored.id, stored.rule.confidence) for stored in rules))
 
 
@@ -152,11 +151,11 @@ class AtomOut(BaseModel):
     subject: str
     relation: str
     object: str
-    templates: list[str] = Field(description="Sentences that say it; the first is the uniform one.")
+    templates: list[str] = Field(description="Sentences for it; the first is the uniform one.")
 
 
 class RuleOut(BaseModel):
-    """A stored rule. x –conclusion→ z; y is what the premises share."""
+    """A stored rule. x –conclusion→ z; the premises share y."""
 
     id: str
     dataset: str
@@ -167,14 +166,14 @@ class RuleOut(BaseModel):
     premises: list[AtomOut]
     conclusion: AtomOut
     kinds: dict[str, str]
-    support: int | None = Field(description="Groundings whose conclusion is known.")
-    body: int | None = Field(description="Groundings of the premises.")
+    support: int | None = Field(description="Number of groundings whose conclusion is known.")
+    body: int | None = Field(description="Number of groundings of the premises.")
     confidence: float | None = Field(description="support / body; null where body is 0 or unknown.")
-    labels: dict[str, Label] = Field(description="What each annotator said.")
+    labels: dict[str, Label] = Field(description="Label by annotator.")
 
     @classmethod
     def of(cls, stored: StoredRule) -> RuleOut:
-        """A stored rule as it is shown."""
+        """The response for a stored rule."""
         rule = stored.rule
         first, second, conclusion = (
             AtomOut(
@@ -192,7 +191,7 @@ class RuleOut(BaseModel):
 
 
 class PartOut(BaseModel):
-    """A fact of a grounding; `fact` is its id in the database, null where the graph lacks it."""
+    """A fact of a grounding; `fact` is its id in the database, null if not in the graph."""
 
     subject: str
     relation: str
@@ -203,7 +202,7 @@ class PartOut(BaseModel):
 
 
 class GroundingOut(BaseModel):
-    """Two facts that are a rule's premises, and its conclusion."""
+    """Two facts that match a rule's premises, and the conclusion."""
 
     rule: str
     x: str
@@ -211,11 +210,11 @@ class GroundingOut(BaseModel):
     z: str
     premises: list[PartOut]
     conclusion: PartOut
-    known: bool = Field(description="Whether the graph has the conclusion; else it is predicted.")
+    known: bool = Field(description="Whether the conclusion is in the graph; else it is predicted.")
 
     @classmethod
     def of(cls, row: rows.GroundingRow | rows.AffectedRow, stored: StoredRule) -> GroundingOut:
-        """A grounding of that rule as it is shown."""
+        """The response for a grounding of a rule."""
         named = {"x": row.x, "y": row.y, "z": row.z}
         rule = stored.rule
         first, second, conclusion = (
@@ -236,10 +235,12 @@ class GroundingOut(BaseModel):
 
 
 class AgreementOut(BaseModel):
-    """How far annotators agree; every value is over the `n` rules with two labels or more."""
+    """Agreement of annotators, over the `n` rules with two labels or more."""
 
     n: int
-    raw: float | None = Field(description="Share of pairs of labels that are equal.")
+    raw: float | None = Field(description="Fraction of equal pairs of labels.")
     ac1: float | None = Field(description="Gwet's AC1 over a to e.")
-    raw_plausible: float | None = Field(description="Likewise, with a and b as one, c to e too.")
+    raw_plausible: float | None = Field(
+        description="Likewise, with a, b as one label and c, d, e as one."
+    )
     ac1_plausible: float | None

@@ -1,4 +1,4 @@
-"""Rules of a data set in the graph: save, read, check against what the graph holds, delete."""
+"""Rules of a data set in the database: save, read, check against the graph, delete."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 Status = Literal["candidate", "kept", "rejected"]
 STATUSES: tuple[Status, ...] = ("candidate", "kept", "rejected")
 KEPT: tuple[Status, ...] = ("kept",)
-"""The rules that are used where nobody says which."""
+"""Status of the rules that are used by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRule:
-    """A rule as it is stored.
+    """A stored rule.
 
     Attributes:
-        id: within its data set, `rule.id`.
-        dataset: the data set it belongs to.
-        status: candidate (nobody judged it yet), kept or rejected.
+        id: unique within its data set; `rule.id`.
+        dataset: the data set of the rule.
+        status: candidate (not reviewed), kept or rejected.
         labels: (annotator, label a to e), by annotator.
     """
 
@@ -40,7 +40,7 @@ class StoredRule:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What saving did: how many rules were sent, and how many of them are new."""
+    """Number of rules sent, and of new ones among them."""
 
     asked: int
     created: int
@@ -48,13 +48,13 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What a graph's facts and entities are made of.
+    """Relations and kinds of a graph.
 
     Attributes:
-        relations: {relation: how many facts}.
-        kinds: {kind: how many entities}.
-        untyped: entities without a kind.
-        prompts: {relation: the cloze that most of its facts have}.
+        relations: {relation: number of facts}.
+        kinds: {kind: number of entities}.
+        untyped: number of entities without a kind.
+        prompts: {relation: most frequent cloze of its facts}.
     """
 
     relations: dict[str, int]
@@ -64,7 +64,7 @@ class Vocabulary:
 
 
 def columns(rule: Rule) -> dict[str, object]:
-    """A rule's relations, directions and kinds, as every query that grounds it takes them."""
+    """Relations, directions and kinds of a rule: parameters of the queries that ground it."""
     first, second, conclusion = rule.relations
     inverse1, inverse2 = rule.inverse
     return {
@@ -76,7 +76,7 @@ def columns(rule: Rule) -> dict[str, object]:
 
 
 def rule_row(rule: Rule) -> dict[str, object]:
-    """A rule as rules/merge_rules takes it."""
+    """A rule as a row of rules/merge_rules."""
     words = dict(rule.words)
     return {
         "rule": rule.id,
@@ -95,13 +95,13 @@ def rule_row(rule: Rule) -> dict[str, object]:
 
 
 def save(db: Database, dataset: str, rules: Sequence[Rule], *, status: Status) -> Saved:
-    """Store rules under a data set; those of the same id get the counts and words given here.
+    """Store rules under a data set; stored ones with the same id get the new counts and words.
 
     Args:
-        status: of new ones. `candidate` leaves the status and source of a stored rule alone.
+        status: status of new rules. `candidate` leaves status and source of stored rules unchanged.
 
     Raises:
-        NotFoundError: there is no such data set.
+        NotFoundError: no such data set.
     """
     require_graph(db, dataset)
     once = list({rule.id: rule for rule in rules}.values())
@@ -117,7 +117,7 @@ def dataset_of(db: Database, graph: str) -> str:
     """The data set whose rules a graph of any kind uses.
 
     Raises:
-        NotFoundError: there is no such graph.
+        NotFoundError: no such graph.
     """
     return require_graph(db, graph, kind=None).dataset
 
@@ -132,12 +132,12 @@ def rules_of(
     """The rules of a data set, best supported first.
 
     Args:
-        status: only those in one of these; None for any.
-        ids: only these, whatever their status; the start of an id does where it is the only one.
+        status: only rules with one of these; None for any.
+        ids: only these, of any status; unique prefixes of ids are accepted.
 
     Raises:
-        NotFoundError: there is no such data set, or no rule of one of the ids.
-        UsageError: the start of an id fits several rules.
+        NotFoundError: no such data set, or no rule with one of the ids.
+        UsageError: a prefix matches several rules.
     """
     require_graph(db, dataset)
     if ids is not None:
@@ -150,12 +150,12 @@ def rules_of(
 
 
 def rule_of(db: Database, dataset: str, rule: str) -> StoredRule:
-    """One rule by its id, or by the start of it; raises as `rules_of`."""
+    """One rule by its id or a prefix of it; raises as `rules_of`."""
     return rules_of(db, dataset, ids=[rule])[0]
 
 
 def delete(db: Database, dataset: str, ids: Sequence[str] | None = None) -> int:
-    """Delete rules by id, or all of a data set; how many went. Raises as `rules_of`."""
+    """Delete rules by id, or all of a data set; their number. Raises as `rules_of`."""
     if ids is None:
         require_graph(db, dataset)
         return db.write(rows.DeleteRulesRow, dataset=dataset)[0].deleted
@@ -174,15 +174,15 @@ def vocabulary(db: Database, graph: str) -> Vocabulary:
 
 
 def check(db: Database, dataset: str, *rules: Rule, new_relations: bool = False) -> None:
-    """Make sure that rules speak of what the data set has.
+    """Check that rules use only relations and kinds of the data set.
 
     Args:
-        new_relations: let conclusions have relations that no fact has yet; other rules given
-            with them may then have those as premises.
+        new_relations: accept relations without facts in conclusions, and then in premises of the
+            other rules.
 
     Raises:
-        NotFoundError: no fact has the relation; near ones are suggested.
-        UsageError: no entity has the kind; says which kinds there are.
+        NotFoundError: no fact has a relation; suggests similar ones.
+        UsageError: no entity has a kind; lists the kinds of the data set.
     """
     require_graph(db, dataset)
     known = vocabulary(db, dataset)
@@ -197,17 +197,17 @@ def check(db: Database, dataset: str, *rules: Rule, new_relations: bool = False)
         for variable, kind in rule.kinds:
             if kind not in known.kinds:
                 raise UsageError(
-                    f"No entity of {dataset!r} is of the kind {kind!r}, which the rule wants of"
+                    f"No entity of {dataset!r} has the kind {kind!r}, which the rule requires of"
                     f" {variable} ({rule.text()})",
-                    remedy=_kinds_there_are(known),
+                    remedy=_kinds_text(known),
                 )
 
 
-def _kinds_there_are(known: Vocabulary) -> str:
+def _kinds_text(known: Vocabulary) -> str:
     if not known.kinds:
-        return "Its entities have no kinds at all: leave `kinds` out, then a variable takes any."
+        return "Its entities have no kinds: omit `kinds`, then a variable matches any entity."
     listed = ", ".join(f"{kind} ({n})" for kind, n in sorted(known.kinds.items()))
-    return f"The kinds there are: {listed}. Or leave it out, then the variable takes any entity."
+    return f"Kinds of the data set: {listed}. Without a kind the variable matches any entity."
 
 
 def _named(stored: Sequence[StoredRule], dataset: str, name: str) -> StoredRule:
@@ -216,7 +216,7 @@ def _named(stored: Sequence[StoredRule], dataset: str, name: str) -> StoredRule:
     ]
     if len(found) > 1:
         raise UsageError(
-            f"{name!r} is the start of {len(found)} rules: {', '.join(r.id for r in found[:3])} …",
+            f"{name!r} is a prefix of {len(found)} rules: {', '.join(r.id for r in found[:3])} …",
             remedy="Give more of the id.",
         )
     if not found:

@@ -1,8 +1,6 @@
-"""What rules say of several edits together: shares over all their conclusions, ways over all.
+"""Implications and Omega of several edits, pooled by method, and as paragraphs of a report.
 
-Shares of conclusions in words: none stands without its n, nor a whole without its two parts.
-
-What a report says of an edit's rules, in a few lines of Markdown.
+Fractions of conclusions are always printed with their n, and with the two groups they consist of.
 """
 
 from __future__ import annotations
@@ -24,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class WaysOut(BaseModel):
-    """How the old objects come back by one kind of way, within the scores' longest chain.
+    """Recovery of the old objects by one kind of way, within the scores' longest chain.
 
     Attributes:
-        chains, surviving: over all edits.
-        deep: share of edits by which nothing of the kind survives.
-        n: edits that `deep` is taken over; those with a missing probability are left out.
+        chains, surviving: their numbers over all edits.
+        deep: fraction of edits with nothing of the kind surviving.
+        n: number of edits of `deep`; those with a missing probability are left out.
     """
 
     kind: Kind
@@ -43,8 +41,8 @@ class SummaryOut(BaseModel):
     """The implications of several edits, pooled: each conclusion of each edit counts once.
 
     Attributes:
-        edits: how many they are.
-        rules: how many rules were used.
+        edits: number of edits.
+        rules: number of rules.
     """
 
     model: str
@@ -53,7 +51,7 @@ class SummaryOut(BaseModel):
     edits: int
     rules: int
     stale: TallyOut
-    taken_up: TallyOut
+    propagated: TallyOut
     kept: TallyOut
     ways: list[WaysOut]
 
@@ -63,9 +61,9 @@ class SummaryOut(BaseModel):
 
 
 def by_method(db: Database, scores: Sequence[Score], measure: Measure) -> list[SummaryOut]:
-    """One summary a model and method, in the order of the scores.
+    """One summary for each model and method, in the order of the scores.
 
-    Edits whose data set has no rules, or that were not taken by the measure, are left out.
+    Edits without the measure, or whose data set has no rules, are left out.
     """
     groups: dict[tuple[str, str], list[Score]] = {}
     for score in scores:
@@ -80,7 +78,7 @@ def _pooled(db: Database, scores: Sequence[Score], measure: Measure) -> SummaryO
     used = [score for score in scores if rules[score.dataset]]
     if not used:
         return None
-    told = [omega(db, score, measure, rules[score.dataset], most=0) for score in used]
+    omegas = [omega(db, score, measure, rules[score.dataset], most=0) for score in used]
     items = [
         item
         for score in used
@@ -93,14 +91,14 @@ def _pooled(db: Database, scores: Sequence[Score], measure: Measure) -> SummaryO
         edits=len(used),
         rules=len({rule.id for score in used for rule in rules[score.dataset]}),
         stale=tally(items, "lost", "stale", "dropped"),
-        taken_up=tally(items, "due", "taken up", "missing"),
-        kept=tally(items, "kept", "kept", "harmed"),
-        ways=[_ways(told, kind) for kind in KINDS],
+        propagated=tally(items, "due", "propagated", "missing"),
+        kept=tally(items, "kept", "kept", "broken"),
+        ways=[_ways(omegas, kind) for kind in KINDS],
     )
 
 
-def _ways(told: Sequence[OmegaOut], kind: Kind) -> WaysOut:
-    at = [each.at(kind) for each in told]
+def _ways(omegas: Sequence[OmegaOut], kind: Kind) -> WaysOut:
+    at = [each.at(kind) for each in omegas]
     deep = [each.value for each in at if each.value is not None]
     return WaysOut(
         kind=kind,
@@ -118,39 +116,39 @@ def plain_share(share: ImplicationShareOut) -> str:
 
 
 def share_text(tally: TallyOut) -> str:
-    """The whole; then its parts, where the data set states some of the conclusions by itself."""
+    """The fraction; then its groups, if some of the conclusions are facts of the data set."""
     if not tally.stated.n + tally.stated.undefined:
         return plain_share(tally)
     return (
         f"{plain_share(tally)}: {plain_share(tally.only_implied)} only by rules,"
-        f" {plain_share(tally.stated)} stated by the data set too"
+        f" {plain_share(tally.stated)} also facts of the data set"
     )
 
 
 STRONGEST = 3
-"""Surviving chains with implied links that a report names."""
+"""Number of surviving chains with implied links in a report."""
 
 
 def implied_lines(db: Database, scores: Sequence[Score], measure: Measure) -> str:
-    """A paragraph for each edit whose data set has rules; "" where none has."""
+    """A paragraph for each edit whose data set has rules; "" without any."""
     parts = []
     for score in scores:
         rules = kept_rules(db, score.dataset)
         if rules and measure in score.measures:
-            told = omega(db, score, measure, rules)
-            said = implications(db, score, measure, rules)
+            found = omega(db, score, measure, rules)
+            implied = implications(db, score, measure, rules)
             ways = "; ".join(
-                f"{WAYS[kind]}: {told.at(kind).surviving} of {told.at(kind).chains} survive,"
-                f" all cut up to {several(told.deep[kind], 'fact')}"
+                f"{WAYS[kind]}: {found.at(kind).surviving} of {found.at(kind).chains} survive,"
+                f" all cut up to {several(found.deep[kind], 'fact')}"
                 for kind in KINDS
             )
             parts.append(
                 f"**{score.edit}**, by {several(len(rules), 'rule')}, within"
-                f" {several(told.max_steps, 'fact')}. {ways}."
-                f" Of what the edit bears on: stale {share_text(said.stale)}, taken up"
-                f" {share_text(said.taken_up)}, kept {share_text(said.kept)}."
+                f" {several(found.max_steps, 'fact')}. {ways}."
+                f" Conclusions: stale {share_text(implied.stale)}, propagated"
+                f" {share_text(implied.propagated)}, kept {share_text(implied.kept)}."
             )
-            if told.at("both").surviving:
+            if found.at("both").surviving:
                 chosen = Chosen(surviving=True, limit=STRONGEST)
                 parts.append(_listed(mixed(db, score, measure, rules, chosen)))
     return "\n\n".join(parts)

@@ -126,15 +126,15 @@ def test_a_sweep_and_a_sequence_sum_up_what_the_rules_imply(
         listed = [at_once("chains", edit, "--implied", "--limit", "0", "--json") for edit in edits]
         both = next(way for way in each["ways"] if way["kind"] == "both")
         assert sum(c["surviving"] for done in listed for c in done.json) == both["surviving"]
-        for name in ("stale", "taken_up", "kept"):
+        for name in ("stale", "propagated", "kept"):
             share = each[name]
             parts = (share["stated"], share["only_implied"])
             assert share["n"] == sum(part["n"] for part in parts)
             assert share["undefined"] == sum(part["undefined"] for part in parts)
     assert summed["none"]["stale"]["value"] == 1.0  # nothing was edited: what was given stays
     assert summed["none"]["stale"]["n"] > 0
-    assert summed["none"]["taken_up"]["undefined"] == 0  # they were asked
-    assert summed["none"]["taken_up"]["n"] > 0
+    assert summed["none"]["propagated"]["undefined"] == 0  # they were asked
+    assert summed["none"]["propagated"]["n"] > 0
     shown = at_once("sweep", *asked, "-m", "none", "--workers", "1", COLUMNS="250").out
     assert "Implications by 1 rule (" in shown
 

@@ -181,8 +181,8 @@ def compared(db: Database, graph: str, seed: int) -> list[ImplicationOut]:
         assert (item.verdict is None) == (item.pre is None)
     for side, hit, miss, share in (
         ("lost", "stale", "dropped", told.stale),
-        ("due", "taken up", "missing", told.taken_up),
-        ("kept", "kept", "harmed", told.kept),
+        ("due", "propagated", "missing", told.propagated),
+        ("kept", "kept", "broken", told.kept),
     ):
         for which, part in ((True, share.stated), (False, share.only_implied)):
             there = [
@@ -211,10 +211,10 @@ def test_implications_are_every_grounding_of_the_edited_fact(db: Database, prefi
         ("lost", 0.9, 0.5, "stale"),
         ("lost", 0.9, 0.4, "dropped"),
         ("lost", 0.04, 0.9, "not known"),
-        ("due", 0.0, 0.5, "taken up"),
+        ("due", 0.0, 0.5, "propagated"),
         ("due", 0.4, 0.49, "missing"),
         ("kept", 0.8, 0.4, "kept"),
-        ("kept", 0.8, 0.39, "harmed"),
+        ("kept", 0.8, 0.39, "broken"),
         ("lost", None, 0.4, None),
         ("due", 0.2, None, None),
     ],

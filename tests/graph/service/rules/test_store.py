@@ -59,7 +59,7 @@ def test_ids_that_fit_nothing_or_too_much(db: Database, dataset: str) -> None:
         rule([Atom("a", f"r{i}", "b"), Atom("b", "s", "c")], Atom("a", "t", "c")) for i in range(40)
     ]
     store.save(db, dataset, many, status="candidate")
-    with pytest.raises(UsageError, match="is the start of"):
+    with pytest.raises(UsageError, match="is a prefix of"):
         store.rule_of(db, dataset, _shared_start([each.id for each in many]))
 
 
@@ -139,7 +139,7 @@ def test_labels_and_names_that_are_none(db: Database, dataset: str) -> None:
     with pytest.raises(UsageError, match="'f' is no label") as caught:
         review.label(db, dataset, STUDIED.id, "ann", "f")
     assert "a: must be true" in caught.value.remedy
-    with pytest.raises(UsageError, match="no name of an annotator"):
+    with pytest.raises(UsageError, match="not a valid name of an annotator"):
         review.label(db, dataset, STUDIED.id, " ", "a")
     with pytest.raises(NotFoundError):
         review.label(db, dataset, "zz", "ann", "a")

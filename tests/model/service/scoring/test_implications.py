@@ -97,8 +97,8 @@ def test_what_was_not_asked_is_undefined_and_asking_defines_it(
     triples = {(i.subject, i.relation, i.object) for i in plain.items}
     assert triples == {(i.subject, i.relation, i.object) for i in asked.items}
     assert all(item.verdict is not None for item in asked.items)
-    assert plain.taken_up.undefined > asked.taken_up.undefined == 0
-    for tally in (asked.stale, asked.taken_up, asked.kept):
+    assert plain.propagated.undefined > asked.propagated.undefined == 0
+    for tally in (asked.stale, asked.propagated, asked.kept):
         assert tally.n + tally.undefined > 0
         assert (tally.value is None) == (tally.n == 0)
     # A relation that no fact has is asked as its rule puts it.
