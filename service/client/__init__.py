@@ -6,8 +6,8 @@
         score = te.score(graph="hogwarts", rewrite="harry-potter--studied-at", method="rome")
         te.chains(score.edit, surviving=True)
 
-It talks to a running `thinkeval serve` and loads no model; pandas and networkx are imported when
-the first table or graph is asked for. docs/notebook.md shows the rest.
+It connects to a running `thinkeval serve` and loads no model; pandas and networkx are imported for
+the first table or graph. docs/notebook.md is its guide.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from thinkeval.service.client.depedit import Protocols
-from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, tell
+from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, report
 from thinkeval.service.client.results import CHAIN_COLUMNS, LEAK_COLUMNS, Results
 from thinkeval.service.schemas import ENDED, EditOut, RewriteIn, Score, Status, SweepOut
 
@@ -33,16 +33,16 @@ EDIT_COLUMNS = tuple(n for n in EditOut.model_fields if n not in ("score", "link
 
 
 class Client(Results, Protocols):
-    """One service; use it as a context manager, or close it.
+    """Client of one service; use it as a context manager, or close it.
 
     Args:
-        base_url: where `thinkeval serve` listens.
-        token: what the service asks for; default: THINKEVAL_API_TOKEN, if it is set.
-        timeout: seconds for one answer.
-        transport: how requests travel, for tests.
+        base_url: address of `thinkeval serve`.
+        token: access token of the service; default: THINKEVAL_API_TOKEN, if set.
+        timeout: seconds for one response.
+        transport: HTTPX transport, for tests.
 
     Raises:
-        ProblemError: (every method) what the service refused, with what to do about it.
+        ProblemError: (every method) the service refused the request, with a remedy.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Client(Results, Protocols):
         self.close()
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._http.close()
 
     # Graphs ----------------------------------------------------------------------------------
@@ -88,20 +88,20 @@ class Client(Results, Protocols):
         limit: int | None = None,
         replace: bool = False,
     ) -> dict[str, Any]:
-        """Import a file of this machine, else a graph or file that the service has of that name.
+        """Import a local file, or else a graph or file of that name on the service's side.
 
         Returns:
-            What the import read, kept, merged, repaired and refused.
+            Numbers of records that were read, stored, merged, repaired and refused.
         """
         options = {"name": name, "format": format, "target_new": target_new, "limit": limit}
-        held: dict[str, Any] = {k: v for k, v in options.items() if v is not None}
+        given: dict[str, Any] = {k: v for k, v in options.items() if v is not None}
         path = Path(source)
         if isinstance(source, Path) or path.is_file():
             with path.open("rb") as file:
                 files = {"file": (path.name, file)}
-                data = held | {"replace": str(replace).lower()}
+                data = given | {"replace": str(replace).lower()}
                 return self._http.post("/v1/graphs", files=files, data=data)
-        return self._http.post("/v1/graphs/import", held | {"source": source, "replace": replace})
+        return self._http.post("/v1/graphs/import", given | {"source": source, "replace": replace})
 
     # Edits -----------------------------------------------------------------------------------
 
@@ -126,18 +126,18 @@ class Client(Results, Protocols):
         timeout: float | None = None,
         **options: Any,
     ) -> Score | EditOut:
-        """Score an edit; what is stored already comes back at once.
+        """Score an edit; a stored score is returned at once.
 
         Args:
-            rewrite: id, its beginning, or subject of a stored rewrite; or one written out.
-            wait: until it is scored; False gives the queued edit.
+            rewrite: id, prefix of an id, or subject of a stored rewrite; or one in full.
+            wait: wait for the score; False returns the queued edit.
             progress: called with stage and fraction, such as `print`.
-            timeout: seconds to wait at most; the edit goes on all the same.
-            options: graph, method, model, samples, seed, overrides ... as `POST /v1/edits` takes.
+            timeout: maximum seconds to wait; the edit continues after it.
+            options: graph, method, model, samples, seed, overrides ... of `POST /v1/edits`.
 
         Raises:
-            ProblemError: refused, or the edit failed: says why and what to do.
-            TimeoutError: it was not scored in time; `wait` goes on waiting.
+            ProblemError: refused, or the edit failed; with reason and remedy.
+            TimeoutError: not scored in time; call `wait` to continue waiting.
         """
         written = rewrite.model_dump() if isinstance(rewrite, RewriteIn) else rewrite
         body = {"rewrite": written if isinstance(written, str) else dict(written), **options}
@@ -147,31 +147,31 @@ class Client(Results, Protocols):
     def wait(
         self, edit: str, progress: Progress | None = None, timeout: float | None = None
     ) -> EditOut:
-        """Follow an edit until it has ended, however often the connection breaks.
+        """Follow an edit until it is finished, across broken connections.
 
         Raises:
-            TimeoutError: it has not ended in time, and goes on.
+            TimeoutError: not finished in time; the edit continues.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         last: str | None = None
         while True:
             found = self.edit(edit)
             if found.status in ENDED:
-                tell(progress, found.stage or found.status, found.progress)
+                report(progress, found.stage or found.status, found.progress)
                 return found
             left = None if deadline is None else deadline - time.monotonic()
             if left is not None and left <= 0:
                 raise TimeoutError(
                     f"Edit {found.id} is {found.status} ({found.stage}) after {timeout:g} s and"
-                    " goes on; wait(…) waits on."
+                    " continues; call wait(…) to continue waiting."
                 )
             for event in self._http.events(f"/v1/edits/{part(edit)}/events", last, left):
                 last = event.id or last
                 if event.name == "end" or (deadline and time.monotonic() > deadline):
                     break
-                tell(progress, str(event.data.get("stage")), event.data.get("progress") or 0.0)
+                report(progress, str(event.data.get("stage")), event.data.get("progress") or 0.0)
             else:
-                time.sleep(POLL_S)  # the stream ended or broke: look, then follow again
+                time.sleep(POLL_S)  # the stream ended or broke: poll, then follow again
 
     def edits(
         self,
@@ -191,15 +191,15 @@ class Client(Results, Protocols):
         return frame(items, EDIT_COLUMNS)
 
     def edit(self, edit: str) -> EditOut:
-        """How an edit stands, with its score once it has one."""
+        """The status of an edit, with its score when it is scored."""
         return EditOut.model_validate(self._http.json(f"/v1/edits/{part(edit)}"))
 
     def cancel(self, edit: str) -> Status:
-        """Stop an edit that waits or runs; its status now."""
+        """Cancel a queued or running edit; its new status."""
         return self._http.post(f"/v1/edits/{part(edit)}/cancel")["status"]
 
     def delete(self, edit: str) -> None:
-        """Remove an edit with its graph and score."""
+        """Delete an edit with its graph and score."""
         self._http.delete(f"/v1/edits/{part(edit)}")
 
     # Many edits ------------------------------------------------------------------------------
@@ -213,29 +213,31 @@ class Client(Results, Protocols):
         timeout: float | None = None,
         **options: Any,
     ) -> SweepOut:
-        """Score methods on the rewrites of a graph; the same sweep again goes on.
+        """Score methods on the rewrites of a graph; the same sweep resumes.
 
         Args:
-            options: graph, rewrites, models, seeds, samples ... as `POST /v1/sweeps` takes.
+            options: graph, rewrites, models, seeds, samples ... of `POST /v1/sweeps`.
 
         Returns:
             Counts by status, the edits, and `table`: the rows of a DataFrame.
 
         Raises:
-            TimeoutError: it has not ended in time, and goes on.
+            TimeoutError: not finished in time; the sweep continues.
         """
         body = {"methods": list(methods), **options}
         sweep = SweepOut.model_validate(self._http.post("/v1/sweeps", body))
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
-            ended = sum(sweep.counts.get(status, 0) for status in ENDED)
-            whole = sum(sweep.counts.values())
-            tell(progress, f"{ended} of {whole} edits", ended / whole if whole else 1.0)
-            if ended == whole or not wait:
-                # Posts and looks in between come without the table, which reads every score.
+            finished = sum(sweep.counts.get(status, 0) for status in ENDED)
+            total = sum(sweep.counts.values())
+            report(progress, f"{finished} of {total} edits", finished / total if total else 1.0)
+            if finished == total or not wait:
+                # Other responses omit the table, which would read every score.
                 return SweepOut.model_validate(self._http.json(f"/v1/sweeps/{part(sweep.id)}"))
             if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError(f"{ended} of {whole} edits of {sweep.id} ended; it goes on.")
+                raise TimeoutError(
+                    f"{finished} of {total} edits of {sweep.id} are finished; it continues."
+                )
             time.sleep(POLL_S)
             found = self._http.json(f"/v1/sweeps/{part(sweep.id)}", table="false")
             sweep = SweepOut.model_validate(found)
@@ -244,6 +246,6 @@ class Client(Results, Protocols):
         if edit.score is not None:
             return edit.score
         raise ProblemError(
-            f"Edit {edit.id} {edit.status}: {edit.error or 'no reason was given'}",
+            f"Edit {edit.id} {edit.status}: {edit.error or 'without a reason'}",
             edit.remedy or "Score it again.",
         )

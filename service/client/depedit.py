@@ -1,4 +1,4 @@
-"""The client's part for establish-and-update: knowledge sets, runs of the protocol, its tables."""
+"""Client methods for DepEdit: knowledge sets, runs of the protocol and their jobs, tables."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, tell
+from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, report
 from thinkeval.service.depedit.schemas import JobOut, JobPage
 from thinkeval.service.schemas import ENDED, Status
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LOOK_S = 0.5
-"""How often a job that is waited for is looked at."""
+POLL_S = 0.5
+"""Interval between polls of a job."""
 
 
 class Protocols:
-    """What a client asks of DepEdit's protocol."""
+    """Methods of the client for DepEdit's protocol."""
 
     _http: Http
 
@@ -30,19 +30,19 @@ class Protocols:
         return frame(found)
 
     def build_sets(self, graph: str, **options: Any) -> pd.DataFrame:
-        """Draw knowledge sets from a graph and its rules; asked again, the same ones come out.
+        """Draw knowledge sets from a graph and its rules; the same options give the same sets.
 
         Args:
-            options: setting, rules, facts, copies, updates, init ... as `POST /v1/depedit/sets`
-                takes.
+            options: setting, rules, facts, copies, updates, init ... of
+                `POST /v1/depedit/sets`.
 
         Returns:
-            One row a set; `attrs["skipped"]` are the rules that gave none, and why.
+            One row a set; `attrs["skipped"]`: the rules that yielded none, with the reasons.
         """
-        told = self._http.post("/v1/depedit/sets", {"graph": graph, **options})
-        made = frame(told["items"])
-        made.attrs["skipped"] = told["skipped"]
-        return made
+        built = self._http.post("/v1/depedit/sets", {"graph": graph, **options})
+        table = frame(built["items"])
+        table.attrs["skipped"] = built["skipped"]
+        return table
 
     def run_sets(
         self,
@@ -55,19 +55,19 @@ class Protocols:
         timeout: float | None = None,
         **options: Any,
     ) -> JobOut:
-        """Run strategies on knowledge sets; what is stored already is not run again.
+        """Run strategies on knowledge sets; stored runs are not repeated.
 
         Args:
             sets: ids; None: all of `graph`.
-            strategies: such as `base`, `memit+forwchain`; None: all that need no training.
-            wait: until all is done; False gives the job that waits.
+            strategies: such as `base`, `memit+forwchain`; None: all without training.
+            wait: wait until all runs are finished; False returns the queued job.
             progress: called with stage and fraction, such as `print`.
-            timeout: seconds to wait at most; the job goes on all the same.
-            options: model, editor, overrides, seed, force ... as `POST /v1/depedit/runs` takes.
+            timeout: maximum seconds to wait; the job continues after it.
+            options: model, editor, overrides, seed, force ... of `POST /v1/depedit/runs`.
 
         Raises:
-            ProblemError: refused, or the job failed: says why and what to do.
-            TimeoutError: it has not ended in time; `wait_runs` goes on waiting.
+            ProblemError: refused, or the job failed; with reason and remedy.
+            TimeoutError: not finished in time; call `wait_runs` to continue waiting.
         """
         named = None if sets is None else list(sets)
         body = {"sets": named, "graph": graph, **options}
@@ -79,41 +79,41 @@ class Protocols:
     def wait_runs(
         self, job: str, progress: Progress | None = None, timeout: float | None = None
     ) -> JobOut:
-        """Wait until a job has ended.
+        """Wait until a job is finished.
 
         Raises:
-            ProblemError: it failed or was cancelled; runs that are stored stay.
-            TimeoutError: it has not ended in time, and goes on.
+            ProblemError: it failed or was cancelled; stored runs remain.
+            TimeoutError: not finished in time; the job continues.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
             found = self.job(job)
-            tell(progress, found.stage or found.status, found.progress)
+            report(progress, found.stage or found.status, found.progress)
             if found.status == "succeeded":
                 return found
             if found.status in ENDED:
                 raise ProblemError(
-                    f"Job {found.id} {found.status}: {found.error or 'no reason was given'}",
-                    found.remedy or "Post it again.",
+                    f"Job {found.id} {found.status}: {found.error or 'without a reason'}",
+                    found.remedy or "Submit it again.",
                 )
             if deadline is not None and time.monotonic() > deadline:
                 raise TimeoutError(
-                    f"{found.done} of {found.total} runs of {found.id} are done after {timeout:g} s"
-                    "; it goes on."
+                    f"{found.done} of {found.total} runs of {found.id} are finished after"
+                    f" {timeout:g} s; it continues."
                 )
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
 
     def job(self, job: str) -> JobOut:
-        """How a job stands."""
+        """The status of a job."""
         return JobOut.model_validate(self._http.json(f"/v1/depedit/jobs/{part(job)}"))
 
     def jobs(self, status: Status | None = None, limit: int = 50) -> list[JobOut]:
         """The jobs, newest first."""
-        told = self._http.json("/v1/depedit/jobs", status=status, limit=limit)
-        return JobPage.model_validate(told).items
+        page = self._http.json("/v1/depedit/jobs", status=status, limit=limit)
+        return JobPage.model_validate(page).items
 
     def cancel_job(self, job: str) -> Status:
-        """Stop a job that waits or runs; its status now. Runs that are stored stay."""
+        """Cancel a queued or running job; its new status. Stored runs remain."""
         return self._http.post(f"/v1/depedit/jobs/{part(job)}/cancel")["status"]
 
     def runs(
@@ -133,18 +133,18 @@ class Protocols:
         return frame(found)
 
     def answers(self, run: str) -> pd.DataFrame:
-        """What a run's model said, a row a question; `attrs["metrics"]` are its shares with n."""
-        told = self._http.json(f"/v1/depedit/runs/{part(run)}")
-        said = frame(told["answers"])
-        said.attrs["metrics"] = told["metrics"]
-        return said
+        """The answers of a run, one row a question; `attrs["metrics"]`: its metrics with n."""
+        found = self._http.json(f"/v1/depedit/runs/{part(run)}")
+        table = frame(found["answers"])
+        table.attrs["metrics"] = found["metrics"]
+        return table
 
     def protocol_report(
         self, graph: str | None = None, *, setting: str | None = None, model: str | None = None
     ) -> pd.DataFrame:
-        """The paper's tables: a row a method, each share from 0 to 1 beside its n (sets)."""
-        told = self._http.json("/v1/depedit/report", graph=graph, setting=setting, model=model)
-        return frame(_flat(row) for row in told["items"])
+        """The paper's tables: one row a method, fractions from 0 to 1, each with its n (sets)."""
+        found = self._http.json("/v1/depedit/report", graph=graph, setting=setting, model=model)
+        return frame(_flat(row) for row in found["items"])
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:

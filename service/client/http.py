@@ -1,9 +1,8 @@
-"""How the client talks to the service: problems become exceptions, and what may be tried again is.
+"""HTTP transport of the client: maps problem+json to exceptions and retries idempotent requests.
 
-Reads are tried again when the connection breaks or the database is away. A post is tried again when
-nothing can have arrived, or when it carries an idempotency key, by which the service knows it.
-
-What the parts of the client share: names in paths, progress, tables.
+Reads are retried if the connection breaks or the database is unavailable. A POST is retried if the
+connection was refused, or if it carries an idempotency key, by which the service recognises it.
+Helpers of all parts of the client are here too: path segments, progress, tables.
 """
 
 from __future__ import annotations
@@ -26,23 +25,23 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 4
 BACKOFF_S = 0.25
-"""Before the second attempt; twice that before the third, and so on."""
+"""Delay before the second attempt; it doubles with each further one."""
 LONGEST_S = 30.0
-"""What is waited at most where the service says when to come back."""
+"""Maximum delay by `Retry-After`."""
 SILENCE_S = 60.0
-"""A stream of events that is silent for so long is broken: the service pings every 15 s."""
+"""Silence after which a stream of events counts as broken: the service pings every 15 s."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 TOKEN = "THINKEVAL_API_TOKEN"
 
 
 class ProblemError(ServiceError):
-    """The service refused, failed, or was not there.
+    """The service refused a request, failed, or was unreachable.
 
     Attributes:
-        detail: what happened and where.
-        remedy: what to do about it.
-        status: of the HTTP response; 0 where none came, or where the edit itself failed.
+        detail: the problem.
+        remedy: how to fix it.
+        status: HTTP status; 0 without a response, or if the edit itself failed.
     """
 
     def __init__(self, detail: str, remedy: str = "", status: int = 0) -> None:
@@ -55,7 +54,7 @@ class ProblemError(ServiceError):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One server-sent event; `id` only where the stream can be resumed behind it."""
+    """One server-sent event; `id` only if the stream can be resumed after it."""
 
     name: str
     id: str | None = None
@@ -79,28 +78,28 @@ class Http:
             headers={"Authorization": f"Bearer {secret}"} if secret else {},
             timeout=timeout,
             transport=transport,
-            # A proxy that the environment names does not lead to this machine's own ports.
+            # A proxy of the environment cannot reach the ports of this machine.
             trust_env=urlsplit(base_url).hostname not in LOOPBACK,
         )
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self._client.close()
 
     def get(self, path: str, **params: Any) -> httpx.Response:
-        """A read; None among the parameters is left out."""
-        held = {key: value for key, value in params.items() if value is not None}
-        return self._send("GET", path, repeatable=True, params=held)
+        """Send a GET request; parameters that are None are omitted."""
+        given = {key: value for key, value in params.items() if value is not None}
+        return self._send("GET", path, repeatable=True, params=given)
 
     def json(self, path: str, **params: Any) -> Any:
-        """A read's answer."""
+        """Send a GET request; the parsed response."""
         return _parsed(self.get(path, **params))
 
     def post(self, path: str, body: Any = None, **content: Any) -> Any:
-        """A post of JSON, under an idempotency key of its own; the answer.
+        """Send a POST request of JSON with a new idempotency key; the parsed response.
 
         Args:
-            content: `files` and `data` of an upload, which carries no key.
+            content: `files` and `data` of an upload, sent without a key.
         """
         if content:
             return _parsed(self._send("POST", path, repeatable=False, **content))
@@ -108,11 +107,11 @@ class Http:
         return _parsed(self._send("POST", path, repeatable=True, json=body, headers=headers))
 
     def delete(self, path: str) -> None:
-        """Remove something."""
+        """Send a DELETE request."""
         self._send("DELETE", path, repeatable=False)
 
     def pages(self, path: str, most: int | None, size: int, **params: Any) -> list[dict[str, Any]]:
-        """Every item, page after page along `next`; at most `most`."""
+        """The items of all pages, following `next`; at most `most`."""
         found: list[dict[str, Any]] = []
         cursor: str | None = None
         while most is None or len(found) < most:
@@ -125,14 +124,14 @@ class Http:
         return found
 
     def events(self, path: str, last: str | None, patience: float | None) -> Iterator[Event]:
-        """The events of a stream until it ends or breaks; go on with the last event's id.
+        """The events of a stream until it ends or breaks.
 
         Args:
-            patience: seconds of silence after which the stream is given up.
+            last: id of the last received event, after which the stream resumes.
+            patience: seconds of silence after which the stream ends.
 
         Raises:
-            ProblemError: there is no such thing to follow. Any other trouble ends the stream:
-                whoever follows looks for themselves, then.
+            ProblemError: no such resource. Other errors end the stream; the caller polls then.
         """
         headers = {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
         silence = min(SILENCE_S, max(patience, 0.01)) if patience is not None else SILENCE_S
@@ -157,7 +156,7 @@ class Http:
                 if attempt == ATTEMPTS or not (repeatable or refused):
                     raise self._unreachable(error) from error
                 if content.get("files"):
-                    raise self._unreachable(error) from error  # its file is read already
+                    raise self._unreachable(error) from error  # its file was already read
             else:
                 if response.status_code not in (429, 503) or attempt == ATTEMPTS or not repeatable:
                     return _checked(response)
@@ -169,18 +168,18 @@ class Http:
         if isinstance(error, httpx.ConnectError):
             return ProblemError(
                 f"Nothing answers at {self.base_url}: {error}.",
-                "Is `thinkeval serve` running? Give Client its address otherwise.",
+                "Start `thinkeval serve`, or give Client its address.",
             )
         kind = type(error).__name__
         return ProblemError(
             f"The connection to {self.base_url} failed: {kind} {error}".rstrip() + ".",
-            "Try again; a larger `timeout` helps where answers take long.",
+            "Try again, with a larger `timeout` for slow responses.",
         )
 
 
 def parse_events(lines: Iterator[str]) -> Iterator[Event]:
     """Server-sent events from their lines (WHATWG HTML, section 9.2.6)."""
-    held: dict[str, str] = {}
+    fields: dict[str, str] = {}
     data: list[str] = []
     for line in lines:
         if line:
@@ -188,17 +187,17 @@ def parse_events(lines: Iterator[str]) -> Iterator[Event]:
             value = value.removeprefix(" ")
             if key == "data":
                 data.append(value)
-            elif key in ("event", "id"):  # a line that begins with a colon is a ping
-                held[key] = value
+            elif key in ("event", "id"):  # a line starting with a colon is a ping
+                fields[key] = value
         elif data:
-            told = json.loads("\n".join(data))
-            yield Event(held.get("event", "message"), held.get("id"), told)
-            held, data = {}, []
+            content = json.loads("\n".join(data))
+            yield Event(fields.get("event", "message"), fields.get("id"), content)
+            fields, data = {}, []
 
 
 def _retry_after(response: httpx.Response, otherwise: float) -> float:
-    said = response.headers.get("Retry-After", "")
-    return min(float(said), LONGEST_S) if said.isdigit() else otherwise
+    header = response.headers.get("Retry-After", "")
+    return min(float(header), LONGEST_S) if header.isdigit() else otherwise
 
 
 def _checked(response: httpx.Response) -> httpx.Response:
@@ -209,14 +208,15 @@ def _checked(response: httpx.Response) -> httpx.Response:
 
 def _problem(response: httpx.Response) -> ProblemError:
     try:
-        told = response.json()
+        problem = response.json()
     except ValueError:
-        told = None
-    if isinstance(told, Mapping) and "detail" in told:
-        return ProblemError(str(told["detail"]), str(told.get("remedy", "")), response.status_code)
+        problem = None
+    if isinstance(problem, Mapping) and "detail" in problem:
+        remedy = str(problem.get("remedy", ""))
+        return ProblemError(str(problem["detail"]), remedy, response.status_code)
     return ProblemError(
         f"{response.request.url} answers {response.status_code} {response.reason_phrase}.",
-        "Is that the address of ThinkEval's service?",
+        "Check that this is the address of a ThinkEval service.",
         response.status_code,
     )
 
@@ -226,29 +226,29 @@ def _parsed(response: httpx.Response) -> Any:
         return response.json()
     except ValueError as error:
         raise ProblemError(
-            f"{response.request.url} answers something that is no JSON.",
-            "Is that the address of ThinkEval's service?",
+            f"{response.request.url} answers with a body that is not JSON.",
+            "Check that this is the address of a ThinkEval service.",
             response.status_code,
         ) from error
 
 
 Progress = Callable[[str, float], object]
-"""Called with the stage and how much is done, from 0 to 1."""
+"""Called with the stage and the finished fraction, from 0 to 1."""
 
 
 def part(name: str) -> str:
-    """A name as one part of a path."""
+    """Quote a name as one segment of a path."""
     return quote(name, safe="")
 
 
-def tell(progress: Progress | None, stage: str, fraction: float) -> None:
-    """Tell whoever watches, if anybody does."""
+def report(progress: Progress | None, stage: str, fraction: float) -> None:
+    """Call the progress callback, if there is one."""
     if progress is not None:
         progress(stage, fraction)
 
 
 def frame(items: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """A table; with its columns even where there is no row."""
+    """A DataFrame, with its columns even without rows."""
     import pandas as pd
 
     return pd.DataFrame(list(items), columns=None if columns is None else list(columns))

@@ -1,4 +1,4 @@
-"""The client's part for what edits did: chains, leakage, graphs, figures, tables over edits."""
+"""Client methods for results of edits: chains, leakage, graphs, figures, tables over edits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAK_COLUMNS = (
 
 
 class Results:
-    """What a client reads of scored edits."""
+    """Methods of the client for scored edits."""
 
     _http: Http
 
@@ -35,7 +35,7 @@ class Results:
         measure: Measure | None = None,
         limit: int | None = None,
     ) -> pd.DataFrame:
-        """One row a chain, strongest first: R before and R' after, and the links with their p."""
+        """One row a chain, strongest first: R before, R' after, and the links with their p."""
         items = self._http.pages(
             f"/v1/edits/{part(edit)}/chains", limit, 1000,
             surviving=str(surviving).lower(), steps=steps, max_steps=max_steps,
@@ -52,26 +52,26 @@ class Results:
         return frame(self._http.json(path, measure=measure, limit=limit)["items"], LEAK_COLUMNS)
 
     def graph(self, edit: str, *, measure: Measure | None = None) -> nx.MultiDiGraph:
-        """The facts around an edit: nodes are names, edges carry `p_pre` and `p_post`.
+        """The graph of an edit: nodes are names, edges have `p_pre` and `p_post`.
 
         Nodes have `role` (subject, target_true, target_new, entity); edges `relation`, `role`,
-        `ratio`, `change`, `chains` and `surviving` too; the key of an edge is its fact's id.
+        `ratio`, `change`, `chains` and `surviving`; the key of an edge is its fact's id.
         """
         import networkx as nx
 
-        told = self._http.json(f"/v1/edits/{part(edit)}/graph", measure=measure)
-        made = nx.MultiDiGraph(edit=edit, measure=told["measure"])
-        names = {node["id"]: node["name"] for node in told["nodes"]}
-        for node in told["nodes"]:
-            made.add_node(node["name"], id=node["id"], role=node["role"])
-        for edge in told["edges"]:
+        found = self._http.json(f"/v1/edits/{part(edit)}/graph", measure=measure)
+        graph = nx.MultiDiGraph(edit=edit, measure=found["measure"])
+        names = {node["id"]: node["name"] for node in found["nodes"]}
+        for node in found["nodes"]:
+            graph.add_node(node["name"], id=node["id"], role=node["role"])
+        for edge in found["edges"]:
             ends = names[edge.pop("source")], names[edge.pop("target")]
             p = {"p_pre": edge.pop("pre"), "p_post": edge.pop("post")}
-            made.add_edge(*ends, key=edge.pop("id"), **p, **edge)
-        return made
+            graph.add_edge(*ends, key=edge.pop("id"), **p, **edge)
+        return graph
 
     def diff(self, a: str, b: str, *, measure: Measure | None = None) -> Diff:
-        """What edit `b` did otherwise than edit `a`: metrics, facts flipped, chains."""
+        """Differences of edit `b` from edit `a`: metrics, changed facts, chains."""
         path = f"/v1/edits/{part(a)}/diff/{part(b)}"
         return Diff.model_validate(self._http.json(path, measure=measure))
 
@@ -96,10 +96,10 @@ class Results:
         model: str | None = None,
         measure: Measure | None = None,
     ) -> pd.DataFrame:
-        """One row a model and method; `attrs["caption"]` says what the numbers are."""
-        told = self._http.json("/v1/leaderboard", graph=graph, model=model, measure=measure)
-        table = frame(told["rows"])
-        table.attrs |= {"caption": told["caption"], "measure": told["measure"]}
+        """One row a model and method; `attrs["caption"]` describes the numbers."""
+        found = self._http.json("/v1/leaderboard", graph=graph, model=model, measure=measure)
+        table = frame(found["rows"])
+        table.attrs |= {"caption": found["caption"], "measure": found["measure"]}
         return table
 
     def methods_figure(
@@ -111,7 +111,7 @@ class Results:
         model: str | None = None,
         measure: Measure | None = None,
     ) -> bytes:
-        """A figure of the methods that the leaderboard shows."""
+        """A figure of the methods of the leaderboard."""
         path = f"/v1/figures/{kind}.{fmt}"
         return self._http.get(path, graph=graph, model=model, measure=measure).content
 
@@ -120,5 +120,5 @@ class Results:
         return frame(self._http.json("/v1/methods")["items"])
 
     def queries(self) -> pd.DataFrame:
-        """Every Cypher query the service runs, with its whole text: nothing is hidden."""
+        """Every Cypher query of the service, with its complete text."""
         return frame(self._http.json("/v1/queries")["items"])

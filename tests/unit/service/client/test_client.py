@@ -103,14 +103,14 @@ def test_problems_are_raised_with_their_remedy(scripted: Any) -> None:
 def test_nothing_there_asks_whether_the_service_runs() -> None:
     with Client("http://127.0.0.1:9") as te, pytest.raises(ProblemError) as caught:
         te.graphs()
-    assert "is `thinkeval serve` running" in str(caught.value).lower()
+    assert "start `thinkeval serve`" in str(caught.value).lower()
     assert caught.value.status == 0
 
 
 def test_another_program_at_that_address_is_recognised(scripted: Any) -> None:
     te, _ = scripted(httpx.Response(200, text="<html>"), httpx.Response(502, text="<html>"))
     for _ in range(2):
-        with pytest.raises(ProblemError, match="Is that the address of ThinkEval"):
+        with pytest.raises(ProblemError, match="the address of a ThinkEval service"):
             te.graphs()
 
 
