@@ -1,6 +1,7 @@
-"""Establish-and-update knowledge sets (DepEdit): built, stored, asked and scored.
+"""Establish-and-update knowledge sets (DepEdit): build, store, run the protocol, score.
 
-`build.py` and `draw.py` draw sets from a graph, `updates.py` their copies, `wording.py` words them;
-`questions.py` says what is asked, `store.py` keeps sets and runs, `metrics.py` and `report.py`
-score them. The protocol itself is in `protocol.py`, its methods in `strategies/`.
+`build.py` draws sets from a graph, `updates.py` their updated copies; `questions.py` lists the
+questions of a set in the wording of its setting; `store.py` stores sets and runs, `metrics.py` and
+`report.py` score runs. `protocol.py` is the protocol, `strategies/` are its methods, `editor.py`
+the editors they wrap.
 """

@@ -1,8 +1,7 @@
-"""Knowledge sets drawn from a stored graph and its rules; `draw.py` draws each.
+"""Draw knowledge sets from a stored graph and its rules (DepEdit, section 5.1).
 
-One knowledge set drawn from a graph's facts and one rule (DepEdit, section 5.1).
-
-Nothing here talks to the database; `build.py` brings facts and rules from it.
+`draw` makes one set from facts and one rule, without the database; `build` reads facts and rules
+and draws the sets of all rules.
 """
 
 from __future__ import annotations
@@ -26,18 +25,19 @@ if TYPE_CHECKING:
 
 Init = Literal["stored", "shuffled"]
 RESTARTS = 20
-"""Orders in which groundings are tried where the first one gives too few."""
+"""Number of random orders in which groundings are selected, until one gives enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetOptions:
-    """How a set is drawn; the defaults are the paper's.
+    """Options of a set; the defaults are the paper's.
 
     Attributes:
-        facts: specific facts; twice the implications at least, the others are premises of nothing.
-        copies: updated versions, of which each has `updates` specific facts changed.
-        init: `stored` facts as the graph has them, or with their objects `shuffled` within their
-            kind, so that a model trained on the graph knows nothing of them beforehand.
+        facts: number of specific facts; at least twice the implications. Facts beyond that are
+            premises of no grounding.
+        copies: number of updated copies, each with `updates` changed specific facts.
+        init: objects of the facts as `stored` in the graph, or `shuffled` within their kind, so
+            that a model trained on the graph does not know them beforehand.
     """
 
     setting: str = "CQ_DT"
@@ -50,10 +50,10 @@ class SetOptions:
     init: Init = "stored"
 
     def check(self) -> None:
-        """UsageError where the numbers do not go together."""
+        """UsageError if the numbers are inconsistent."""
         if self.setting not in SETTINGS:
             raise UsageError(
-                f"{self.setting!r} is no setting.", remedy=f"Use one of {', '.join(SETTINGS)}."
+                f"{self.setting!r} is not a setting.", remedy=f"Use one of {', '.join(SETTINGS)}."
             )
         if min(self.facts, self.implications, self.copies) < 1 or self.unrelated < 0:
             raise UsageError(
@@ -74,7 +74,7 @@ class SetOptions:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What sets are drawn from: a graph's facts that are the only answer to their question.
+    """Source of sets: the facts of a graph that are the only answer to their question.
 
     Attributes:
         dataset: id of the graph.
@@ -94,7 +94,7 @@ class TooSmallError(UsageError):
     """A graph has too few facts for a set.
 
     Attributes:
-        apart: groundings that could be in one.
+        apart: number of groundings that fit into one set.
     """
 
     def __init__(self, detail: str, *, remedy: str, apart: int) -> None:
@@ -103,7 +103,7 @@ class TooSmallError(UsageError):
 
 
 def material_of(graph: KnowledgeGraph) -> Material:
-    """What sets can be drawn from a graph."""
+    """The source of sets of a graph."""
     objects: dict[tuple[str, str], set[str]] = {}
     by_relation: dict[str, set[str]] = {}
     for fact in graph.facts:
@@ -123,10 +123,10 @@ def material_of(graph: KnowledgeGraph) -> Material:
 
 
 def draw(material: Material, rule: Rule, options: SetOptions) -> KnowledgeSet:
-    """One set of one rule.
+    """Draw one set by one rule.
 
     Raises:
-        UsageError: the graph has too few facts or words for it; says how many there are.
+        UsageError: the graph has too few facts or wordings; the message counts them.
     """
     options.check()
     conclusion = rule.conclusion.relation
@@ -173,7 +173,7 @@ def draw(material: Material, rule: Rule, options: SetOptions) -> KnowledgeSet:
 def _specific(
     material: Material, rule: Rule, options: SetOptions, rng: random.Random
 ) -> list[Triple]:
-    """Premises of as many groundings as asked, each with its own, and facts that ground nothing."""
+    """The premises of `options.implications` disjoint groundings, and facts that ground nothing."""
     kinds = material.pool.kinds
     usable = [fact for fact in material.facts if fact[1] in rule.relations[:2]]
     found = groundings(rule, usable, kinds)
@@ -265,7 +265,7 @@ def _implication(wording: Wording, grounding: Grounding) -> Implication:
 
 
 def _id(material: Material, rule: Rule, options: SetOptions) -> str:
-    """Readable, and different where anything is that the set depends on."""
+    """A readable id, with a digest of everything that the set depends on."""
     parts = (material.dataset, options.setting.lower(), slug(rule.conclusion.relation)[:30])
     about = digest([material.content, rule.id, asdict(options)], 6)
     return f"{'-'.join(parts)}-s{options.seed}-{about}"
@@ -276,7 +276,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The sets that were drawn, and the rules that gave none, those that nearly did first."""
+    """Drawn sets, and rules that yielded none, those with most groundings first."""
 
     sets: tuple[KnowledgeSet, ...]
     skipped: tuple[Skipped, ...]
@@ -292,31 +292,31 @@ def build(
     per_rule: int = 1,
     progress: Progress | None = None,
 ) -> Built:
-    """Draw sets from a stored graph, `per_rule` for each of its rules; nothing is stored.
+    """Draw sets from a stored graph, `per_rule` for each of its rules, without storing them.
 
-    A graph that ships with us brings its rules along where none are stored.
+    The rules of a bundled graph are stored first if it has none.
 
     Args:
-        rules: ids of the rules; default: those that are kept, with `candidates` also those that
-            nobody reviewed.
-        per_rule: how many sets a rule gives, with the seeds options.seed, options.seed + 1, ...
+        rules: ids of the rules; default: the kept ones, with `candidates` also those without a
+            review.
+        per_rule: number of sets of each rule, with the seeds options.seed, options.seed + 1, ...
 
     Raises:
         NotFoundError: no such graph or rule.
-        NothingStoredError: the graph has no rule to use.
-        UsageError: no rule gave a set, or one that was named; says how many facts there are.
+        NothingStoredError: the graph has no such rules.
+        UsageError: no rule yields a set, or one of `rules` does not; the message counts facts.
     """
     from thinkeval.service.rules.store import rules_of
 
     options.check()
-    _bring_rules(db, dataset)
+    _store_bundled(db, dataset)
     status = ("kept", "candidate") if candidates else ("kept",)
     found = rules_of(db, dataset, status=status, ids=rules)
     if not found:
         raise NothingStoredError(
             f"{dataset!r} has no rules to build sets from.",
             remedy=f"Find some with `thinkeval rules mine {dataset}` and review them, write some"
-            f" with `thinkeval rules add {dataset} FILE`, or take those not reviewed:"
+            f" with `thinkeval rules add {dataset} FILE`, or use unreviewed ones:"
             " --candidates.",
         )
     from thinkeval.service.graphs.datasets import stored_graph
@@ -339,17 +339,17 @@ def build(
             progress(number, len(found), "drawing sets")
     skipped.sort(key=lambda each: -each.apart)
     if not sets:
-        closest = "" if len(skipped) == 1 else " The one that comes closest:"
+        closest = "" if len(skipped) == 1 else " The closest one:"
         raise UsageError(
-            f"None of {len(skipped)} rules gives a set.{closest} {skipped[0].reason}",
+            f"None of {len(skipped)} rules yields a set.{closest} {skipped[0].reason}",
             remedy="Ask for smaller sets (--facts, --implications, --updates, --unrelated), or"
             " take a larger graph.",
         )
     return Built(tuple(sets), tuple(skipped))
 
 
-def _bring_rules(db: Database, dataset: str) -> None:
-    """Store a bundled graph, and the rules that ship for it where none is kept or was rejected."""
+def _store_bundled(db: Database, dataset: str) -> None:
+    """Store a bundled graph, and its bundled rules if none has been reviewed."""
     from thinkeval.loaders import rules as bundled
     from thinkeval.service.graphs import datasets
     from thinkeval.service.rules import add

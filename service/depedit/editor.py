@@ -1,8 +1,9 @@
-"""Editors: how facts are put into a model, when a set is established and when it is updated.
+"""Editors: apply facts to a model in phase establish and in phase update.
 
-An editor is an editing method with all that it needs. Two are more than that: `finetune` is
-fine-tuning as DepEdit does it (all requests together until they are learnt), and `mend` updates a
-model that `finetune` established, as MEND takes no edits on top of its own (DepEdit, appendix B).
+An editor is an editing method with its hyperparameters and statistics. Two differ from the method:
+`finetune` is fine-tuning as in DepEdit (all requests together until they are learnt), and `mend`
+updates a model that `finetune` established, as MEND cannot edit on top of its own edits (DepEdit,
+appendix B).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 ALIASES = {"finetune": "fine_tuning"}
-"""What the paper's tables call a method."""
+"""Names of methods in the paper's tables."""
 
 FINETUNE = {
     "objective_optimization": "target_new",
@@ -32,21 +33,21 @@ FINETUNE = {
     "stop_loss": 1e-3,
     "batch_size": 64,
 }
-"""Hyperparameters of `finetune` that replace the file's: no box around the weights, every target
-token in its place, until the loss is small."""
+"""Hyperparameters of `finetune` that replace the file's: no norm constraint, every target token at
+its position, until the loss is small."""
 
 FINETUNE_SMALL = {"lr": 1e-3}
-"""Besides, for a model of at most `SMALL` weights, whose MLPs are all trained."""
+"""Further ones for a model of at most `SMALL` weights, whose MLPs are all trained."""
 
 Put = Callable[[Sequence[RewriteRequest]], "EditEffect"]
 
 
 @dataclass(frozen=True, slots=True)
 class EditorOptions:
-    """What a user may say about an editor.
+    """Options of an editor.
 
     Attributes:
-        graph: whose sentences give key statistics, and whose facts train MEND.
+        graph: source of sentences for covariance statistics, and of facts that train MEND.
         overrides: single hyperparameters that replace the file's.
     """
 
@@ -58,7 +59,7 @@ class EditorOptions:
 
 
 class Method:
-    """One editing method on one model, ready to edit it as it stands."""
+    """One editing method with its settings, applied to the current state of one model."""
 
     def __init__(
         self,
@@ -72,7 +73,7 @@ class Method:
 
         self.name = ALIASES.get(name, name)
         require_weights(name, registry.info(self.name))
-        self._bench, self._model, self._seed = runtime, model, options.seed
+        self._runtime, self._model, self._seed = runtime, model, options.seed
         self._method = registry.get(self.name)
         own = finetune_overrides(model) if name == "finetune" else {}
         self.hparams = hparams.load(
@@ -85,7 +86,7 @@ class Method:
         self._templates: Any = None
 
     def __call__(self, requests: Sequence[RewriteRequest]) -> EditEffect:
-        """The update that puts the requests into the model as it stands."""
+        """The update of the current model by the requests."""
         loaded = self._model.loaded
         effect = self._method.execute(
             loaded.model,
@@ -97,16 +98,16 @@ class Method:
             state=self._state,
             seed=self._seed,
         )
-        # Sampled once, from the unedited model: an updated one would write other prefixes.
+        # Sampled once, from the unedited model: an edited one would generate other prefixes.
         self._templates = self._templates or effect.templates or None
         return effect
 
 
 def require_weights(name: str, info: MethodInfo) -> None:
-    """Refuse a method that changes prompts.
+    """Check that a method edits weights.
 
     Raises:
-        UsageError: it does.
+        UsageError: it changes prompts.
     """
     if info.kind == "prompt":
         raise UsageError(
@@ -116,7 +117,7 @@ def require_weights(name: str, info: MethodInfo) -> None:
 
 
 def finetune_overrides(model: RuntimeModel) -> dict[str, object]:
-    """What `finetune` changes of the hyperparameters of `fine_tuning` for a model."""
+    """Hyperparameters by which `finetune` differs from `fine_tuning` on a model."""
     if model.loaded.info.n_parameters > SMALL:
         return dict(FINETUNE)
     from thinkeval.editing.architectures import adapter_for
@@ -128,10 +129,10 @@ def finetune_overrides(model: RuntimeModel) -> dict[str, object]:
 
 
 def below_mend(model: RuntimeModel) -> dict[str, object]:
-    """How a small model is fine-tuned before MEND: in the first layer's projection only.
+    """Hyperparameters to fine-tune a small model before MEND: the first layer's projection only.
 
-    MEND's hypernetwork is trained for the unedited weights. Where all layers were fine-tuned, its
-    updates broke an organism; below the layers that it edits, they still took.
+    MEND's hypernetwork is trained for the unedited weights. After fine-tuning of all layers its
+    updates broke an organism; after fine-tuning below its layers they still had an effect.
     """
     if model.loaded.info.n_parameters > SMALL:
         return {}
@@ -142,23 +143,22 @@ def below_mend(model: RuntimeModel) -> dict[str, object]:
 
 
 class Editor:
-    """Establishes and updates; keeps its last effects, which several strategies ask for.
+    """Computes the updates of both phases, and caches the last ones, which strategies share.
 
     Attributes:
-        name: as the user gave it.
+        name: as given by the user.
     """
 
     def __init__(self, name: str, establish: Method, update: Method) -> None:
         self.name = name
         self._methods = {"establish": establish, "update": update}
-        self._kept: dict[object, EditEffect] = {}
+        self._cache: dict[object, EditEffect] = {}
 
     @property
     def hparams(self) -> dict[str, object]:
         """The hyperparameters, for the record."""
         first, then = self._methods["establish"], self._methods["update"]
-        told: dict[str, object] = {first.name: asdict(first.hparams)}
-        return told | {then.name: asdict(then.hparams)}
+        return {first.name: asdict(first.hparams), then.name: asdict(then.hparams)}
 
     def establish(self, requests: Sequence[RewriteRequest]) -> EditEffect:
         """The update that establishes the requests in the unedited model."""
@@ -168,18 +168,19 @@ class Editor:
         """The update of the established model.
 
         Args:
-            state: names what is on the model; a kept effect is only taken for the same.
+            state: identifies the updates applied to the model; cached updates are reused only for
+                the same state.
         """
         return self._put("update", requests, state)
 
     def _put(self, phase: str, requests: Sequence[RewriteRequest], state: object) -> EditEffect:
         key = (phase, tuple(requests), state)
-        if key in self._kept:
-            return self._kept[key]
+        if key in self._cache:
+            return self._cache[key]
         method = self._methods[phase]
         effect = method(requests)
         if sum(delta.numel() for delta in effect.deltas.values()) <= SMALL:
-            self._kept[key] = effect
+            self._cache[key] = effect
         return effect
 
 
@@ -193,7 +194,7 @@ def editor(
     """The editor of that name.
 
     Args:
-        mend_state: what MEND is given besides, from the method and its hyperparameters.
+        mend_state: gives the state of MEND, from the method and its hyperparameters.
 
     Raises:
         EditingError, UsageError: no such method, no hyperparameters for the model, a method that
@@ -213,7 +214,7 @@ def editor(
 
 
 def request(qa: QA) -> RewriteRequest:
-    """A fact as what a method edits; its old object is not told."""
+    """Convert a fact to a rewrite request without `target_true`."""
     return RewriteRequest(
         id=f"{qa.subject} | {qa.relation}",
         dataset="",

@@ -1,4 +1,4 @@
-"""Conclusions of a set's rule from facts that a model was given or says (`depedit/derive`)."""
+"""Conclusions of a set's rule from edited facts and a model's answers (`depedit/derive`)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What follows, and from which facts.
+    """A conclusion and its premises.
 
     Attributes:
-        source: place of the new fact among those that were given.
-        premises: subject and relation of both premises, the rule's first one first.
+        source: index of the new fact.
+        premises: subject and relation of both premises, in the rule's order.
     """
 
     source: int
@@ -32,14 +32,14 @@ class Conclusion:
 
     @property
     def key(self) -> Key:
-        """What it is about."""
+        """Its subject and relation."""
         return (self.subject, self.relation)
 
 
 def derived(
     db: Database, rule: Rule, new: Sequence[Statement], known: Sequence[Statement]
 ) -> list[Conclusion]:
-    """All that follows from a new fact with a known one, in a stable order."""
+    """All conclusions from a new fact and a known one, in a stable order."""
     from thinkeval.cypher import rows
 
     relation1, relation2, conclusion = rule.relations
@@ -68,11 +68,11 @@ def derived(
 def closed(
     db: Database, rule: Rule, new: Sequence[Statement], known: Sequence[Statement]
 ) -> list[Conclusion]:
-    """All that follows from the new facts, round by round, until a round says nothing new.
+    """All conclusions from the new facts, round by round, to the fixpoint.
 
-    A conclusion of a round is a new fact of the next one, in place of what was known of the same
-    subject and relation; what was decided in a round, or given as new, stands. So each round adds
-    keys that no round before had, and as subjects are names of the facts, it ends.
+    A conclusion of a round is a new fact of the next one, and replaces the known fact of the same
+    subject and relation; new facts and conclusions of earlier rounds are never replaced. So each
+    round adds new keys, and as subjects are names of the facts, the rounds terminate.
     """
     taken = {(fact["subject"], fact["relation"]) for fact in new}
     found: list[Conclusion] = []
@@ -83,7 +83,7 @@ def closed(
         found += fresh
         taken |= {one.key for one in fresh}
         if rule.relations[2] not in rule.relations[:2]:
-            break  # what follows is no premise
+            break  # conclusions are no premises
         new = [
             {"subject": one.subject, "relation": one.relation, "object": one.object}
             for one in fresh
@@ -94,10 +94,10 @@ def closed(
 
 
 def decided(conclusions: Sequence[Conclusion]) -> dict[Key, Conclusion]:
-    """One conclusion a subject and relation: the object that most proofs give.
+    """One conclusion for each subject and relation: the object with most proofs.
 
-    Of objects with equally many proofs, that of the first proof; proofs are in the order of
-    `derived`. A proof counts once, whichever of its premises is the new one.
+    Of objects with equally many proofs, that of the first proof, in the order of `derived`. A proof
+    counts once, whichever of its premises is the new one.
     """
     proofs: dict[Key, dict[str, dict[tuple[Key, Key], Conclusion]]] = {}
     for one in conclusions:

@@ -1,8 +1,8 @@
 """MEND's hypernetwork for a knowledge set: trained on the graph's facts but those of the set.
 
-For MEND_IMP its training edits are premises, whose new objects make other conclusions follow by the
-graph's kept rules. The paper trains on the set's own rule with other entities; a graph of ours may
-have few of those left, so the other rules' groundings serve as well.
+For MEND_IMP its training edits are premises whose new objects entail other conclusions by the
+graph's kept rules. The paper trains on the set's own rule with other entities; a stored graph may
+have few of those left, so groundings of its other rules are used too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CIMP = 1.0
 
 
 def adapted(options: EditorOptions, knowledge: KnowledgeSet, name: str) -> EditorOptions:
-    """The options of MEND for a set: trained for as many edits at once as an update has.
+    """The options of MEND for a set: trained for batches of the size of an update.
 
     Args:
         name: `mend`, or `mend_imp`, which has the implications in its loss.
@@ -49,32 +49,32 @@ def state(
     options: EditorOptions,
     hparams: Any,
 ) -> dict[str, Any]:
-    """What MEND is given: the hypernetwork, trained first where none is stored.
+    """The state of MEND: its hypernetwork, trained on demand for small models.
 
     Raises:
-        UsageError: no training edit has a conclusion, or the model is too large to train one by
-            the way.
+        UsageError: no training edit has a conclusion, or the model is too large to train one on
+            demand.
     """
     from thinkeval.editing.mend import store
 
     if hparams.archive is not None:
         return {"hypernetwork": store.load(hparams.archive, model.loaded.device)[0]}
-    held = held_out(knowledge)
+    excluded = held_out(knowledge)
     follows: Sequence[Inference] = ()
     if hparams.cimp:
-        follows = inferences(runtime.db, options.graph, knowledge, held)
-    made = hypernetwork.wanted(runtime, options.graph, model, hparams, held, follows)
-    if not made.path.is_file() and model.loaded.info.n_parameters > hypernetwork.SMALL:
+        follows = inferences(runtime.db, options.graph, knowledge, excluded)
+    wanted = hypernetwork.wanted(runtime, options.graph, model, hparams, excluded, follows)
+    if not wanted.path.is_file() and model.loaded.info.n_parameters > hypernetwork.SMALL:
         raise UsageError(
             f"No hypernetwork is stored for {model.name} without the facts of {knowledge.id}.",
             remedy="Train one with `thinkeval train-mend` and name its file by --set archive=FILE.",
         )
-    hypernetwork.train(runtime, made, model, hparams)
-    return {"hypernetwork": store.load(made.path, model.loaded.device)[0]}
+    hypernetwork.train(runtime, wanted, model, hparams)
+    return {"hypernetwork": store.load(wanted.path, model.loaded.device)[0]}
 
 
 def held_out(knowledge: KnowledgeSet) -> set[tuple[str, str]]:
-    """Subject and relation of everything the set asks for."""
+    """Subject and relation of all questions of the set."""
     implied = [i.qa.key for i in knowledge.implications]
     later = [i.qa.key for copy in knowledge.copies for i in copy.updated]
     facts = [qa.key for qa in (*knowledge.specific, *knowledge.unrelated)]
@@ -82,23 +82,23 @@ def held_out(knowledge: KnowledgeSet) -> set[tuple[str, str]]:
 
 
 def inferences(
-    db: Database, graph: str, knowledge: KnowledgeSet, held: set[tuple[str, str]]
+    db: Database, graph: str, knowledge: KnowledgeSet, excluded: set[tuple[str, str]]
 ) -> list[Inference]:
-    """What follows from editing a premise to another object of its relation, by any kept rule.
+    """Conclusions of edits of a premise to another object of its relation, by all kept rules.
 
-    Neither premises nor conclusions are of the set.
+    Neither premises nor conclusions belong to the set.
 
     Raises:
-        UsageError: nothing follows from anything that is left.
+        UsageError: there is no such conclusion.
     """
     from thinkeval.service.rules import store as rules
 
     facts = [
-        f for f in datasets.stored_graph(db, graph).facts if (f.subject, f.relation) not in held
+        f for f in datasets.stored_graph(db, graph).facts if (f.subject, f.relation) not in excluded
     ]
     kept = {stored.rule.id: stored.rule for stored in rules.rules_of(db, graph)}
     kept.setdefault(knowledge.rule.id, knowledge.rule)
-    found = [one for rule in kept.values() for one in _of_rule(db, rule, facts, held)]
+    found = [one for rule in kept.values() for one in _of_rule(db, rule, facts, excluded)]
     if not found:
         raise UsageError(
             f"No edit of a fact of {graph} that is not in {knowledge.id} changes a conclusion.",
@@ -108,7 +108,7 @@ def inferences(
 
 
 def _of_rule(
-    db: Database, rule: Rule, facts: Sequence[Fact], held: set[tuple[str, str]]
+    db: Database, rule: Rule, facts: Sequence[Fact], excluded: set[tuple[str, str]]
 ) -> list[Inference]:
     from thinkeval.editing.mend.data import Inference
 
@@ -136,5 +136,5 @@ def _of_rule(
             answer=one.object,
         )
         for one in derived(db, rule, new, known)
-        if one.key not in held
+        if one.key not in excluded
     ]

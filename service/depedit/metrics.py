@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 METRICS: tuple[str, ...] = ("est_s", "est_i", "upd_s", "upd_i", "cons_ns", "cons_u", "cons_ni")
-"""The names, as the queries of cypher/depedit/ have them."""
+"""Names of the metrics and of their queries in cypher/depedit/."""
 
 TITLES: Mapping[str, str] = {
     "est_s": "Est.S",
@@ -25,31 +25,31 @@ TITLES: Mapping[str, str] = {
     "cons_u": "Cons.U",
     "cons_ni": "Cons.NI",
 }
-"""What the paper calls them."""
+"""Names of the metrics in the paper."""
 
 
 def metrics_of(db: Database, run: str) -> dict[str, Fraction]:
     """The seven metrics of a stored run, by name.
 
     Raises:
-        NotFoundError: there is no run of that id.
+        NotFoundError: no such run.
     """
     return metrics_of_runs(db, [run])[run]
 
 
 def metrics_of_runs(db: Database, runs: Sequence[str]) -> dict[str, dict[str, Fraction]]:
-    """The seven metrics of several runs: {run: {metric: fraction}}, in the order given.
+    """The seven metrics of several runs: {run: {metric: fraction}}, in the order of `runs`.
 
     Raises:
         NotFoundError: one of them is not stored.
     """
-    asked = list(dict.fromkeys(runs))
-    stored = {row.id for row in db.read(rows.ProtocolRunRow, ids=asked)}
-    for run in asked:
+    ids = list(dict.fromkeys(runs))
+    stored = {row.id for row in db.read(rows.ProtocolRunRow, ids=ids)}
+    for run in ids:
         if run not in stored:
             known = [row.id for row in db.read(rows.ProtocolRunRow)]
             raise NotFoundError("run", run, known, listing="thinkeval depedit list --runs")
-    found: dict[str, dict[str, Fraction]] = {run: {} for run in asked}
+    found: dict[str, dict[str, Fraction]] = {run: {} for run in ids}
     row_types = (
         rows.EstSRow,
         rows.EstIRow,
@@ -60,6 +60,6 @@ def metrics_of_runs(db: Database, runs: Sequence[str]) -> dict[str, dict[str, Fr
         rows.ConsNIRow,
     )
     for name, row_type in zip(METRICS, row_types, strict=True):
-        for row in db.read(row_type, runs=asked) if asked else ():
+        for row in db.read(row_type, runs=ids) if ids else ():
             found[row.id][name] = Fraction(row.value, row.n, row.copies)
     return found

@@ -1,11 +1,11 @@
 """Establish and update: the protocol of DepEdit, section 3, for one set, model and strategy.
 
-    establish   the strategy puts the set's facts into the model; it is asked everything
-    update      for each copy, from the established model: the updates are put in, it is asked
-                everything again, and the updates are taken off, bit for bit
+    establish   the strategy edits the set's facts into the model, which answers all questions
+    update      for each copy, from the established model: the updates are applied, the model
+                answers all questions again, and the updates are reverted, bit-identically
 
-Copies do not follow each other: each begins where the establishing ended. The answers are what is
-kept; all scores are read from them (`service.depedit.metrics`).
+Each copy starts from the established model, not from the copy before. Only the answers are stored;
+all metrics are computed from them (`service.depedit.metrics`).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 PROTOCOL = 1
-"""Part of every run's id: raise it when the same settings would give other answers."""
+"""Part of every run's id: increment it if the same settings would give other answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A line of the tables: a strategy, and the editor that it wraps (None: its own)."""
+    """A row of the tables: a strategy and the editor it wraps (None: its default)."""
 
     strategy: str
     editor: str | None = None
@@ -46,28 +46,28 @@ class Method:
         if self.editor is not None and not kind.WRAPS:
             raise UsageError(
                 f"The strategy {self.strategy} takes no editor.",
-                remedy="Leave --editor out, or wrap one by forwchain, backchain or derive.",
+                remedy="Omit --editor, or use it with forwchain, backchain or derive.",
             )
 
     @property
     def wrapped(self) -> str | None:
-        """The editor as a run records it; None where there is nothing to choose."""
+        """The editor in the record of a run; None if the strategy has no choice."""
         kind = strategies.get(self.strategy)
         return (self.editor or kind.EDITOR or "base") if kind.WRAPS else None
 
     @property
     def label(self) -> str:
-        """What tables call it, and by what it can be asked for: `memit+forwchain`."""
+        """Its name in tables and options: `memit+forwchain`."""
         return self.strategy if self.wrapped is None else f"{self.wrapped}+{self.strategy}"
 
 
 @dataclass
 class Protocol:
-    """Runs strategies on one set and one model; what they share is made once.
+    """Runs strategies on one set and one model, with shared editors.
 
     Attributes:
-        options: of the editors.
-        chat: whether questions go through the tokenizer's chat template: auto, always or never.
+        options: options of the editors.
+        chat: whether questions use the tokenizer's chat template: auto, always or never.
     """
 
     runtime: Runtime
@@ -78,7 +78,7 @@ class Protocol:
     _editors: dict[str, Editor] = field(default_factory=dict)
 
     def prepare(self, method: Method) -> tuple[RunRecord, Strategy]:
-        """The run as it would be recorded, and its strategy, before anything is edited.
+        """The record of a run and its strategy, before any edit.
 
         Raises:
             EditingError, ServiceError: no such editor, no hyperparameters for the model.
@@ -97,10 +97,10 @@ class Protocol:
         return record, strategy
 
     def carry_out(self, record: RunRecord, strategy: Strategy) -> tuple[RunRecord, list[Answer]]:
-        """Establish, ask, update and ask each copy; the model is as before, to the bit.
+        """Establish and ask, then update and ask each copy; the model is restored bit-identically.
 
         Raises:
-            EditingError, ServiceError, GraphError: with a remedy; the model is as before then too.
+            EditingError, ServiceError, GraphError: with a remedy; the model is restored too.
         """
         started = time.perf_counter()
         found = self._phases(strategy, record.method)
@@ -111,7 +111,7 @@ class Protocol:
         return self.carry_out(*self.prepare(method))
 
     def editor(self, name: str) -> Editor:
-        """The editor of that name; made once."""
+        """The editor of that name, cached."""
         if name not in self._editors:
             from thinkeval.service.depedit import mend
 
@@ -125,27 +125,27 @@ class Protocol:
         return self._editors[name]
 
     def ask(self, texts: Sequence[str]) -> list[str]:
-        """The answers of the model as it stands."""
+        """The answers of the model in its current state."""
         names = asking.names_of(self.knowledge)
         return asking.ask(self.model.loaded, texts, names, self.chat)
 
     def _phases(self, strategy: Strategy, label: str) -> list[Answer]:
-        asked = questions(self.knowledge)
+        every = questions(self.knowledge)
         total, found = 1 + len(self.knowledge.copies), []
         with ExitStack() as stack:
             self.runtime.progress(0, total, f"{label}: establishing")
-            self._put(stack, strategy.establish)
-            found += _answered(strategy, [q for q in asked if q.copy is None], None)
+            self._apply(stack, strategy.establish)
+            found += _answered(strategy, [q for q in every if q.copy is None], None)
             for i, copy in enumerate(self.knowledge.copies):
                 self.runtime.progress(1 + i, total, f"{label}: update {i + 1}")
                 with ExitStack() as inner:
-                    self._put(inner, lambda copy=copy: strategy.update(copy))
-                    found += _answered(strategy, [q for q in asked if q.copy == i], copy)
+                    self._apply(inner, lambda copy=copy: strategy.update(copy))
+                    found += _answered(strategy, [q for q in every if q.copy == i], copy)
         self.runtime.progress(total, total, label)
         return found
 
-    def _put(self, stack: ExitStack, make: Callable[[], EditEffect | None]) -> None:
-        """Put an effect on the model until the stack is left."""
+    def _apply(self, stack: ExitStack, make: Callable[[], EditEffect | None]) -> None:
+        """Apply an effect to the model until the stack closes."""
         from thinkeval.editing.deltas import applied
 
         effect = make()
@@ -153,7 +153,7 @@ class Protocol:
             stack.enter_context(applied(self.model.loaded.model, effect))
 
     def _about(self, strategy: Strategy) -> dict[str, Any]:
-        """What the answers depend on besides set, strategy, editor and the model's name."""
+        """Further settings that the answers depend on, besides set, strategy, editor and model."""
         info = self.model.loaded.info
         return {
             "protocol": PROTOCOL,
@@ -168,5 +168,5 @@ class Protocol:
 
 
 def _answered(strategy: Strategy, asked: Sequence[Question], copy: Copy | None) -> list[Answer]:
-    said = strategy.answers(asked, copy)
-    return [Answer(q.id, answer) for q, answer in zip(asked, said, strict=True)]
+    texts = strategy.answers(asked, copy)
+    return [Answer(q.id, text) for q, text in zip(asked, texts, strict=True)]

@@ -1,18 +1,17 @@
-"""What a run asks: every fact once established, and again for every updated copy.
+"""Questions of a knowledge set, their wording, and a model's answers to them.
 
-A question's id says where it belongs: `SET|establish|specific|0`, `SET|2|implication|11`.
+Every fact is asked once established, and again for every updated copy. The id of a question has
+set, phase or copy, role and index: `SET|establish|specific|0`, `SET|2|implication|11`.
 
-What a model answers: to a set's questions, and what it believes of the facts behind them.
+The setting of a set chooses the templates of its facts:
 
-How a set's facts are asked for: one template for all, one for each, or another than was taught.
+    CQ_DT   each fact has its own template, for edit and question
+    CQ_UT   all facts of a relation share one template
+    ICQ_DT  each fact has one template for its edit and another for its question
 
-    CQ_DT   each fact has a template of its own, and is asked for by the same
-    CQ_UT   all facts of a relation share one
-    ICQ_DT  each fact has a template of its own, and is asked for by another
-
-What is drawn for a fact depends on the seed and the fact only, so a fact is worded alike wherever
-it stands, and the same facts are established by the same words in CQ_DT and ICQ_DT. Implications
-and unrelated facts are asked for as they would be edited in all three (nobody edits them).
+The template of a fact depends on the seed and the fact only, so a fact has the same wording in all
+sets, and is established with the same words in CQ_DT and ICQ_DT. Implications and unrelated facts
+have one template for edit and question in all settings.
 """
 
 from __future__ import annotations
@@ -97,16 +96,16 @@ def _question(place: Place, role: Role, index: int, qa: QA, change: Change) -> Q
 
 
 Statement = dict[str, str]
-"""{subject, relation, object}, as `depedit/derive` takes it."""
+"""{subject, relation, object}, a parameter of `depedit/derive`."""
 
 
 def ask(
     loaded: LoadedModel, texts: Sequence[str], names: Sequence[str], chat: str = "auto"
 ) -> list[str]:
-    """The greedy answers to complete questions, by the model as it stands; in order.
+    """Greedy answers of the current model to complete questions, in order.
 
     Args:
-        names: names that may hold a dot.
+        names: names that may contain a dot.
     """
     from thinkeval.editing.probe.greedy import answers
 
@@ -114,7 +113,7 @@ def ask(
 
 
 def names_of(knowledge: KnowledgeSet) -> tuple[str, ...]:
-    """Every object that the set speaks of, before its updates and after."""
+    """Every object of the set's facts, before and after its updates."""
     return tuple(dict.fromkeys(qa.object for qa in _all(knowledge)))
 
 
@@ -128,25 +127,27 @@ def _all(knowledge: KnowledgeSet) -> Iterable[QA]:
 
 
 def fact(qa: QA) -> Statement:
-    """A fact as it is."""
+    """A fact as a statement."""
     return {"subject": qa.subject, "relation": qa.relation, "object": qa.object}
 
 
-def believed(knowledge: KnowledgeSet, asked: Sequence[QA], said: Sequence[str]) -> list[Statement]:
-    """The facts that a model's answers to the set's questions come to.
+def believed(
+    knowledge: KnowledgeSet, facts: Sequence[QA], answers: Sequence[str]
+) -> list[Statement]:
+    """A model's answers to the questions of facts, as statements.
 
-    An answer that is no name the set speaks of is none: nothing follows from it.
+    Answers that are no name of the set are left out: they entail nothing.
     """
     names = set(names_of(knowledge)) | {qa.subject for qa in _all(knowledge)}
     return [
         {"subject": qa.subject, "relation": qa.relation, "object": answer.strip()}
-        for qa, answer in zip(asked, said, strict=True)
+        for qa, answer in zip(facts, answers, strict=True)
         if answer.strip() in names
     ]
 
 
 def templates(facts: Iterable[Fact]) -> dict[str, tuple[str, ...]]:
-    """{relation: the clozes by which its facts are asked for}, prompts before paraphrases."""
+    """{relation: clozes of its facts}, prompts before paraphrases."""
     prompts: dict[str, list[str]] = {}
     paraphrases: dict[str, list[str]] = {}
     for fact in facts:
@@ -157,12 +158,12 @@ def templates(facts: Iterable[Fact]) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The words of one set.
+    """The wording of one set.
 
     Attributes:
         templates: {relation: its clozes}.
         setting: one of SETTINGS.
-        seed: of what is drawn.
+        seed: random seed of the choice of templates.
     """
 
     templates: Mapping[str, tuple[str, ...]]
@@ -170,10 +171,10 @@ class Wording:
     seed: int
 
     def require(self, rule: Rule) -> None:
-        """Make sure that the rule's relations have words enough for the setting.
+        """Check that the rule's relations have enough templates for the setting.
 
         Raises:
-            UsageError: a relation has none, or in ICQ_DT a premise only one.
+            UsageError: a relation has none, or in ICQ_DT a premise has only one.
         """
         needed = 2 if self.setting == "ICQ_DT" else 1
         for relation, least in zip(rule.relations, (needed, needed, 1), strict=True):
@@ -183,11 +184,11 @@ class Wording:
                     f" {n}.",
                     remedy="Give its facts paraphrases, or build in another setting."
                     if n
-                    else "Write templates for it in the rule, or take another rule.",
+                    else "Write templates for it in the rule, or choose another rule.",
                 )
 
     def specific(self, subject: str, relation: str, object_: str) -> QA:
-        """A specific fact, which is edited and asked for."""
+        """A specific fact, with templates for edit and question."""
         qa = self.other(subject, relation, object_)
         if self.setting != "ICQ_DT":
             return qa
@@ -196,7 +197,7 @@ class Wording:
         return QA(subject, relation, object_, qa.prompt, asked)
 
     def other(self, subject: str, relation: str, object_: str) -> QA:
-        """An unrelated fact or an implication."""
+        """An unrelated fact or an implication, with one template."""
         key = ("",) if self.setting == "CQ_UT" else (subject,)
         prompt = self._draw("prompt", *key, relation).choice(self.templates[relation])
         return QA(subject, relation, object_, prompt, prompt)

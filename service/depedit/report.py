@@ -1,13 +1,9 @@
-"""Tables of runs in the shape of the paper's: means over sets, each with its n.
+"""Tables of runs in the layout of the paper: means over sets, each with its n.
 
-`specificity` has the columns of Table 3, `implications` those of Tables 4 and 7: there the gain
-over the editor that a strategy wraps stands beside each share.
-
-The paper's tables as a terminal shows them: one short cell a number, its gain in brackets.
-
-`98.8 (+90.3)` is a share in percent and the gain over the editor that the strategy wraps, as in
-DepEdit's Table 7. Numbers are means over the sets in the last column; where a metric is defined on
-fewer of them, its cell says on how many.
+`specificity` has the columns of Table 3, `implications` those of Tables 4 and 7: each mean has
+its gain over the editor that the strategy wraps. In a terminal both share a cell: `98.8 (+90.3)`
+is a fraction in percent and its gain. The last column is the number of sets; a cell with fewer sets
+has its own n.
 """
 
 from __future__ import annotations
@@ -42,19 +38,19 @@ def methods(
     model: str | None = None,
     sets: Sequence[str] | None = None,
 ) -> list[MethodRow]:
-    """The rows of the tables by setting and model, methods as they were first run.
+    """The rows of the tables, by setting and model; methods in the order of their first runs.
 
-    Of several runs of one method on one set the newest counts.
+    Of several runs of one method on one set only the newest counts.
 
     Raises:
-        NothingStoredError: there is no run of that kind.
+        NothingStoredError: no such run.
     """
     from thinkeval.service.depedit.store import list_runs
 
     found = list_runs(db, sets=sets, dataset=dataset, setting=setting, model=model)
     if not found:
         raise NothingStoredError(
-            "There is no run of the protocol yet to report on.",
+            "No run of the protocol is stored.",
             remedy="Run one: `thinkeval depedit run SET --strategy finetune`.",
         )
     newest: dict[tuple[Setting, Source, int, str, str], dict[str, rows.ProtocolRunRow]] = {}
@@ -101,15 +97,15 @@ def _gains(
 
 
 def frame(found: Sequence[MethodRow], table: str) -> pd.DataFrame:
-    """One of TABLES, shares in percent; beside each column its n, the sets it was taken over.
+    """One of TABLES, fractions in percent; beside each column its n, the number of sets.
 
     Raises:
-        UsageError: there is no table of that name.
+        UsageError: no such table.
     """
     import pandas as pd
 
     if table not in TABLES:
-        raise UsageError(f"{table!r} is no table.", remedy=f"Use one of {', '.join(TABLES)}.")
+        raise UsageError(f"{table!r} is not a table.", remedy=f"Use one of {', '.join(TABLES)}.")
     records = []
     for row in found:
         record: dict[str, object] = {
@@ -134,27 +130,27 @@ def frame(found: Sequence[MethodRow], table: str) -> pd.DataFrame:
 
 
 def _percent(value: float | None) -> float:
-    # A difference of two equal means may be a last bit below 0, which reads -0.000.
+    # A difference of equal means may be slightly below 0 by rounding, which prints -0.000.
     return float("nan") if value is None else round(100 * value, 9) + 0.0
 
 
 CAPTIONS: Mapping[str, str] = {
-    "specificity": "Shares in percent, means over n knowledge sets (DepEdit, Table 3). Facts:"
-    " specific ones a set, stored as the graph has them or shuffled, so that no model knows them."
-    " Est: given as established; Upd: given as updated; Cons: said as before the update (NS:"
-    " specific facts that were not updated, U: unrelated facts).",
-    "implications": "Shares in percent, means over n knowledge sets (DepEdit, Tables 4 and 7)."
-    " Est.I: implications drawn once established; Upd.I: those that changed with the facts, after"
-    " the update; Cons.NI: those that did not, said as before it. Gain: over the editor that the"
-    " method wraps, over the sets that both ran on; in brackets where it has no column.",
+    "specificity": "Percent, means over n knowledge sets (DepEdit, Table 3). Facts: number of"
+    " specific facts a set, stored as in the graph or shuffled, so that no model knows them."
+    " Est: answered as established; Upd: answered as updated; Cons: answered as before the update"
+    " (NS: specific facts without an update, U: unrelated facts).",
+    "implications": "Percent, means over n knowledge sets (DepEdit, Tables 4 and 7). Est.I:"
+    " implications of the established facts; Upd.I: implications changed by the update, after it;"
+    " Cons.NI: unchanged implications, answered as before the update. Gain: difference to the"
+    " editor that the method wraps, over the sets of both; in brackets without a column.",
 }
 
 
 def text(found: Sequence[MethodRow], tables: Sequence[str], style: str) -> str:
-    """The tables in one of `report_formats.FORMATS`, each with its caption where text has one.
+    """The tables in one of `reports.formats.FORMATS`, with captions in text formats.
 
     Raises:
-        UsageError: there is no such table or format.
+        UsageError: no such table or format.
     """
     import json
 
@@ -163,24 +159,24 @@ def text(found: Sequence[MethodRow], tables: Sequence[str], style: str) -> str:
     if style == "json":
         parts = {name: json.loads(render(frame(found, name), style)) for name in tables}
         return json.dumps(parts, ensure_ascii=False, indent=2) + "\n"
-    told = []
+    texts = []
     for name in tables:
         body, caption = render(frame(found, name), style), CAPTIONS[name]
         if style == "markdown":
             body = f"{body}\n{caption}\n"
         elif style == "latex":
             body = f"% {caption}\n{body}"
-        told.append(body)
-    return "\n".join(told)
+        texts.append(body)
+    return "\n".join(texts)
 
 
 def narrow(found: Sequence[MethodRow], table: str) -> tuple[list[str], list[list[str]]]:
-    """Columns and rows of one of the tables; setting and facts only where the rows differ in it."""
-    told = [
+    """Columns and rows of one of the tables; setting and facts only if the rows differ in them."""
+    varying = [
         (name, [getattr(row, field) for row in found])
         for name, field in (("Setting", "setting"), ("Facts", "facts"))
     ]
-    lead = [(name, values) for name, values in told if len(set(values)) > 1]
+    lead = [(name, values) for name, values in varying if len(set(values)) > 1]
     columns = [name for name, _ in lead] + ["Method"]
     columns += [TITLES[metric] for metric in TABLES[table]] + ["sets"]
     rows = [
@@ -200,6 +196,6 @@ def _cell(row: MethodRow, metric: str) -> str:
     gain = row.gains.get(metric, Mean(None, 0))
     text = f"{100 * mean.value:.1f}"
     if gain.value is not None:
-        # A difference of equal means may be a last bit below 0, which reads -0.0.
+        # A difference of equal means may be slightly below 0 by rounding, which prints -0.0.
         text += f" ({round(100 * gain.value, 1) + 0.0:+.1f})"
     return text if mean.n == row.runs else f"{text} n={mean.n}"

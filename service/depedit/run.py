@@ -1,6 +1,6 @@
-"""Runs of several strategies on several sets, stored as they are done and not done twice.
+"""Run several strategies on several sets; each run is stored when finished, and not repeated.
 
-`thinkeval depedit run` is this with options.
+`thinkeval depedit run` and jobs call it.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ DEFAULT = (
     "random", "base", "finetune", "memit",
     "finetune+forwchain", "finetune+backchain", "memit+forwchain", "memit+backchain",
 )  # fmt: skip
-"""What is run where nothing is said: what needs no further training."""
+"""Strategies run by default: those without further training."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What a user may say about runs.
+    """Options of runs.
 
     Attributes:
-        graph: whose organism, sentences and facts are used; None: each set's own data set.
-        force: run again what is stored.
-        made: ids of runs that are not done again even so: an earlier attempt made them.
+        graph: source of organism, sentences and facts; None: each set's own data set.
+        force: repeat stored runs.
+        made: ids of runs that `force` does not repeat: an earlier attempt of the job stored them.
     """
 
     model: str = "organism"
@@ -51,7 +51,7 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A run that begins: of which set (1, 2 ...) and how many, by which method, after how many."""
+    """A run at its start: its set (1, 2 ...) of how many, its method, finished runs of how many."""
 
     set: int
     sets: int
@@ -62,7 +62,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """One run: its id, whether it was stored before, and what it took."""
+    """One run: its id, whether it was stored before, and its duration."""
 
     run: str
     knowledge_set: str
@@ -72,37 +72,37 @@ class Done:
 
 
 def methods(names: Sequence[str], editor: str | None = None) -> list[Method]:
-    """Strategies by name: `forwchain`, or `memit+forwchain` with the editor that it wraps.
+    """Strategies by name: `forwchain`, or `memit+forwchain` with the editor it wraps.
 
     Args:
-        editor: of those that wrap one and name none; `base` for no editor.
+        editor: editor of strategies that wrap one and name none; `base` for no editor.
 
     Raises:
-        NotFoundError, UsageError: no such strategy; an editor for one that takes none.
+        NotFoundError, UsageError: no such strategy, or an editor for one that wraps none.
     """
     found = []
     for name in names or DEFAULT:
         wrapped, _, strategy = name.rpartition("+")
-        given = wrapped or (editor if strategies.get(strategy).WRAPS else None)
-        found.append(Method(strategy, given or None))
+        chosen_editor = wrapped or (editor if strategies.get(strategy).WRAPS else None)
+        found.append(Method(strategy, chosen_editor or None))
     if editor and not any(strategies.get(method.strategy).WRAPS for method in found):
         raise UsageError(
-            f"--editor {editor} is for strategies that wrap one, and none does.",
+            f"--editor {editor} needs a strategy that wraps an editor.",
             remedy="Add --strategy forwchain, backchain or derive.",
         )
     return list(dict.fromkeys(found))
 
 
 def chosen(runtime: Runtime, sets: Sequence[str], graph: str | None) -> list[KnowledgeSet]:
-    """The sets of these ids; without any, all of the data set.
+    """The sets with these ids; without ids, all sets of the graph.
 
     Raises:
-        NotFoundError, NothingStoredError, UsageError: there are none, or nothing names any.
+        NotFoundError, NothingStoredError, UsageError: no such set, or neither ids nor graph.
     """
     if not sets and graph is None:
         raise UsageError(
-            "Nothing says which knowledge sets to run.",
-            remedy="Give their ids, or --graph for all of a data set's.",
+            "No knowledge sets to run.",
+            remedy="Give their ids, or --graph for all sets of a graph.",
         )
     ids = list(sets) or [row.id for row in store.list_sets(runtime.db, dataset=graph)]
     if not ids:
@@ -121,14 +121,14 @@ def run(
     done: Callable[[Done], None] = lambda one: None,
     begin: Callable[[Step], None] = lambda step: None,
 ) -> list[Done]:
-    """Run every method on every set, each stored when it is done.
+    """Run every method on every set, and store each run when it is finished.
 
     Args:
-        done: called after each.
-        begin: called before each, and before its model is loaded.
+        done: called after each run.
+        begin: called before each run, and before its model is loaded.
 
     Raises:
-        EditingError, ServiceError, GraphError: what was done before stays stored.
+        EditingError, ServiceError, GraphError: finished runs remain stored.
     """
     found = []
     total = len(knowledge) * len(wanted)
@@ -162,19 +162,19 @@ def run(
 
 
 def graph_of(knowledge: KnowledgeSet, given: str | None) -> str:
-    """The graph that a set's model and statistics are of.
+    """The graph of a set's model and statistics.
 
     Raises:
-        UsageError: the set came from a file and nothing was given.
+        UsageError: the set was read from a file, and no graph is given.
     """
     if not (given or knowledge.dataset):
         raise UsageError(
-            f"The knowledge set {knowledge.id!r} came from a file, which names no graph.",
+            f"The knowledge set {knowledge.id!r} was read from a file, without a graph.",
             remedy="Name the graph whose sentences and model are used with --graph.",
         )
     return given or knowledge.dataset
 
 
 def model_name(options: RunOptions) -> str:
-    """What the runs' records call the model."""
+    """Name of the model in the records of runs."""
     return parse(options.model).name

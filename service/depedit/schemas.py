@@ -42,7 +42,7 @@ class Sets(BaseModel):
 
     items: list[StoredSet]
     next: str | None = Field(default=None, description="`cursor` of the next page; null at the end")
-    total: int = Field(description="How many there are on all pages.")
+    total: int = Field(description="Their number on all pages.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +118,16 @@ class ImportedSets(BaseModel):
 
 
 class SetIn(BaseModel):
-    """How to draw sets; the numbers' defaults are the paper's."""
+    """Options to draw sets; the defaults are the paper's."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"graph": "atlas"}]})
 
     graph: Name = Field(description="A data set graph; `atlas` ships with its rules.")
     setting: Setting = "CQ_DT"
     rules: list[Annotated[str, Field(min_length=1, max_length=100)]] | None = Field(
-        default=None, max_length=100, description="Ids of rules; null for all that are kept."
+        default=None, max_length=100, description="Ids of rules; null: all kept rules."
     )
-    candidates: bool = Field(default=False, description="Also by rules that nobody reviewed.")
+    candidates: bool = Field(default=False, description="Also by rules without a review.")
     per_rule: int = Field(default=1, ge=1, le=20)
     seed: int = Field(default=0, ge=0, le=2**31 - 1)
     facts: int = Field(default=24, ge=1, le=100)
@@ -157,7 +157,7 @@ class Runs(BaseModel):
 
     items: list[StoredRun]
     next: str | None = Field(default=None, description="`cursor` of the next page; null at the end")
-    total: int = Field(description="How many there are on all pages.")
+    total: int = Field(description="Their number on all pages.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,10 +215,10 @@ SetId = Annotated[str, Field(min_length=1, max_length=300)]
 
 
 class RunsIn(BaseModel):
-    """Strategies to run on knowledge sets. What is not said is as `thinkeval depedit run` has it.
+    """Strategies to run on knowledge sets, with the defaults of `thinkeval depedit run`.
 
     Attributes:
-        overrides: of the editors; values that name files are refused.
+        overrides: hyperparameters of the editors; paths of files are refused.
     """
 
     model_config = ConfigDict(
@@ -236,8 +236,8 @@ class RunsIn(BaseModel):
     )
     graph: Name | None = Field(
         default=None,
-        description="Whose sets are run (where `sets` is null), and whose organism, sentences and"
-        " facts are used; null: each set's own data set.",
+        description="Source of the sets (if `sets` is null), and of organism, sentences and facts;"
+        " null: each set's own data set.",
     )
     strategies: list[Name] | None = Field(
         default=None,
@@ -248,10 +248,10 @@ class RunsIn(BaseModel):
     )
     editor: Name | None = Field(
         default=None,
-        description="What forwchain, backchain and derive wrap where a strategy names none.",
+        description="Editor of forwchain, backchain and derive without one in their names.",
     )
     model: Annotated[str, Field(min_length=1, max_length=400)] = Field(
-        default="organism", description="`GET /v1/models` lists what may be used."
+        default="organism", description="One of `GET /v1/models`."
     )
     hparams: Name | None = Field(
         default=None, description="Name of a shipped hyperparameter file; default: the model's."
@@ -260,17 +260,17 @@ class RunsIn(BaseModel):
         default_factory=dict, max_length=50, description="Single hyperparameters to replace."
     )
     covariance: Literal["imported"] | None = Field(
-        default=None, description="Key statistics: the graph's sentences, or imported ones."
+        default=None, description="Covariance statistics: of the graph's sentences, or imported."
     )
     chat: Literal["auto", "always", "never"] = "auto"
     dtype: Literal["float32", "bfloat16", "float16"] = "float32"
     revision: Name | None = None
     seed: int = Field(default=0, ge=0, le=2**31 - 1)
-    force: bool = Field(default=False, description="Run again what is stored.")
+    force: bool = Field(default=False, description="Repeat stored runs.")
 
 
 class JobOut(BaseModel):
-    """Runs of the protocol that were posted together, as they stand."""
+    """A job: runs of the protocol that were submitted together."""
 
     id: str
     status: Status
@@ -278,8 +278,8 @@ class JobOut(BaseModel):
     stage: str | None = Field(
         default=None, examples=["set 1 of 3: memit+forwchain: update 2"], description="In words."
     )
-    total: int = Field(description="Runs it asks for: strategies on sets.")
-    done: int = Field(description="Runs that are done, or were stored before.")
+    total: int = Field(description="Number of its runs: strategies times sets.")
+    done: int = Field(description="Number of finished runs, including those stored before.")
     runs: list[str] = Field(description="Ids of those, in order: `/v1/depedit/runs/{run}`.")
     sets: list[str]
     strategies: list[str]
@@ -289,7 +289,7 @@ class JobOut(BaseModel):
     )
     error: str | None = None
     remedy: str | None = None
-    attempts: int = Field(description="How often a worker took it up.")
+    attempts: int = Field(description="Number of times a worker claimed it.")
     created_at: str
     finished_at: str | None = None
     links: dict[str, str] = {}
@@ -300,7 +300,7 @@ class JobPage(BaseModel):
 
     items: list[JobOut]
     next: str | None = Field(default=None, description="`cursor` of the next page; null at the end")
-    total: int = Field(description="How many there are on all pages.")
+    total: int = Field(description="Their number on all pages.")
 
 
 class JobStatus(BaseModel):

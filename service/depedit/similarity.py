@@ -1,8 +1,8 @@
-"""How alike the gradients of a set's facts are, in the four kinds of pairs of DepEdit's table 5.
+"""Similarity of the gradients of a set's facts, in the four kinds of pairs of DepEdit's table 5.
 
 premises & implication   both premises of each implication with it
-similar surface form     facts of one relation asked by one template
-original & rephrased     a fact by its prompt, and by another of the graph's wordings
+similar surface form     facts of one relation with one template
+original & rephrased     a fact with its prompt, and with another cloze of the graph
 random                   facts of different relations that share no entity
 """
 
@@ -45,10 +45,10 @@ class Similarity:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Facts, and the pairs of them that are compared.
+    """Facts and pairs of them to compare.
 
     Attributes:
-        facts: each once, with the prompt that is compared.
+        facts: each once, with its prompt.
         by_kind: {kind: indices into `facts`}.
     """
 
@@ -63,10 +63,11 @@ def pairs_of(
     most: int = 24,
     seed: int = 0,
 ) -> Pairs:
-    """The pairs of a set, at most so many of each kind, drawn with the seed.
+    """The pairs of a set, drawn with the seed.
 
     Args:
-        wordings: {relation: its clozes}, for rephrasing; a relation without another has no pair.
+        wordings: {relation: its clozes}, for rephrasing; a relation with one cloze has no pair.
+        most: maximum number of pairs of each kind.
     """
     by_key = {qa.key: qa for qa in knowledge.specific}
     specific = list(knowledge.specific)
@@ -78,7 +79,7 @@ def pairs_of(
         if premise in by_key
     ]
     alike = [
-        # The same template, whatever the set asks each by: that is what makes them alike.
+        # The same template for both, whatever the set's setting, makes the pair similar.
         (a, replace(b, prompt=a.prompt))
         for a, b in itertools.combinations(specific, 2)
         if a.relation == b.relation
@@ -151,7 +152,7 @@ def _summary(kind: str, found: Sequence[float | None]) -> Similarity:
 
 
 def wordings(db: Database, graph: str) -> dict[str, tuple[str, ...]]:
-    """{relation: every cloze that the graph has for it}."""
+    """{relation: its clozes in the graph}."""
     from thinkeval.service.graphs.datasets import stored_graph
 
     found = templates(stored_graph(db, graph).facts)

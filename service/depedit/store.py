@@ -1,6 +1,6 @@
-"""Knowledge sets and runs in the graph: saved whole or not at all, read back as they were.
+"""Knowledge sets, and runs of the protocol with their answers, in the database.
 
-What a run of the protocol leaves behind: the run itself and the answers it got.
+A set or run is saved in one transaction, and a loaded set equals the saved one.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model said to one question.
+    """A model's answer to one question.
 
     Attributes:
-        question: `Question.id` (service/depedit/questions.py), which also says phase and copy.
-        answer: as decoded; stored and compared without white space at its ends.
+        question: `Question.id`, which includes phase and copy.
+        answer: as decoded; stored and compared without leading and trailing white space.
     """
 
     question: str
@@ -43,11 +43,11 @@ class RunRecord:
     Attributes:
         knowledge_set: id of the set.
         strategy: its key, such as `forwchain`.
-        editor: the editing method that it wraps; None where it has none.
-        model: name of the model, readable.
+        editor: the editing method it wraps; None without one.
+        model: short name of the model.
         hparams: everything else that the answers depend on (hyperparameters, seeds, weights'
             digest); part of the id.
-        seconds: how long it took, where it was measured; no part of the id.
+        seconds: duration, if measured; not part of the id.
     """
 
     knowledge_set: str
@@ -59,13 +59,13 @@ class RunRecord:
 
     @property
     def id(self) -> str:
-        """Stable: the same run of the same set again has the same id, and replaces it."""
+        """A stable id: a repeated run of the same set has the same id, and replaces the first."""
         parts = [self.knowledge_set, self.strategy, self.editor, self.model, dict(self.hparams)]
         return f"{self.knowledge_set}.{self.method}.{digest(parts, 8)}"
 
     @property
     def method(self) -> str:
-        """What a table calls it: the strategy, and the editor that it wraps."""
+        """Label in tables: the strategy and the editor it wraps."""
         return self.strategy if self.editor is None else f"{self.editor}+{self.strategy}"
 
 
@@ -88,20 +88,20 @@ LISTING = "thinkeval depedit list"
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What saving a set did: `saved`, `replaced` or `unchanged`."""
+    """Result of saving a set: `saved`, `replaced` or `unchanged`."""
 
     id: str
     status: Literal["saved", "replaced", "unchanged"]
 
 
 def save_set(db: Database, knowledge: KnowledgeSet, *, replace: bool = False) -> Saved:
-    """Store a set with its questions, in one transaction; the same set twice changes nothing.
+    """Store a set with its questions, in one transaction; idempotent.
 
     Args:
-        replace: a stored set of that id that differs goes, and the runs on it with it.
+        replace: replace a stored set with the same id and other content, and delete its runs.
 
     Raises:
-        ConflictError: another set of that id is stored, and `replace` is not set.
+        ConflictError: a set with this id and other content is stored, and `replace` is not set.
     """
     body = to_json(knowledge)
     content = digest(body)
@@ -133,10 +133,10 @@ def save_set(db: Database, knowledge: KnowledgeSet, *, replace: bool = False) ->
 
 
 def load_set(db: Database, id: str) -> KnowledgeSet:
-    """A stored set, equal to the one that was saved.
+    """A stored set, equal to the saved one.
 
     Raises:
-        NotFoundError: there is none of that id; near ones are suggested.
+        NotFoundError: no such set; suggests similar ids.
     """
     body = _set_row(db, id, bodies=True).body
     return from_json(json.loads(body or "{}"), id)
@@ -152,7 +152,7 @@ def list_sets(
 def page_sets(
     db: Database, limit: int, cursor: str | None = None, **only: str | None
 ) -> tuple[list[rows.KnowledgeSetRow], str | None, int]:
-    """One page of the sets: (sets by id, cursor of the next page or None, how many in all).
+    """One page of the sets: (sets by id, cursor of the next page or None, total number).
 
     Args:
         only: `dataset`, `setting`.
@@ -163,27 +163,27 @@ def page_sets(
 
 
 def delete_set(db: Database, id: str) -> int:
-    """Delete a set with its questions and runs; how many runs went.
+    """Delete a set with its questions and runs; the number of deleted runs.
 
     Raises:
-        NotFoundError: there is none of that id.
+        NotFoundError: no such set.
     """
     _set_row(db, id)
     return db.write(rows.DeleteSetRow, id=id)[0].runs
 
 
 def save_run(db: Database, run: RunRecord, answers: Sequence[Answer]) -> str:
-    """Store a run and its answers, in one transaction, in place of one of the same id.
+    """Store a run and its answers, in one transaction; replaces a run with the same id.
 
     Args:
-        answers: one to each of `questions(set)`, in any order.
+        answers: one for each of `questions(set)`, in any order.
 
     Returns:
         The run's id.
 
     Raises:
         NotFoundError: its set is not stored.
-        UsageError: a question has no answer, two, or is none of the set's.
+        UsageError: a question without an answer, with two, or of another set.
     """
     knowledge = load_set(db, run.knowledge_set)
     _require_complete(knowledge, answers)
@@ -229,7 +229,7 @@ def page_runs(
     sets: Sequence[str] | None = None,
     **only: str | None,
 ) -> tuple[list[rows.ProtocolRunRow], str | None, int]:
-    """One page of the runs: (runs, oldest first, cursor of the next page or None, how many in all).
+    """One page of the runs: (runs, oldest first, cursor of the next page or None, total number).
 
     Args:
         only: `dataset`, `setting`, `model`.
@@ -253,17 +253,17 @@ def page_runs(
 
 
 def answers_of(db: Database, run: str) -> list[rows.AnsweredRow]:
-    """What a run's model said, beside what is right and what it had said before.
+    """The answers of a run, each with the expected and the established answer.
 
     Raises:
-        NotFoundError: there is no run of that id.
+        NotFoundError: no such run.
     """
     _run_row(db, run)
     return db.read(rows.AnsweredRow, run=run)
 
 
 def delete_run(db: Database, id: str) -> None:
-    """Delete a run with its answers; its set stays. NotFoundError where there is none."""
+    """Delete a run with its answers, not its set. NotFoundError if there is none."""
     _run_row(db, id)
     db.write(rows.DeleteRunRow, id=id)
 
@@ -287,13 +287,13 @@ def _run_row(db: Database, id: str) -> rows.ProtocolRunRow:
 def _require_complete(knowledge: KnowledgeSet, answers: Sequence[Answer]) -> None:
     wanted = {q.id for q in questions(knowledge)}
     given = [a.question for a in answers]
-    strange, missing = sorted(set(given) - wanted), sorted(wanted - set(given))
-    if strange or missing or len(given) != len(set(given)):
-        first = f"{strange[0]!r} is none of its questions" if strange else "an answer came twice"
-        told = f"{missing[0]!r} has no answer" if missing else first
+    unexpected, missing = sorted(set(given) - wanted), sorted(wanted - set(given))
+    if unexpected or missing or len(given) != len(set(given)):
+        other = f"{unexpected[0]!r} is none of its questions" if unexpected else "one is repeated"
+        problem = f"{missing[0]!r} has no answer" if missing else other
         raise UsageError(
             f"The answers do not fit the knowledge set {knowledge.id!r}: it has {len(wanted)}"
-            f" questions, {len(given)} answers were given, and {told}.",
+            f" questions, there are {len(given)} answers, and {problem}.",
             remedy="Give one answer to each of its questions.",
         )
 

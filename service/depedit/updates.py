@@ -1,9 +1,9 @@
-"""Other objects for a set's facts, and what follows from them.
+"""Updated copies of a set: other objects for its facts, and the changed conclusions.
 
-A new object is of the kind of the old one. It is taken from the set's own facts of that relation
-where that is possible, so what follows can still be derived, and from those that no fact has yet
-before others, so most objects stay in use. Never do two different objects follow for one question,
-nor does something follow that a specific fact is about.
+A new object has the kind of the old one. If possible it is an object of the set's own facts of that
+relation, so that conclusions can still be derived, and one that no updated fact has yet, so that
+most objects remain in use. No question has two conclusions with different objects, and no
+conclusion has the subject and relation of a specific fact.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from thinkeval.loaders.rule_records import Rule
 from thinkeval.service.errors import UsageError
 
 ATTEMPTS = 300
-"""Draws before giving up: where each object may stand once, about one in eight comes out."""
+"""Maximum number of draws: if each object may be used once, about one in eight succeeds."""
 
 Key = tuple[str, str]
 """Subject and relation of a fact."""
@@ -26,7 +26,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What new objects are drawn from.
+    """Source of new objects.
 
     Attributes:
         kinds: {entity: its kind}.
@@ -39,10 +39,10 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an update does to implications: see `loaders.knowledge_sets.Copy`.
+    """Effect of an update on implications: see `loaders.knowledge_sets.Copy`.
 
     Attributes:
-        updated: groundings with another conclusion than before, then new ones.
+        updated: groundings with a changed conclusion, then new ones.
     """
 
     updated: tuple[Grounding, ...]
@@ -51,7 +51,7 @@ class Change:
 
 
 def consistent(rule: Rule, facts: Sequence[Triple], kinds: Mapping[str, str | None]) -> bool:
-    """Whether each (subject, relation) has one object, given or derived, and none has both."""
+    """Whether each (subject, relation) has one object, either stated or derived."""
     derived = conclusions(groundings(rule, facts, kinds))
     given = {(subject, relation) for subject, relation, _ in facts}
     return all(len(objects) == 1 and key not in given for key, objects in derived.items())
@@ -66,11 +66,10 @@ def redraw(
     *,
     follow: int | None = None,
 ) -> list[Triple]:
-    """The facts, of which those at the indices `changed` have another object each.
+    """The facts, with other objects at the indices `changed`.
 
     Args:
-        follow: how many implications the facts must have afterwards, each with premises of its
-            own; None for any number.
+        follow: required number of implications afterwards, with disjoint premises; None for any.
 
     Raises:
         UsageError: no such objects were found.
@@ -86,14 +85,14 @@ def redraw(
             if follow is None or _apart(groundings(rule, drawn, pool.kinds)) == follow:
                 return drawn
     raise UsageError(
-        f"No other objects were found for {len(changed)} of {len(facts)} facts so that one thing"
+        f"No other objects were found for {len(changed)} of {len(facts)} facts so that one answer"
         f" follows for each question ({rule.text()}).",
-        remedy="Update fewer facts, or take a graph with more entities of these kinds.",
+        remedy="Update fewer facts, or use a graph with more entities of these kinds.",
     )
 
 
 def what_changes(rule: Rule, before: Mapping[Key, str], after: Sequence[Grounding]) -> Change:
-    """Compare what followed with what follows now.
+    """Compare the conclusions before and after an update.
 
     Args:
         before: {key: object} of the implications, in the set's order.
@@ -101,25 +100,25 @@ def what_changes(rule: Rule, before: Mapping[Key, str], after: Sequence[Groundin
     now: dict[Key, Grounding] = {}
     for grounding in after:
         now.setdefault(grounding.conclusion[:2], grounding)
-    held = {key: now[key] for key in before if key in now}
-    changed = [g for key, g in held.items() if g.conclusion[2] != before[key]]
+    remaining = {key: now[key] for key in before if key in now}
+    changed = [g for key, g in remaining.items() if g.conclusion[2] != before[key]]
     new = [g for key, g in now.items() if key not in before]
     return Change(
         updated=(*changed, *new),
-        kept=tuple(key for key, g in held.items() if g.conclusion[2] == before[key]),
+        kept=tuple(key for key, g in remaining.items() if g.conclusion[2] == before[key]),
         lost=tuple(key for key in before if key not in now),
     )
 
 
 def _apart(found: Sequence[Grounding]) -> int | None:
-    """How many conclusions there are, if each has one grounding with premises of its own."""
+    """Number of conclusions, if each has one grounding and their premises are disjoint."""
     premises = [fact for g in found for fact in (g.first, g.second)]
     alone = len(conclusions(found)) == len(found) and len(set(premises)) == len(premises)
     return len(found) if alone else None
 
 
 def _choices(facts: Sequence[Triple], index: int, pool: Pool, *, within: bool) -> list[str]:
-    """The objects that a fact may get: of the set, or of the whole graph."""
+    """Possible new objects of a fact: of the set (`within`), or of the complete graph."""
     subject, relation, old = facts[index]
     if within:
         objects = sorted({o for _, r, o in facts if r == relation})
@@ -136,9 +135,9 @@ def _attempt(
     kinds: Mapping[str, str | None],
     rng: random.Random,
 ) -> list[Triple] | None:
-    """One draw, fact by fact; None where a fact finds no object left."""
+    """One draw, fact by fact; None if a fact has no possible object left."""
     drawn: dict[int, Triple] = {i: f for i, f in enumerate(facts) if i not in choices}
-    # How often each object may stand again before it stands more often than it did.
+    # How often each object may be used without being more frequent than before.
     free = Counter((facts[i][1], facts[i][2]) for i in choices)
     order = list(choices)
     rng.shuffle(order)

@@ -1,13 +1,9 @@
-"""The strategies of establish-and-update, one file each; a file's name is its key.
+"""The strategies of establish-and-update: the base class, and one file for each, named by its key.
 
-A file holds a class `Strategy` (of `service.depedit.strategies`) and says in its
-docstring's first paragraph what it does.
-
-What a strategy is: how a set is established, how it is updated, how questions are answered.
-
-`Strategy` itself does nothing and answers as the model does; each file of
-`service/depedit/strategies/` changes a part of that. A strategy never changes the model: it returns
-effects, which `service.depedit.protocol` puts on and takes off.
+A strategy decides how a set is established, how it is updated and how questions are answered. The
+base class edits nothing and gives the model's answers; the class `Strategy` of each file overrides
+a part of it. The first paragraph of a file's docstring is its summary in the help. A strategy never
+changes the model: it returns effects, which `service.depedit.protocol` applies and reverts.
 """
 
 from __future__ import annotations
@@ -40,7 +36,7 @@ def get(name: str) -> type[Strategy]:
     """The strategy of that name.
 
     Raises:
-        NotFoundError: there is none; near names are suggested.
+        NotFoundError: no such strategy; suggests similar names.
     """
     if name not in names():
         raise NotFoundError("strategy", name, names(), listing="thinkeval depedit run --help")
@@ -48,7 +44,7 @@ def get(name: str) -> type[Strategy]:
 
 
 def summary(name: str) -> str:
-    """What a strategy does: the first paragraph of its file's docstring, on one line."""
+    """Summary of a strategy: the first paragraph of its file's docstring, on one line."""
     source = (Path(__file__).parent / f"{name}.py").read_text(encoding="utf-8")
     paragraph = (ast.get_docstring(ast.parse(source)) or "").split("\n\n")[0]
     return " ".join(paragraph.split())
@@ -56,12 +52,12 @@ def summary(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Bed:
-    """What a strategy works with.
+    """Environment of a strategy.
 
     Attributes:
-        editor: makes the editor of a name; the same one each time.
-        ask: greedy answers to complete questions, by the model as it stands.
-        seed: of everything a strategy draws.
+        editor: gives the editor of a name, cached.
+        ask: greedy answers of the current model to complete questions.
+        seed: random seed of the strategy.
     """
 
     knowledge: KnowledgeSet
@@ -72,11 +68,11 @@ class Bed:
 
 
 class Strategy:
-    """Nothing is edited; the model answers.
+    """Base class: no edits, answers of the model.
 
     Attributes:
-        EDITOR: the editor it works with; None for none.
-        WRAPS: whether the user may choose that editor.
+        EDITOR: the default editor; None for none.
+        WRAPS: whether the user may choose the editor.
     """
 
     EDITOR: ClassVar[str | None] = None
@@ -89,33 +85,33 @@ class Strategy:
         self.editor = bed.editor(name) if name and name != "base" else None
 
     def establish(self) -> EditEffect | None:
-        """Put the set's facts into the model; None changes nothing."""
+        """The effect that establishes the set's facts; None for no change."""
         if self.editor is None:
             return None
         return self.editor.establish(self.to_establish())
 
     def update(self, copy: Copy) -> EditEffect | None:
-        """Update the model, which has `establish` on, to a copy."""
+        """The effect that updates the established model to a copy."""
         if self.editor is None:
             return None
         return self.editor.update(self.to_update(copy), tuple(self.to_establish()))
 
     def answers(self, questions: Sequence[Question], copy: Copy | None) -> list[str]:
-        """Answer the questions of a phase, with the phase's effects on the model.
+        """Answer the questions of a phase, with the phase's effects applied to the model.
 
         Args:
-            copy: the copy that the model was updated to; None while establishing.
+            copy: the copy of phase update; None in phase establish.
         """
         return self.bed.ask([question.asked for question in questions])
 
     def to_establish(self) -> list[RewriteRequest]:
-        """What the editor establishes: the specific and the unrelated facts."""
+        """The requests of phase establish: the specific and the unrelated facts."""
         return [request(qa) for qa in (*self.knowledge.specific, *self.knowledge.unrelated)]
 
     def to_update(self, copy: Copy) -> list[RewriteRequest]:
-        """What the editor puts in for a copy: its updates."""
+        """The requests of a copy: its updates."""
         return [request(qa) for qa in copy.updates]
 
     def facts(self, copy: Copy | None) -> tuple[QA, ...]:
-        """The specific facts as they should be now."""
+        """The specific facts, updated to a copy."""
         return self.knowledge.specific if copy is None else self.knowledge.after(copy)

@@ -1,9 +1,8 @@
 """Backward chaining: an implication is answered by proving it from the model's own answers.
 
-The model is asked for the facts that the rule's premises speak of; what the rule gives from its
-answers is the answer (`cypher/depedit/derive`). Of several proofs the conclusion with the most
-decides, and of equally many the first by the premises' names. Where nothing proves one, the model
-answers itself.
+The model is asked for the facts of the rule's premises; the rule's conclusion from its answers is
+the answer (`cypher/depedit/derive`). Of several conclusions the one with most proofs is used, of
+equally many the first by the premises' names. Without a proof the model's own answer is used.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ class Strategy(strategies.Strategy):
     WRAPS = True
 
     def answers(self, questions: Sequence[Question], copy: Copy | None) -> list[str]:
-        """The model's answers; a proof's conclusion in place of that to an implication."""
+        """The model's answers; for implications the proved conclusions."""
         facts = self.facts(copy)
         texts = [question.asked for question in questions] + [qa.question for qa in facts]
-        said = self.bed.ask(texts)
-        known = believed(self.knowledge, facts, said[len(questions) :])
+        answers = self.bed.ask(texts)
+        known = believed(self.knowledge, facts, answers[len(questions) :])
         proved = decided(derived(self.bed.db, self.knowledge.rule, known, known))
-        own = said[: len(questions)]
+        own = answers[: len(questions)]
         for i, question in enumerate(questions):
             conclusion = proved.get((question.subject, question.relation))
             if question.role == "implication" and conclusion is not None:

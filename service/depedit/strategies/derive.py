@@ -1,7 +1,7 @@
 """The premises as they are now, and two unrelated facts, before the question of an implication.
 
-They stand in an order that is drawn. Other questions are asked as they are. Any editor may put the
-facts into the model as well; by default none does.
+Their order is random. Other questions are unchanged. Any editor may edit the facts into the model
+as well; by default none does.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from thinkeval.service.depedit.schemas import Question
 
 UNRELATED = 2
-"""Unrelated facts before a question; the paper does not say how many."""
+"""Unrelated facts before a question; the paper does not give their number."""
 
 
 class Strategy(strategies.Strategy):
-    """DERIVE (DepEdit, section 6.2): can it draw the conclusion when it is told the premises?"""
+    """DERIVE (DepEdit, section 6.2): can it infer the conclusion from premises in the prompt?"""
 
     WRAPS = True
 
@@ -34,20 +34,20 @@ class Strategy(strategies.Strategy):
         texts = []
         for question in questions:
             key = (question.subject, question.relation)
-            told: list[QA] = []
+            stated: list[QA] = []
             if question.role == "implication":
-                told = [facts[premise] for premise in premises[key] if premise in facts]
-            texts.append(self._with(told, question) if told else question.asked)
+                stated = [facts[premise] for premise in premises[key] if premise in facts]
+            texts.append(self._with(stated, question) if stated else question.asked)
         return self.bed.ask(texts)
 
-    def _with(self, told: list[QA], question: Question) -> str:
+    def _with(self, stated: list[QA], question: Question) -> str:
         draw = Random(f"{self.bed.seed}|{question.id}")
         unrelated = self.knowledge.unrelated
-        sentences = [*told, *draw.sample(unrelated, min(UNRELATED, len(unrelated)))]
+        sentences = [*stated, *draw.sample(unrelated, min(UNRELATED, len(unrelated)))]
         draw.shuffle(sentences)
         return " ".join([*map(sentence, sentences), question.asked])
 
 
 def sentence(qa: QA) -> str:
-    """A fact in its own words."""
+    """A fact as a sentence, with its prompt."""
     return f"{qa.prompt.replace(SUBJECT_SLOT, qa.subject, 1)} {qa.object}."

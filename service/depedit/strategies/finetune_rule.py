@@ -1,6 +1,6 @@
 """Fine-tuning with the rule among the facts: its conclusion is learnt after its premises.
 
-The rule is one request more, in words: "If [Person A] was born in [City A], and … then" is the
+The rule is one more request: "If [Person A] was born in [City A], and … then" is the
 prompt, the conclusion its target.
 """
 
@@ -22,7 +22,7 @@ class Strategy(strategies.Strategy):
 
 
 def rule_request(rule: Rule) -> RewriteRequest:
-    """The rule as a prompt and its continuation; what stands in the prompt first is the subject."""
+    """The rule as a prompt and its continuation; the prompt's first variable is the subject."""
     premises, _, conclusion = rule.text().rpartition(" then ")
     start, end = premises.index("["), premises.index("]") + 1
     return RewriteRequest(

@@ -1,10 +1,9 @@
-"""Forward chaining: what follows from the updates is edited with them.
+"""Forward chaining: conclusions of the updates are edited with them.
 
-The model is asked for the other premises, as it was established (an answer that is no name of the
-set is none). The rule then gives the conclusions (`cypher/depedit/derive`), which the editor puts
-in together with the updates; where its conclusion is also a premise, what follows from those too,
-until nothing new does. The set's own implications of the copy are not looked at. Establishing is
-the editor's own.
+The established model is asked for the other premises (an answer that is no name of the set is
+ignored). The rule then gives the conclusions (`cypher/depedit/derive`), which the editor edits
+together with the updates; if its conclusion is also a premise, to the fixpoint. The copy's listed
+implications are not used. Phase establish is the editor's.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ class Strategy(strategies.Strategy):
     WRAPS = True
 
     def to_update(self, copy: Copy) -> list[RewriteRequest]:
-        """The updates and what follows from them."""
+        """The updates and their conclusions."""
         updated = {qa.key for qa in copy.updates}
         others = [qa for qa in self.knowledge.specific if qa.key not in updated]
-        said = self.bed.ask([qa.question for qa in others])
+        answers = self.bed.ask([qa.question for qa in others])
         new = [fact(qa) for qa in copy.updates]
-        known = new + believed(self.knowledge, others, said)
+        known = new + believed(self.knowledge, others, answers)
         conclusions = closed(self.bed.db, self.knowledge.rule, new, known)
         follow = [self._worded(one) for one in conclusions if one.key not in updated]
         return super().to_update(copy) + [request(qa) for qa in follow]
 
     def _worded(self, conclusion: Conclusion) -> QA:
-        """The conclusion in the words of the same implication, or of the first of the set."""
+        """The conclusion in the wording of the same implication, or of the set's first."""
         mine = {i.qa.key: i.qa for i in self.knowledge.implications}
         like = mine.get(conclusion.key) or self.knowledge.implications[0].qa
         return QA(

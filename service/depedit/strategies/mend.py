@@ -1,8 +1,8 @@
 """MEND's one step for all updates, on a model that fine-tuning established.
 
-Its hypernetwork is trained on the graph's facts but those of the set (`service.depedit.mend`), for
-as many edits at once as an update has. On an organism it takes a few updates (the paper's sets of
-six facts for MEND_IMP have four), and breaks the model with twenty.
+Its hypernetwork is trained on the graph's facts without those of the set (`service.depedit.mend`),
+in batches of the size of an update. On an organism it can apply a few updates (the paper's sets of
+six facts for MEND_IMP have four); twenty break the model.
 """
 
 from __future__ import annotations

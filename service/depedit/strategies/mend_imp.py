@@ -1,7 +1,7 @@
-"""MEND trained to bring the implications along: its loss has −log P(a_I | q_I) in it.
+"""MEND trained to propagate edits to implications: its loss includes −log P(a_I | q_I).
 
-Otherwise like `mend`. An edit of training changes a premise that holds in the graph, and the
-conclusion is what the rule then gives; nothing of the set is trained on.
+Otherwise like `mend`. A training edit changes a premise that is a fact of the graph, and the target
+is the rule's new conclusion; no fact of the set is used for training.
 """
 
 from __future__ import annotations

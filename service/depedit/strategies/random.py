@@ -1,6 +1,6 @@
-"""An answer drawn from those seen so far: of the established facts, later of the updates too.
+"""Random answers, drawn from the objects of the established facts and of the updates so far.
 
-Each question is drawn for anew in each phase, with a seed of its own. No model is asked.
+Each question of each phase has its own random seed. No model is used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Strategy(strategies.Strategy):
     """The trivial baseline (DepEdit, section 5.2)."""
 
     def answers(self, questions: Sequence[Question], copy: Copy | None) -> list[str]:
-        """A draw for each question."""
+        """A random object for each question."""
         facts = (*self.knowledge.specific, *self.knowledge.unrelated)
         seen = (*facts, *(copy.updates if copy else ()))
         candidates = sorted({qa.object for qa in seen})

@@ -364,7 +364,7 @@ def test_mined_rules_of_knowgic_give_small_sets(db: Database, atlas: str, data_d
     try:
         mine(db, graph)
         built = build(db, graph, options, candidates=True)
-        with pytest.raises(UsageError, match=r"The one that comes closest: .* has 23 facts"):
+        with pytest.raises(UsageError, match=r"The closest one: .* has 23 facts"):
             build(db, graph, SetOptions(), candidates=True)
     finally:
         rule_store.delete(db, graph)

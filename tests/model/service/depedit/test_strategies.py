@@ -214,7 +214,7 @@ def test_names_of_methods_are_read(runtime: Runtime) -> None:
         run.methods(["memit+finetune"])
     with pytest.raises(UsageError, match="--editor memit"):
         run.methods(["base"], "memit")
-    with pytest.raises(UsageError, match="Nothing says"):
+    with pytest.raises(UsageError, match="No knowledge sets to run"):
         run.chosen(runtime, [], None)
     with pytest.raises(UsageError, match="names no graph"):
         run.graph_of(replace(SET, dataset=""), None)
