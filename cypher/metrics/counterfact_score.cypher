@@ -40,12 +40,12 @@ WITH c, p.new[$post] AS new, p.old[$post] AS old,
 WITH *, CASE WHEN absent OR para_new = [] OR near_new = [] THEN 0
   ELSE 1 + size(para_new) + size(near_new) END AS n
 WITH *, CASE WHEN new > old THEN 1.0 WHEN new <= old THEN 0.0 END AS es,
-  size([i IN range(0, size(para_new) - 1) WHERE para_new[i] > para_old[i]]) AS paraphrased,
+  size([i IN range(0, size(para_new) - 1) WHERE para_new[i] > para_old[i]]) AS para,
   size([i IN range(0, size(near_new) - 1) WHERE near_old[i] > near_new[i]]) AS near
 RETURN c.id AS id, null AS step,
   CASE WHEN n = 0 THEN 0.0
     WHEN size(para_new) <> size(para_old) OR size(near_new) <> size(near_old) THEN null
-    WHEN es * paraphrased * near = 0 THEN 0.0
-    ELSE 3.0 / (1 / es + 1.0 * size(para_new) / paraphrased + 1.0 * size(near_new) / near) END AS value,
+    WHEN es * para * near = 0 THEN 0.0
+    ELSE 3.0 / (1 / es + 1.0 * size(para_new) / para + 1.0 * size(near_new) / near) END AS value,
   n, 0 AS excluded
 ORDER BY id
