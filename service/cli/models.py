@@ -52,9 +52,9 @@ def probe(
     asked = edit_options({"graph": graph} | options)
     settings = probe_settings(asked)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        datasets.ensure(runtime.db, graph)
-        loaded = runtime.model_of(asked)
-        summary = model_graph.probe_graph(runtime, graph, loaded, settings, measure.key)
+        dataset = datasets.ensure(runtime.db, graph)
+        loaded = runtime.model_of(asked, dataset)
+        summary = model_graph.probe_graph(runtime, dataset, loaded, settings, measure.key)
     if json:
         emit_json(asdict(summary))
         return
@@ -241,10 +241,10 @@ def train_mend(
     held = [] if subject is None or relation is None else [(subject, relation)]
     overrides = read_overrides(override or [])
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        datasets.ensure(runtime.db, graph)
-        loaded = runtime.model(model, graph, dtype=dtype, revision=revision)
+        dataset = datasets.ensure(runtime.db, graph)
+        loaded = runtime.model(model, dataset, dtype=dtype, revision=revision)
         values = hparams_files.load("mend", hparams or loaded.source, overrides=overrides)
-        made = hypernetwork.wanted(runtime, graph, loaded, values, held)
+        made = hypernetwork.wanted(runtime, dataset, loaded, values, held)
         about, found = hypernetwork.train(runtime, made, loaded, values, force=force)
     rows: list[tuple[str, object]] = [
         ("file", str(made.path)),

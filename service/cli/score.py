@@ -31,6 +31,7 @@ from thinkeval.service.cli.render import (
 )
 from thinkeval.service.errors import UsageError, in_one_line
 from thinkeval.service.formatting import several
+from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs import rewrites as selection
 from thinkeval.service.schemas import EditOptions, Measure, Score
 from thinkeval.service.scoring.request import ScoreRequest
@@ -113,6 +114,7 @@ def score(
     edit = edit_options(options)
     require_taken(measure.key, edit.samples)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        datasets.ensure(runtime.db, edit.graph)
         own = selection.OwnRewrite(subject, relation, prompt, target_true, target_new)
         rewrites = selection.rewrites(runtime.db, edit.graph, rewrite or [], own, all_rewrites)
         scores, failed = score_all(runtime, requests_of(edit, methods, rewrites))

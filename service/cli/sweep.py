@@ -23,7 +23,7 @@ from thinkeval.service.cli.output import emit_json, emit_table, require_json
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import show_sweep
 from thinkeval.service.formatting import cell
-from thinkeval.service.graphs import rewrites
+from thinkeval.service.graphs import datasets, rewrites
 from thinkeval.service.schemas import MEASURE_NAMES, Measure
 from thinkeval.service.scoring.request import method_override
 from thinkeval.service.scoring.runtime import Runtime
@@ -125,6 +125,7 @@ def _overrides(texts: Sequence[str]) -> dict[str, dict[str, object]]:
 
 def _rewrites(runtime: Runtime, graph: str, names: Sequence[str]) -> list[RewriteRequest]:
     """The rewrites that are named; all of the graph where none is."""
+    datasets.ensure(runtime.db, graph)
     return rewrites.rewrites(runtime.db, graph, names, rewrites.OwnRewrite(), not names)
 
 

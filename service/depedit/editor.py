@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from thinkeval.loaders.knowledge_sets import QA
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.errors import UsageError
+from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring import covariance as corpora
 from thinkeval.service.scoring.hypernetwork import SMALL
 
@@ -80,7 +81,8 @@ class Method:
             self.name, options.hparams or model.source, overrides={**own, **options.overrides}
         )
         layers = registry.covariance_layers(self._method, self.hparams)
-        corpus = corpora.resolve(runtime, options.graph, options.covariance, model, layers)
+        dataset = datasets.dataset(runtime.db, options.graph)
+        corpus = corpora.resolve(runtime, dataset, options.covariance, model, layers)
         self._covariance = corpora.covariance_of(runtime, corpus, model, layers)
         self._state = state(self._method, self.hparams) if state else None
         self._templates: Any = None

@@ -63,7 +63,8 @@ def state(
     follows: Sequence[Inference] = ()
     if hparams.cimp:
         follows = inferences(runtime.db, options.graph, knowledge, excluded)
-    wanted = hypernetwork.wanted(runtime, options.graph, model, hparams, excluded, follows)
+    dataset = datasets.dataset(runtime.db, options.graph)
+    wanted = hypernetwork.wanted(runtime, dataset, model, hparams, excluded, follows)
     if not wanted.path.is_file() and model.loaded.info.n_parameters > hypernetwork.SMALL:
         raise UsageError(
             f"No hypernetwork is stored for {model.name} without the facts of {knowledge.id}.",

@@ -33,6 +33,19 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class Dataset:
+    """A stored data set, looked up once and handed on.
+
+    Attributes:
+        digest: of its content, as `KnowledgeGraph.content_digest`.
+    """
+
+    id: str
+    n_facts: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class StoredGraph:
     """A stored graph as the list shows it."""
 
@@ -103,15 +116,26 @@ def store(
     return Outcome(graph.name, status, done.n_facts, done.n_entities)
 
 
-def ensure(db: Database, graph: str) -> None:
-    """Make sure a data set is stored; one that ships with us is imported when first named.
+def ensure(db: Database, graph: str) -> Dataset:
+    """The stored data set of that id; one that ships with us is imported when first named.
 
     Raises:
         NotFoundError: it is neither stored nor ours.
     """
-    if graph in graphs.names() and not db.read(rows.GetGraphRow, graph=graph):
+    found = _row(db, graph)
+    if found is None and graph in graphs.names():
         store(db, read(graphs.path(graph)))
-    require_graph(db, graph)
+        found = _row(db, graph)
+    return _dataset(db, _required(db, graph, found, "dataset"))
+
+
+def dataset(db: Database, graph: str) -> Dataset:
+    """The stored data set of that id.
+
+    Raises:
+        NotFoundError: there is none; says which are close.
+    """
+    return _dataset(db, require_graph(db, graph))
 
 
 def fact_row(fact: Fact) -> dict[str, object]:
@@ -143,8 +167,17 @@ def to_fact(row: rows.FactRow) -> Fact:
 
 
 def stored_graph(db: Database, graph: str) -> KnowledgeGraph:
-    """A stored data set as records, equal to what was imported."""
+    """A stored data set as records, equal to what was imported.
+
+    Raises:
+        NotFoundError: there is no such data set.
+    """
     require_graph(db, graph)
+    return content(db, graph)
+
+
+def content(db: Database, graph: str) -> KnowledgeGraph:
+    """The records of a data set that was looked up before (`dataset`)."""
     entities = db.read(rows.EntityRow, graph=graph)
     facts = db.read(rows.FactRow, graph=graph)
     return KnowledgeGraph(
@@ -161,26 +194,38 @@ def require_graph(db: Database, graph: str, kind: str | None = "dataset") -> row
     Raises:
         NotFoundError: there is none (of that kind); says which are close.
     """
-    # What cannot be an id (empty, or with the separator in it) is simply not stored.
-    named = bool(graph.strip()) and "|" not in graph
-    found = db.read(rows.GetGraphRow, graph=graph) if named else []
-    if not found or (kind is not None and found[0].kind != kind):
+    return _required(db, graph, _row(db, graph), kind)
+
+
+def _row(db: Database, graph: str) -> rows.GetGraphRow | None:
+    # What cannot be an id (empty, or with the separator in it) is not stored.
+    if not graph.strip() or "|" in graph:
+        return None
+    return next(iter(db.read(rows.GetGraphRow, graph=graph)), None)
+
+
+def _required(
+    db: Database, graph: str, found: rows.GetGraphRow | None, kind: str | None
+) -> rows.GetGraphRow:
+    if found is None or (kind is not None and found.kind != kind):
         known = [g.graph for g in db.read(rows.GraphRow, kind=kind)]
         what = f"{kind or 'stored'} graph"
         missing = NotFoundError(what, graph, known, listing="thinkeval graphs")
-        if graph in graphs.names() and not found:
+        if graph in graphs.names() and found is None:
             missing.remedy = f"It ships with ThinkEval: `thinkeval import {graph}` stores it."
         raise missing
-    return found[0]
+    return found
+
+
+def _dataset(db: Database, row: rows.GetGraphRow) -> Dataset:
+    # A graph that came through the py2neo bridge has no stored digest.
+    found = row.content_digest or content(db, row.graph).content_digest
+    return Dataset(row.graph, row.n_facts, found)
 
 
 def graph_digest(db: Database, graph: str) -> str:
-    """The content digest of a stored data set; taken now where none was stored with it.
-
-    A graph that came through the py2neo bridge has none.
-    """
-    stored = require_graph(db, graph).content_digest
-    return stored or stored_graph(db, graph).content_digest
+    """The content digest of a stored data set; computed where none is stored with it."""
+    return dataset(db, graph).digest
 
 
 def list_graphs(db: Database) -> list[StoredGraph]:
@@ -213,8 +258,14 @@ def list_rewrites(db: Database, graph: str, *, own: bool = False) -> list[Rewrit
     What is stored for an edit of a user's own is no part of the data set: were it, the model
     trained on the data set and the covariance of its sentences would change with it.
     """
-    found = db.read(rows.RewriteRow, dataset=graph)
-    return [_to_rewrite(row) for row in found if row.rewrite.startswith(OWN) == own]
+    return split_rewrites(db, graph)[int(own)]
+
+
+def split_rewrites(db: Database, graph: str) -> tuple[list[RewriteRequest], list[RewriteRequest]]:
+    """The rewrite requests of a data set, and those that users wrote for it, each by id."""
+    found = [_to_rewrite(row) for row in db.read(rows.RewriteRow, dataset=graph)]
+    written = [rewrite for rewrite in found if rewrite.id.startswith(OWN)]
+    return [rewrite for rewrite in found if not rewrite.id.startswith(OWN)], written
 
 
 def all_rewrites(db: Database, graph: str | None = None) -> list[RewriteRequest]:

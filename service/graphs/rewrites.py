@@ -34,13 +34,12 @@ class OwnRewrite:
 def rewrites(
     db: Database, graph: str, names: Sequence[str], own: OwnRewrite, everything: bool
 ) -> list[RewriteRequest]:
-    """The rewrite requests a command is about.
+    """The rewrite requests of a stored data set (`datasets.ensure`) that a command is about.
 
     Raises:
         NotFoundError: no stored rewrite has that id or subject.
         UsageError: options that do not go together, or none at all.
     """
-    datasets.ensure(db, graph)
     if sum((bool(names), own.given, everything)) != 1:
         raise UsageError(
             "Say which rewrite to score: an id or subject, --all, or --subject with its targets.",
@@ -48,7 +47,7 @@ def rewrites(
         )
     if own.given:
         return [_own(db, graph, own)]
-    stored = datasets.list_rewrites(db, graph)
+    stored, written = datasets.split_rewrites(db, graph)
     if everything:
         if not stored:
             raise UsageError(
@@ -56,8 +55,7 @@ def rewrites(
                 remedy="Write one out with --subject, --prompt, --target-true and --target-new.",
             )
         return stored
-    mine = datasets.list_rewrites(db, graph, own=True)
-    return [_named(stored, graph, name, mine) for name in names]
+    return [_named(stored, graph, name, written) for name in names]
 
 
 def _named(
@@ -89,7 +87,8 @@ def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
             "A rewrite of your own needs --subject, --target-true, --target-new and one of"
             " --relation, --prompt; none of them blank.",
         )
-    facts = datasets.stored_graph(db, graph).facts
+    content = datasets.content(db, graph)
+    facts = content.facts
     _refuse_misspelt(facts, own, graph)
     fact = _matching(facts, own)
     prompt = own.prompt or (fact.prompt if fact else None)
@@ -106,7 +105,7 @@ def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
         )
     relation = own.relation or (fact.relation if fact else slug(prompt.replace(SUBJECT_SLOT, "")))
     parts = (own.subject, relation, prompt, own.target_true, own.target_new)
-    for stored in datasets.list_rewrites(db, graph):
+    for stored in content.rewrites:
         if _parts(stored) == parts:
             return stored
     made = RewriteRequest.make_id(own.subject, relation, own.target_new)

@@ -33,10 +33,10 @@ FILES = ("archive",)
 
 
 def rewrite_of(db: Database, posted: EditIn) -> RewriteRequest:
-    """The rewrite request that is meant.
+    """The rewrite request that an edit names or writes out; its data set is stored.
 
     Raises:
-        NotFoundError: no such graph, rewrite, subject or object; close names are suggested.
+        NotFoundError: no such rewrite, subject or object; close names are suggested.
         UsageError: it is ambiguous, or its prompt has no place for the subject.
     """
     if isinstance(posted.rewrite, RewriteIn):

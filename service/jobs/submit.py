@@ -44,8 +44,10 @@ def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = 
         ConflictError: the key belongs to another body.
         NotFoundError, UsageError, EditingError: what is asked for cannot be scored.
     """
-    rewrite = prepare(db, settings, posted)
-    cell = _cell(posted, rewrite, datasets.graph_digest(db, posted.graph))
+    job_requests.check(settings, posted)
+    dataset = datasets.ensure(db, posted.graph)
+    rewrite = job_requests.rewrite_of(db, posted)
+    cell = _cell(posted, rewrite, dataset.digest)
     body = body_digest(posted, rewrite)
     told = _store(db, settings, posted, [cell], [rewrite], key=key, body=body)
     return told[str(cell["id"])]
@@ -81,12 +83,6 @@ def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list
     distinct = {rewrite.id: rewrite for rewrite in found.values()}
     told = _store(db, settings, posted[0], list(cells.values()), list(distinct.values()))
     return [told[each] for each in ids]
-
-
-def prepare(db: Database, settings: Settings, posted: EditIn) -> RewriteRequest:
-    """Check a post, and find the rewrite it means."""
-    job_requests.check(settings, posted)
-    return job_requests.rewrite_of(db, posted)
 
 
 def _store(

@@ -19,7 +19,8 @@ from urllib.parse import parse_qsl
 
 from thinkeval.loaders.records import digest
 from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs.datasets import graph_digest, stored_graph
+from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.datasets import Dataset
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 if TYPE_CHECKING:
@@ -52,7 +53,11 @@ def cache_dir(runtime: Runtime) -> Path:
 
 
 def resolve(
-    runtime: Runtime, graph: str, text: str | None, model: RuntimeModel, layers: Sequence[int]
+    runtime: Runtime,
+    dataset: Dataset,
+    text: str | None,
+    model: RuntimeModel,
+    layers: Sequence[int],
 ) -> Corpus:
     """The corpus that `--covariance` names, for these layers of a model.
 
@@ -65,10 +70,10 @@ def resolve(
     if text is None:
         from thinkeval.editing.organism import sentences
 
-        key = ("sentences", graph, graph_digest(runtime.db, graph))
-        lines = runtime.remembered(key, lambda: tuple(sentences(stored_graph(runtime.db, graph))))
+        key = ("sentences", dataset.id, dataset.digest)
+        lines = runtime.remembered(key, lambda: tuple(sentences(runtime.content_of(dataset))))
         whole = runtime.remembered(("digest", *key), lambda: digest(lines))
-        return Corpus(f"sentences of graph {graph}", whole, lines)
+        return Corpus(f"sentences of graph {dataset.id}", whole, lines)
     if text == IMPORTED or text.endswith(".npz") or Path(text).is_dir():
         names = [adapter_for(model.loaded.model).mlp_out(layer).name for layer in layers]
         weights = model.loaded.info.weights_digest
@@ -171,11 +176,12 @@ def collect(
     from thinkeval.editing import hparams as hparams_files
     from thinkeval.editing import registry
 
-    model = runtime.model(text, graph, dtype=dtype)
+    dataset = datasets.dataset(runtime.db, graph)
+    model = runtime.model(text, dataset, dtype=dtype)
     layers = registry.covariance_layers(
         registry.get(method), hparams_files.load(method, hparams or model.source)
     )
-    resolved = resolve(runtime, graph, corpus, model, layers)
+    resolved = resolve(runtime, dataset, corpus, model, layers)
     found = covariance_of(runtime, resolved, model, layers)
     if found is None:
         raise UsageError(f"The method {method!r} needs no covariance for {model.name}.")

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
     from thinkeval.editing.deltas.files import SavedDelta
     from thinkeval.service.scoring.plan import Plan
-    from thinkeval.service.scoring.request import ScoreRequest
 
 FOLDER = "deltas"
 
@@ -51,23 +50,19 @@ def path_of(settings: Settings, edit: str) -> Path:
     return settings.home / FOLDER / f"{edit}.safetensors"
 
 
-def keep(
-    runtime: Runtime,
-    edit: str,
-    request: ScoreRequest,
-    model: RuntimeModel,
-    plan: Plan,
-    effect: EditEffect,
-    edited: Sequence[RewriteRequest],
+def save(
+    plan: Plan, edit: str, effect: EditEffect, edited: Sequence[RewriteRequest]
 ) -> dict[str, object]:
-    """Save a scored edit's update; says for the provenance where it is, or why it was not saved.
+    """Save a scored edit's update; returns for the provenance where, or why it was not saved.
 
-    A score is worth having without its update, so nothing that goes wrong here ends it.
+    A score is worth having without its update, so that no error here ends it.
     """
     from thinkeval.editing.deltas import files
     from thinkeval.editing.errors import DeltaError
 
-    info, covariance = model.loaded.info, plan.provenance.get("covariance")
+    resolved = plan.resolved
+    runtime, request, info = resolved.runtime, resolved.request, resolved.model.loaded.info
+    covariance = plan.provenance.get("covariance")
     meta = files.DeltaMeta(
         weights_digest=info.weights_digest,
         method=request.method,
@@ -75,7 +70,7 @@ def keep(
         requests=tuple(asdict(rewrite) for rewrite in edited),
         seed=request.seed,
         model=lasting_name(request.model, request.organism_seed),
-        dataset=request.graph,
+        dataset=resolved.dataset.id,
         revision=info.revision,
         dtype=info.dtype,
         architecture=info.architecture,

@@ -25,28 +25,25 @@ from thinkeval.loaders.records import (
     digest,
     unique,
 )
-from thinkeval.service.graphs.datasets import graph_digest, stored_graph
-from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-from thinkeval.service.scoring.scope import Pairs, Scope, facts_in_scope, neighbors
+from thinkeval.service.scoring.scope import Pairs, Scope
 
 if TYPE_CHECKING:
     from thinkeval.editing.probe import ProbeSettings
-    from thinkeval.service.scoring.request import ScoreRequest
+    from thinkeval.service.scoring.resolved import Resolved
 
 SLACK = 2
 """Tokens that a text may gain where two of its parts meet."""
 
 
-def state_for(runtime: Runtime, request: ScoreRequest, model: RuntimeModel) -> dict[str, Any]:
-    """What `ike` takes as its state: `demonstrations`, and `room` for the questions to come."""
-    key = ("graph", request.graph, graph_digest(runtime.db, request.graph))
-    graph = runtime.remembered(key, lambda: stored_graph(runtime.db, request.graph))
-    scope = facts_in_scope(runtime.db, request)
-    near = neighbors(runtime.db, request.graph, request.rewrite)
+def state_for(resolved: Resolved) -> dict[str, Any]:
+    """The state that `ike` takes: `demonstrations`, and `room` for the questions to come."""
+    request, scope = resolved.request, resolved.scope
+    graph = resolved.runtime.content_of(resolved.dataset)
     measured = {fact.id for fact in scope.facts}
+    tokenizer = resolved.model.loaded.tokenizer
     return {
         "demonstrations": build(graph, request.rewrite, measured, seed=request.seed),
-        "room": room_for(model.loaded.tokenizer, request.rewrite, scope, near, request.probe),
+        "room": room_for(tokenizer, request.rewrite, scope, resolved.near, request.probe),
     }
 
 

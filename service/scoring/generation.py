@@ -1,4 +1,4 @@
-"""Fluency and consistency of an edit: what both models write freely, kept and measured.
+"""Fluency and consistency of an edit: free texts of both models, stored and measured.
 
 Off unless a score asks for it (`--generate`): a hundred tokens a prompt, twice, take longer than
 all questions together. The prompts are those of the data set (CounterFact's `generation_prompts`);
@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval.cypher import rows
 from thinkeval.loaders.records import SUBJECT_SLOT, RewriteRequest, unique
-from thinkeval.service.graphs import datasets
 from thinkeval.service.schemas import MetricValue
 
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
-    from thinkeval.service.scoring.request import ScoreRequest
-    from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+    from thinkeval.service.scoring.resolved import Resolved
+    from thinkeval.service.scoring.runtime import Runtime
 
 MEASURE = "text"
 """The measure of values that are taken over texts and not over probabilities."""
@@ -45,43 +44,38 @@ def prompts(rewrite: RewriteRequest) -> tuple[str, ...]:
     return unique(cloze.replace(SUBJECT_SLOT, rewrite.subject, 1).rstrip() for cloze in clozes)
 
 
-def both(runtime: Runtime, request: ScoreRequest, model: RuntimeModel, effect: EditEffect) -> Texts:
+def both(resolved: Resolved, effect: EditEffect) -> Texts:
     """The texts before and after the edit, with the same random numbers; the model is restored.
 
-    The unedited model's are made once for all edits of a rewrite.
+    The unedited model's are generated once for all edits of a rewrite.
     """
     from thinkeval.editing.deltas import applied
 
-    asked = prompts(request.rewrite)
+    request, model = resolved.request, resolved.model
+    given = prompts(request.rewrite)
     key = ("texts", model.loaded.info.weights_digest, model.loaded.info.dtype, f"{request.seed}")
-    pre = runtime.remembered((*key, *asked), lambda: _write(runtime, request, model, asked, None))
+    pre = resolved.runtime.remembered((*key, *given), lambda: _generate(resolved, given, None))
     with applied(model.loaded.model, effect):
-        post = _write(runtime, request, model, asked, effect.prompt_change)
-    return Texts(asked, pre, post)
+        post = _generate(resolved, given, effect.prompt_change)
+    return Texts(given, pre, post)
 
 
-def _write(
-    runtime: Runtime,
-    request: ScoreRequest,
-    model: RuntimeModel,
-    asked: tuple[str, ...],
-    prompt_change: Any,
-) -> tuple[str, ...]:
+def _generate(resolved: Resolved, given: tuple[str, ...], prompt_change: Any) -> tuple[str, ...]:
     from thinkeval.editing.probe.free_text import generate
 
     return tuple(
         generate(
-            model.loaded,
-            asked,
-            seed=request.seed,
+            resolved.model.loaded,
+            given,
+            seed=resolved.request.seed,
             prompt_change=prompt_change,
-            batch_tokens=request.probe.batch_tokens,
-            done=lambda done, total: runtime.progress(done, total, "writing"),
+            batch_tokens=resolved.request.probe.batch_tokens,
+            done=lambda done, total: resolved.runtime.progress(done, total, "writing"),
         )
     )
 
 
-def measured(runtime: Runtime, edit: str, request: ScoreRequest, texts: Texts) -> list[MetricValue]:
+def measured(resolved: Resolved, edit: str, texts: Texts) -> list[MetricValue]:
     """Fluency (bits) and consistency, before and after; the texts are stored with the edit.
 
     `n` of fluency is the number of texts, of consistency that of reference texts: without any it
@@ -89,36 +83,37 @@ def measured(runtime: Runtime, edit: str, request: ScoreRequest, texts: Texts) -
     """
     from thinkeval.editing.probe.text_metrics import consistency, fluency
 
-    runtime.db.write(
+    resolved.runtime.db.write(
         rows.WriteGenerationsRow,
         id=edit,
         prompts=list(texts.prompts),
         pre=list(texts.pre),
         post=list(texts.post),
     )
-    references = request.rewrite.reference_texts
-    idf = _frequencies(runtime, request) if references else {}
+    references = resolved.request.rewrite.reference_texts
+    idf = _frequencies(resolved) if references else {}
     values: list[MetricValue] = []
-    for suffix, said in (("", texts.post), ("_pre", texts.pre)):
+    for suffix, generated in (("", texts.post), ("_pre", texts.pre)):
         for metric, value, n in (
-            ("fluency", fluency(said), len(said)),
-            ("consistency", consistency(said, references, idf), len(references)),
+            ("fluency", fluency(generated), len(generated)),
+            ("consistency", consistency(generated, references, idf), len(references)),
         ):
             values.append(MetricValue(metric=metric + suffix, measure=MEASURE, value=value, n=n))
     return values
 
 
-def _frequencies(runtime: Runtime, request: ScoreRequest) -> dict[str, float]:
+def _frequencies(resolved: Resolved) -> dict[str, float]:
     """How rare words are in the reference texts of the whole data set, and of this request."""
     from thinkeval.editing.probe.text_metrics import inverse_document_frequencies
 
-    def take() -> dict[str, float]:
-        of_all = datasets.list_rewrites(runtime.db, request.graph)
-        texts = (text for rewrite in (*of_all, request.rewrite) for text in rewrite.reference_texts)
+    runtime, dataset, rewrite = resolved.runtime, resolved.dataset, resolved.request.rewrite
+
+    def count() -> dict[str, float]:
+        stored = runtime.content_of(dataset).rewrites
+        texts = (text for each in (*stored, rewrite) for text in each.reference_texts)
         return inverse_document_frequencies(unique(texts))
 
-    digest = datasets.graph_digest(runtime.db, request.graph)
-    return runtime.remembered(("idf", request.graph, digest, request.rewrite.id), take)
+    return runtime.remembered(("idf", dataset.id, dataset.digest, rewrite.id), count)
 
 
 def stored(runtime: Runtime, edit: str) -> Texts | None:

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock
 
 from thinkeval.loaders.records import Fact, digest, slug
-from thinkeval.service.graphs.datasets import graph_digest, list_rewrites, stored_graph
+from thinkeval.service.graphs.datasets import Dataset
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 if TYPE_CHECKING:
     from thinkeval.editing.mend.data import Inference
     from thinkeval.editing.mend.network import Hypernetwork
     from thinkeval.editing.mend.store import About
-    from thinkeval.service.scoring.request import ScoreRequest
+    from thinkeval.service.scoring.resolved import Resolved
 
 SMALL = 20_000_000
 """Models of at most so many weights (organisms) get their hypernetwork trained when it is needed;
@@ -53,18 +53,31 @@ def needed(method: Any) -> bool:
     return bool(getattr(method, "NEEDS_HYPERNETWORK", False))
 
 
-def identify(runtime: Runtime, request: ScoreRequest, model: RuntimeModel, hparams: Any) -> str:
-    """What stands for the hypernetwork in an edit's identity, known before any is trained.
+def of_request(resolved: Resolved) -> Wanted | None:
+    """The hypernetwork that a request's method edits with; None where an archive is named."""
+    if resolved.hparams.archive is not None:
+        return None
+    rewrite = resolved.request.rewrite
+    own = (rewrite.subject, rewrite.relation)
+    return wanted(resolved.runtime, resolved.dataset, resolved.model, resolved.hparams, [own])
+
+
+def identify(resolved: Resolved, found: Wanted | None) -> str:
+    """The identity of the hypernetwork, part of an edit's; known before any is trained.
+
+    Args:
+        found: as `of_request`.
 
     Raises:
         HypernetworkError: the named archive is unreadable or another model's; or none is stored
-            and the model is too large to train one by the way.
+            and the model is too large to train one on demand.
     """
     from thinkeval.editing.errors import HypernetworkError
     from thinkeval.editing.mend import store
 
+    model, hparams = resolved.model, resolved.hparams
     weights = model.loaded.info.weights_digest
-    if hparams.archive is not None:
+    if found is None:
         about = store.about(hparams.archive)
         if about.weights_digest != weights:
             raise HypernetworkError(
@@ -72,26 +85,23 @@ def identify(runtime: Runtime, request: ScoreRequest, model: RuntimeModel, hpara
                 f"{about.weights_digest[:12]}, not {weights[:12]})"
             )
         return f"file {store.file_digest(hparams.archive)}"
-    found = _for_request(runtime, request, model, hparams)
     if not found.path.is_file() and model.loaded.info.n_parameters > SMALL:
         raise HypernetworkError(
-            f"no hypernetwork is stored for {model.name}, graph {request.graph} and these "
+            f"no hypernetwork is stored for {model.name}, graph {resolved.dataset.id} and these "
             "hyperparameters",
-            remedy=f"Train it with `{_command(runtime, request)}`; that takes a while.",
+            remedy=f"Train it with `{_command(resolved)}`; that takes a while.",
         )
     return found.key
 
 
-def state_for(
-    runtime: Runtime, request: ScoreRequest, model: RuntimeModel, hparams: Any
-) -> dict[str, Hypernetwork]:
-    """What the method gets as `state`; the hypernetwork is trained first where none is stored."""
+def state_for(resolved: Resolved, found: Wanted | None) -> dict[str, Hypernetwork]:
+    """The method's `state`; the hypernetwork is trained first where none is stored."""
     from thinkeval.editing.mend import store
 
+    runtime, model, hparams = resolved.runtime, resolved.model, resolved.hparams
     device = model.loaded.device
-    if hparams.archive is not None:
+    if found is None:
         return {"hypernetwork": store.load(hparams.archive, device)[0]}
-    found = _for_request(runtime, request, model, hparams)
     train(runtime, found, model, hparams)
     key = ("hypernetwork", found.key)
     return {"hypernetwork": runtime.remembered(key, lambda: store.load(found.path, device)[0])}
@@ -99,7 +109,7 @@ def state_for(
 
 def wanted(
     runtime: Runtime,
-    graph: str,
+    dataset: Dataset,
     model: RuntimeModel,
     hparams: Any,
     held: Iterable[Held] = (),
@@ -113,19 +123,18 @@ def wanted(
     """
     from thinkeval.editing.mend.data import training_facts
 
-    out = {(r.subject, r.relation) for r in list_rewrites(runtime.db, graph)} | set(held)
-    named = ("mend facts", graph, graph_digest(runtime.db, graph), digest(sorted(out)))
-    facts = runtime.remembered(
-        named, lambda: training_facts(stored_graph(runtime.db, graph).facts, out)
-    )
+    content = runtime.content_of(dataset)
+    out = {(r.subject, r.relation) for r in content.rewrites} | set(held)
+    named = ("mend facts", dataset.id, dataset.digest, digest(sorted(out)))
+    facts = runtime.remembered(named, lambda: training_facts(content.facts, out))
     weights, values = model.loaded.info.weights_digest, hparams.training_digest
     follows = tuple(inferences)
     decides = [_PROTOCOL, weights, values, _facts_digest(facts)]
     if follows:
         decides.append(digest([asdict(one) for one in follows]))
     key = digest(decides)
-    path = runtime.settings.cache / "mend" / f"{slug(graph)}-{key}.safetensors"
-    return Wanted(graph, facts, key, path, follows)
+    path = runtime.settings.cache / "mend" / f"{slug(dataset.id)}-{key}.safetensors"
+    return Wanted(dataset.id, facts, key, path, follows)
 
 
 def train(
@@ -172,19 +181,13 @@ def train(
         return about, False
 
 
-def _for_request(
-    runtime: Runtime, request: ScoreRequest, model: RuntimeModel, hparams: Any
-) -> Wanted:
-    mine = (request.rewrite.subject, request.rewrite.relation)
-    return wanted(runtime, request.graph, model, hparams, [mine])
-
-
 def _facts_digest(facts: tuple[Fact, ...]) -> str:
     return digest([asdict(fact) for fact in facts])
 
 
-def _command(runtime: Runtime, request: ScoreRequest) -> str:
-    """The command that trains what the request needs."""
+def _command(resolved: Resolved) -> str:
+    """The command that trains the hypernetwork of a request."""
+    request = resolved.request
     words = [f"thinkeval train-mend {request.graph} --model {request.model}"]
     if request.dtype != "float32":
         words.append(f"--dtype {request.dtype}")
@@ -193,7 +196,8 @@ def _command(runtime: Runtime, request: ScoreRequest) -> str:
     words += [f"--set {key}={value}" for key, value in request.overrides.items()]
     if request.hparams:
         words.append(f"--hparams {request.hparams}")
-    mine = (request.rewrite.subject, request.rewrite.relation)
-    if mine not in {(r.subject, r.relation) for r in list_rewrites(runtime.db, request.graph)}:
-        words.append(f'--subject "{mine[0]}" --relation "{mine[1]}"')
+    subject, relation = request.rewrite.subject, request.rewrite.relation
+    stored = resolved.runtime.content_of(resolved.dataset).rewrites
+    if (subject, relation) not in {(r.subject, r.relation) for r in stored}:
+        words.append(f'--subject "{subject}" --relation "{relation}"')
     return " ".join(words)

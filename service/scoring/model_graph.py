@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
 from thinkeval.loaders.records import Entity, Fact, digest
-from thinkeval.service.graphs.datasets import graph_digest, require_graph, to_fact
+from thinkeval.service.graphs.datasets import Dataset
 from thinkeval.service.graphs.write import GraphHeader, write_graph
 from thinkeval.service.schemas import MEASURES
 from thinkeval.service.scoring.probe import Answer, ProbedFact, ask, edge_properties, questions_for
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-from thinkeval.service.scoring.scope import Scope
 
 if TYPE_CHECKING:
     from thinkeval.editing.probe import ProbeSettings
-    from thinkeval.service.scoring.request import ScoreRequest
+    from thinkeval.service.scoring.resolved import Resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +42,15 @@ class KnownSummary:
     weakest: list[tuple[str, str, str, float]]
 
 
-def answers(
-    runtime: Runtime, request: ScoreRequest, model: RuntimeModel, scope: Scope
-) -> dict[str, Answer]:
+def answers(resolved: Resolved) -> dict[str, Answer]:
     """Pre-edit answers by fact id, read from the model graph, which is made where there is none.
 
     A graph of more facts than `probe_all_limit` is probed a scope at a time.
     """
-    dataset = require_graph(runtime.db, request.graph)
+    runtime, dataset, scope = resolved.runtime, resolved.dataset, resolved.scope
     whole = dataset.n_facts <= runtime.settings.probe_all_limit
-    facts = _all_facts(runtime, request.graph) if whole else scope.facts
-    graph = _ensure(runtime, dataset, model, request.probe, facts, scope.aliases)
+    facts = runtime.content_of(dataset).facts if whole else scope.facts
+    graph = _ensure(runtime, dataset, resolved.model, resolved.request.probe, facts, scope.aliases)
     return runtime.remembered(
         ("answers", graph),
         lambda: {row.fact: _stored(row) for row in runtime.db.read(rows.FactRow, graph=graph)},
@@ -61,12 +58,12 @@ def answers(
 
 
 def probe_graph(
-    runtime: Runtime, graph: str, model: RuntimeModel, settings: ProbeSettings, measure: str
+    runtime: Runtime, dataset: Dataset, model: RuntimeModel, settings: ProbeSettings, measure: str
 ) -> KnownSummary:
     """Probe a whole data set graph and sum up what the model knows of it."""
-    dataset = require_graph(runtime.db, graph)
-    aliases = {e.name: e.aliases for e in runtime.db.read(rows.EntityRow, graph=graph)}
-    stored = _ensure(runtime, dataset, model, settings, _all_facts(runtime, graph), aliases)
+    content = runtime.content_of(dataset)
+    aliases = {entity.name: entity.aliases for entity in content.entities}
+    stored = _ensure(runtime, dataset, model, settings, content.facts, aliases)
     known = [
         (row.subject, row.relation, row.object, float(value))
         for row in runtime.db.read(rows.FactRow, graph=stored)
@@ -87,30 +84,25 @@ def probe_graph(
     )
 
 
-def _all_facts(runtime: Runtime, graph: str) -> list[Fact]:
-    return [to_fact(row) for row in runtime.db.read(rows.FactRow, graph=graph)]
-
-
 def _ensure(
     runtime: Runtime,
-    dataset: rows.GetGraphRow,
+    dataset: Dataset,
     model: RuntimeModel,
     settings: ProbeSettings,
     facts: Sequence[Fact],
     aliases: Mapping[str, tuple[str, ...]],
 ) -> str:
     """The id of the model graph that holds these facts; probed and written if it is not stored."""
-    content = graph_digest(runtime.db, dataset.graph)
     key = digest(
         [
-            content,
+            dataset.digest,
             model.loaded.info.weights_digest,
             settings.digest,
             sorted(f.id for f in facts),
         ],
         8,
     )
-    graph = f"{dataset.graph}@{model.name}~{key}"
+    graph = f"{dataset.id}@{model.name}~{key}"
     if runtime.db.read(rows.GetGraphRow, graph=graph):
         return graph
     questions = questions_for(facts, aliases)
@@ -119,10 +111,10 @@ def _ensure(
     header = GraphHeader(
         graph,
         "model",
-        dataset.graph,
+        dataset.id,
         model=model.name,
         probe=settings.digest,
-        content_digest=content,
+        content_digest=dataset.digest,
         measures=measured(probed),
     )
     write_graph(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from thinkeval.service.database import Progress, connect, silent
 from thinkeval.service.errors import UsageError
+from thinkeval.service.graphs.datasets import Dataset, content, stored_graph
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
     from thinkeval.editing.models import LoadedModel
     from thinkeval.editing.organism import Organism
+    from thinkeval.loaders.records import KnowledgeGraph
     from thinkeval.service.schemas import EditOptions
 
 ORGANISM = "organism"
@@ -185,7 +187,7 @@ class Runtime:
     def model(
         self,
         text: str,
-        graph: str,
+        graph: str | Dataset,
         *,
         dtype: str = "float32",
         revision: str | None = None,
@@ -193,7 +195,8 @@ class Runtime:
     ) -> RuntimeModel:
         """Load a model once; an organism is trained on `graph` first unless it is cached."""
         spec = parse(text, seed=seed)
-        key = (f"{spec}", graph if spec.organism else "", f"{dtype} {revision}")
+        trained_on = graph if isinstance(graph, str) else graph.id
+        key = (f"{spec}", trained_on if spec.organism else "", f"{dtype} {revision}")
         if key not in self._models:
             source = str(self.train(text, graph, seed=seed).path) if spec.organism else spec.text
             from thinkeval.editing import models
@@ -204,25 +207,33 @@ class Runtime:
             self._models[key] = RuntimeModel(loaded, spec.name, source)
         return self._models[key]
 
-    def model_of(self, request: EditOptions) -> RuntimeModel:
-        """The model that a request is about; loaded once."""
+    def model_of(self, request: EditOptions, dataset: Dataset | None = None) -> RuntimeModel:
+        """The model of a request; loaded once.
+
+        Args:
+            dataset: of the request, where it was looked up already.
+        """
         return self.model(
             request.model,
-            request.graph,
+            dataset or request.graph,
             dtype=request.dtype,
             revision=request.revision,
             seed=request.organism_seed,
         )
 
-    def train(self, text: str, graph: str, *, seed: int | None = None) -> Organism:
+    def content_of(self, dataset: Dataset) -> KnowledgeGraph:
+        """The records of a data set, read once."""
+        key = ("content", dataset.id, dataset.digest)
+        return self.remembered(key, lambda: content(self.db, dataset.id))
+
+    def train(self, text: str, graph: str | Dataset, *, seed: int | None = None) -> Organism:
         """Train the organism that `text` names on a stored graph, or find it in the cache."""
         from thinkeval.editing.organism import OrganismConfig, train
-        from thinkeval.service.graphs.datasets import stored_graph
 
         spec = parse(text, seed=seed)
         config = OrganismConfig(architecture=spec.organism or "gpt2", **spec.options)
         return train(
-            stored_graph(self.db, graph),
+            stored_graph(self.db, graph) if isinstance(graph, str) else self.content_of(graph),
             config,
             cache_dir=self.settings.cache / "organisms",
             progress=self.progress,

@@ -39,14 +39,14 @@ def facts_in_scope(db: Database, request: ScoreRequest) -> Scope:
     A rewrite without chains has an empty scope: its IFR is 0 and its Preservation 1 by definition,
     both with n = 0.
     """
-    asked = case(request.graph, request.rewrite)
+    params = case(request.graph, request.rewrite)
     found = db.read(
         rows.FactInScopeRow,
         graph=request.graph,
-        subject=asked["subject"],
-        object=asked["object"],
-        rewrite=asked["rewrite"],
-        max_steps=request.options.max_steps,
+        subject=params["subject"],
+        object=params["object"],
+        rewrite=params["rewrite"],
+        max_steps=request.max_steps,
     )
     aliases = {e.name: e.aliases for e in db.read(rows.EntityRow, graph=request.graph)}
     return Scope(tuple(to_fact(row) for row in found), aliases)

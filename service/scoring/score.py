@@ -9,8 +9,6 @@
 
 An edit's id is a digest of everything its numbers depend on: scoring the same thing twice finds
 the stored score, and nothing is overwritten.
-
-How long the stages of a piece of work took.
 """
 
 from __future__ import annotations
@@ -22,11 +20,11 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.loaders.records import Fact, RewriteRequest, digest, slug
-from thinkeval.service.schemas import Score
-from thinkeval.service.scoring import generation, implications, metrics, model_graph
+from thinkeval.service.schemas import MetricValue, Score
+from thinkeval.service.scoring import deltas, generation, implications, metrics, model_graph
 from thinkeval.service.scoring import plan as planning
 from thinkeval.service.scoring import record as editrecords
-from thinkeval.service.scoring.deltas import keep
+from thinkeval.service.scoring.plan import Plan
 from thinkeval.service.scoring.probe import (
     Answer,
     Neighbor,
@@ -38,11 +36,13 @@ from thinkeval.service.scoring.probe import (
     questions_for,
 )
 from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
-from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-from thinkeval.service.scoring.scope import Pairs, Scope, facts_in_scope, near_questions, neighbors
+from thinkeval.service.scoring.resolved import Resolved, resolve
+from thinkeval.service.scoring.runtime import Runtime
+from thinkeval.service.scoring.scope import Pairs, Scope, near_questions
 
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
+    from thinkeval.service.scoring.record import Record
 
 
 @dataclass(slots=True)
@@ -81,82 +81,103 @@ def score_edit(
     """
     watch = Stopwatch()
     with watch.stage("load model"):
-        model = runtime.model_of(request)
-    plan = planning.plan(runtime, request, model)
-    identity = dict(plan.identity)
-    scope = implied = None
+        resolved = resolve(runtime, request)
+    plan = planning.plan(resolved)
+    identity, implied = dict(plan.identity), None
     if request.implications:
-        scope = facts_in_scope(runtime.db, request)
-        implied = implications.implied(runtime.db, request, scope)
+        implied = implications.implied(runtime.db, request, resolved.scope)
         identity["implications"] = implied.identity
     edit_id = edit_id_of(request, identity, step)
     if posted is not None:
-        editrecords.settle(runtime.db, posted, edit_id, request, model.name)
+        editrecords.settle(runtime.db, posted, edit_id, request, resolved.model.name)
     if not request.force and (stored := editrecords.stored_score(runtime.db, edit_id)) is not None:
         return stored.model_copy(update={"reused": True})
-
     with editrecords.recorded(
-        runtime.db, edit_id, request, model.name, runtime.reach, runtime.interrupted
+        runtime.db, edit_id, request, resolved.model.name, runtime.reach, runtime.interrupted
     ) as record:
-        with watch.stage("scope"):
-            scope = scope or facts_in_scope(runtime.db, request)
-        with watch.stage("probe pre"):
-            pre = _pre(runtime, request, model, scope)
-            further = _further(runtime, request, model, implied)
-        record.stage("edit", 0.4)
-        with watch.stage("edit"):
-            effect = step.effect() if step else planning.execute(runtime, plan, request, model)
-        with watch.stage("save delta"):
-            edited = step.requests if step else (request.rewrite,)
-            kept = keep(runtime, edit_id, request, model, plan, effect, edited)
-        record.stage("probe post", 0.6)
-        with watch.stage("probe post"):
-            probed, further = _post(runtime, request, model, effect, pre, further)
-        texts = None
-        if request.generate:
-            with watch.stage("generate"):
-                texts = generation.both(runtime, request, model, effect)
-        record.stage("write", 0.9)
-        with watch.stage("write"):
-            editrecords.write_edit_graph(
-                runtime.db, edit_id, request, model.name, [*probed, *further], scope.aliases
-            )
-        with watch.stage("metrics"):
-            values = metrics.measure(runtime.db, edit_id, request)
-            if texts is not None:
-                values += generation.measured(runtime, edit_id, request, texts)
-        score = Score(
-            edit=edit_id,
-            dataset=request.graph,
-            rewrite=request.rewrite.id,
-            subject=request.rewrite.subject,
-            relation=request.rewrite.relation,
-            prompt=request.rewrite.prompt,
-            target_true=request.rewrite.target_true,
-            target_new=request.rewrite.target_new,
-            model=model.name,
-            method=request.method,
-            options=request.options,
-            values=values,
-            n_facts=len(scope.facts),
-            seconds=watch.seconds,
-            provenance=plan.provenance
-            | {
-                "n_steps": effect.n_steps,
-                "context_templates": effect.templates,
-                "delta": kept,
-                "method_state": _plain(effect.state),
-            }
-            | ({"implications": implied.about()} if implied else {}),
-            sequence=step.about if step else None,
-        )
-        from thinkeval.service.scoring import intervals  # numpy; `--help` should not wait for it
+        return _score(plan, implied, step, record, watch)
 
-        with watch.stage("metrics"):
-            values = intervals.with_intervals(runtime.db, score, probed, request.seed)
-            score = score.model_copy(update={"values": values})
-        record.succeed(score)
+
+def _score(
+    plan: Plan,
+    implied: implications.Implied | None,
+    step: SequenceStep | None,
+    record: Record,
+    watch: Stopwatch,
+) -> Score:
+    """The six steps, under the record of the edit."""
+    resolved, request = plan.resolved, plan.resolved.request
+    db, model = resolved.runtime.db, resolved.model
+    with watch.stage("scope"):
+        scope = resolved.scope
+    with watch.stage("probe pre"):
+        pre, further = _pre(resolved), _further(resolved, implied)
+    record.stage("edit", 0.4)
+    with watch.stage("edit"):
+        effect = step.effect() if step else planning.execute(plan)
+    with watch.stage("save delta"):
+        edited = step.requests if step else (request.rewrite,)
+        plan.provenance["delta"] = deltas.save(plan, record.edit, effect, edited)
+    record.stage("probe post", 0.6)
+    with watch.stage("probe post"):
+        probed, further = _post(resolved, effect, pre, further)
+    texts = None
+    if request.generate:
+        with watch.stage("generate"):
+            texts = generation.both(resolved, effect)
+    record.stage("write", 0.9)
+    with watch.stage("write"):
+        editrecords.write_edit_graph(
+            db, record.edit, request, model.name, [*probed, *further], scope.aliases
+        )
+    with watch.stage("metrics"):
+        values = metrics.measure(db, record.edit, request)
+        if texts is not None:
+            values += generation.measured(resolved, record.edit, texts)
+    score = _score_of(plan, record.edit, values, effect, implied, step)
+    from thinkeval.service.scoring import intervals  # numpy; `--help` should not wait for it
+
+    with watch.stage("metrics"):
+        values = intervals.with_intervals(db, score, probed, request.seed)
+    score = score.model_copy(update={"values": values, "seconds": watch.seconds})
+    record.succeed(score)
     return score
+
+
+def _score_of(
+    plan: Plan,
+    edit: str,
+    values: list[MetricValue],
+    effect: EditEffect,
+    implied: implications.Implied | None,
+    step: SequenceStep | None,
+) -> Score:
+    """The score as it is stored, without intervals and seconds."""
+    resolved, request = plan.resolved, plan.resolved.request
+    rewrite = request.rewrite
+    return Score(
+        edit=edit,
+        dataset=resolved.dataset.id,
+        rewrite=rewrite.id,
+        subject=rewrite.subject,
+        relation=rewrite.relation,
+        prompt=rewrite.prompt,
+        target_true=rewrite.target_true,
+        target_new=rewrite.target_new,
+        model=resolved.model.name,
+        method=request.method,
+        options=request.options,
+        values=values,
+        n_facts=len(resolved.scope.facts),
+        provenance=plan.provenance
+        | {
+            "n_steps": effect.n_steps,
+            "context_templates": effect.templates,
+            "method_state": _plain(effect.state),
+        }
+        | ({"implications": implied.about()} if implied else {}),
+        sequence=step.about if step else None,
+    )
 
 
 def edit_id_of(
@@ -183,37 +204,28 @@ def _plain(state: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in state.items() if plain(value)}
 
 
-def _pre(
-    runtime: Runtime, request: ScoreRequest, model: RuntimeModel, scope: Scope
-) -> list[ProbedFact]:
+def _pre(resolved: Resolved) -> list[ProbedFact]:
     """Step 2: the scope's answers come from the model graph; only the edited fact is asked anew.
 
     And that once for all edits of a rewrite, whatever the method.
     """
-    known = model_graph.answers(runtime, request, model, scope)
-    near = neighbors(runtime.db, request.graph, request.rewrite)
-    edited = _edited_questions(request.rewrite, scope, near)
+    known, scope = model_graph.answers(resolved), resolved.scope
+    edited = _edited_questions(resolved.request.rewrite, scope, resolved.near)
     ids = {question.fact.id for question in edited}
-    asked = _asked_once(runtime, request, model, "edited", edited)
+    answers = _asked_once(resolved, "edited", edited)
     rest = [q for q in questions_for(scope.facts, scope.aliases) if q.fact.id not in ids]
     return [ProbedFact(q, known[q.fact.id]) for q in rest] + [
-        ProbedFact(q, answer) for q, answer in zip(edited, asked, strict=True)
+        ProbedFact(q, answer) for q, answer in zip(edited, answers, strict=True)
     ]
 
 
-def _asked_once(
-    runtime: Runtime,
-    request: ScoreRequest,
-    model: RuntimeModel,
-    what: str,
-    questions: Sequence[Question],
-) -> Sequence[Answer]:
-    """What the unedited model says to some questions, asked once for all edits that need it."""
-    info = model.loaded.info
-    told = digest([asdict(question) for question in questions])
+def _asked_once(resolved: Resolved, what: str, questions: Sequence[Question]) -> Sequence[Answer]:
+    """The unedited model's answers to some questions, asked once for all edits that need them."""
+    runtime, loaded, probe = resolved.runtime, resolved.model.loaded, resolved.request.probe
+    key = digest([asdict(question) for question in questions])
     return runtime.remembered(
-        (what, info.weights_digest, info.dtype, request.probe.digest, told),
-        lambda: ask(model.loaded, questions, request.probe, progress=runtime.progress),
+        (what, loaded.info.weights_digest, loaded.info.dtype, probe.digest, key),
+        lambda: ask(loaded, questions, probe, progress=runtime.progress),
     )
 
 
@@ -237,29 +249,20 @@ def _edited_questions(rewrite: RewriteRequest, scope: Scope, near: Pairs) -> lis
     ]
 
 
-def _further(
-    runtime: Runtime,
-    request: ScoreRequest,
-    model: RuntimeModel,
-    implied: implications.Implied | None,
-) -> list[ProbedFact]:
-    """What is asked for the sake of implications, by itself: no other answer depends on it."""
+def _further(resolved: Resolved, implied: implications.Implied | None) -> list[ProbedFact]:
+    """The additional probes for implications, in a probe of their own: no other answer changes."""
     if implied is None or not implied.questions:
         return []
-    said = _asked_once(runtime, request, model, "implied", implied.questions)
-    return [ProbedFact(q, answer) for q, answer in zip(implied.questions, said, strict=True)]
+    answers = _asked_once(resolved, "implied", implied.questions)
+    return [ProbedFact(q, answer) for q, answer in zip(implied.questions, answers, strict=True)]
 
 
 def _post(
-    runtime: Runtime,
-    request: ScoreRequest,
-    model: RuntimeModel,
-    effect: EditEffect,
-    *groups: list[ProbedFact],
+    resolved: Resolved, effect: EditEffect, *groups: list[ProbedFact]
 ) -> list[list[ProbedFact]]:
     """Step 4: the same questions, asked of the edited model; it is restored on every way out.
 
-    Each group is asked by itself, as it was before the edit.
+    Each group is probed by itself, as it was before the edit.
 
     An effect that changes nothing leaves the answers as they are. Asked again in other batches, a
     likelihood differs in its last bits, and the control would miss 1 by rounding.
@@ -268,23 +271,22 @@ def _post(
 
     if not effect.deltas and effect.prompt_change is None:
         return [[ProbedFact(p.question, p.pre, p.pre) for p in group] for group in groups]
-    with applied(model.loaded.model, effect):
-        said = [
-            ask(
-                model.loaded,
-                [probed.question for probed in group],
-                request.probe,
-                prompt_change=effect.prompt_change,
-                progress=runtime.progress,
-            )
-            if group
-            else []
-            for group in groups
-        ]
+    loaded = resolved.model.loaded
+    with applied(loaded.model, effect):
+        return [_asked_after(resolved, effect, group) if group else [] for group in groups]
+
+
+def _asked_after(
+    resolved: Resolved, effect: EditEffect, group: Sequence[ProbedFact]
+) -> list[ProbedFact]:
+    answers = ask(
+        resolved.model.loaded,
+        [probed.question for probed in group],
+        resolved.request.probe,
+        prompt_change=effect.prompt_change,
+        progress=resolved.runtime.progress,
+    )
     return [
-        [
-            ProbedFact(probed.question, probed.pre, answer)
-            for probed, answer in zip(group, answers, strict=True)
-        ]
-        for group, answers in zip(groups, said, strict=True)
+        ProbedFact(probed.question, probed.pre, answer)
+        for probed, answer in zip(group, answers, strict=True)
     ]

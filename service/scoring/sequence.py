@@ -15,7 +15,8 @@ from thinkeval.service.errors import UsageError
 from thinkeval.service.schemas import EditOptions, Score
 from thinkeval.service.scoring import covariance, plan
 from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
-from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+from thinkeval.service.scoring.resolved import resolve
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.scoring.score import score_edit
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ def score_sequence(
     if not rewrites or batch < 1 or options.strength != 1:
         raise UsageError("A sequence needs a rewrite, a batch of 1 or more, and whole edits.")
     batches = [tuple(rewrites[i : i + batch]) for i in range(0, len(rewrites), batch)]
-    model = runtime.model_of(options)
-    effects = _Effects(lambda: _edits(runtime, options, model, batches))
+    effects = _Effects(lambda: _edits(runtime, options, batches))
     after, total, done = [], 2 * len(rewrites), 0
     for number, part in enumerate(batches):
         edited = tuple(rewrites[: number * batch + len(part)])
@@ -66,9 +66,9 @@ def score_sequence(
 
 
 class _Effects:
-    """The cumulative effects of a sequence, made as far as they are asked for; the newest is held.
+    """The cumulative effects of a sequence, computed as the scores need them; the newest is stored.
 
-    They are asked for in order, as the scores are taken.
+    They are read in order, as the scores are taken.
     """
 
     def __init__(self, start: Callable[[], Iterator[EditEffect]]) -> None:
@@ -89,20 +89,19 @@ class _Effects:
 def _edits(
     runtime: Runtime,
     options: EditOptions,
-    model: RuntimeModel,
     batches: Sequence[tuple[RewriteRequest, ...]],
 ) -> Iterator[EditEffect]:
     from thinkeval.editing.sequence import edit_in_sequence
 
-    request = ScoreRequest.of(batches[0][0], options)
-    made = plan.plan(runtime, request, model)
+    made = plan.plan(resolve(runtime, ScoreRequest.of(batches[0][0], options)))
+    model = made.resolved.model
     return edit_in_sequence(
         model.loaded.model,
         model.loaded.tokenizer,
         batches,
-        made.method,
-        made.hparams,
+        made.resolved.method,
+        made.resolved.hparams,
         covariance.covariance_of(runtime, made.corpus, model, made.layers),
-        state=plan.state_of(runtime, made, request, model),
-        seed=request.seed,
+        state=plan.state_of(made),
+        seed=options.seed,
     )

@@ -14,7 +14,7 @@ from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.errors import ConflictError, NotFoundError, QueueFullError, UsageError
-from thinkeval.service.jobs import queue, recovery, submit
+from thinkeval.service.jobs import job_requests, queue, recovery, submit
 from thinkeval.service.jobs import sweep as job_sweeps
 from thinkeval.service.process import is_gone, name_of, this_process
 from thinkeval.service.schemas import EditIn, SweepIn
@@ -358,7 +358,7 @@ def test_a_worker_elsewhere_is_lost_when_it_was_silent_for_long(
 
 def test_a_command_that_was_killed_leaves_a_failed_edit(db: Database, graph: str) -> None:
     name = f"{graph}-by-hand"
-    rewrite = submit.prepare(db, SETTINGS, posted(graph))
+    rewrite = job_requests.rewrite_of(db, posted(graph))
     db.write(
         rows.MergeEditRow, id=name, model="m", method="rome", dataset=graph, rewrite=rewrite.id
     )

@@ -25,8 +25,8 @@ from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.graphs import datasets
 from thinkeval.service.scoring import demonstrations
 from thinkeval.service.scoring.request import ScoreRequest
+from thinkeval.service.scoring.resolved import resolve
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
-from thinkeval.service.scoring.scope import facts_in_scope
 from thinkeval.service.scoring.score import score_edit
 
 HARRY = RewriteRequest("harry", "test", "{} studied at", "Harry Potter", "r", "Hogwarts", "Paris")
@@ -274,7 +274,7 @@ def test_the_examples_are_part_of_an_edits_identity(runtime, organism, graph):
     from thinkeval.service.scoring import plan
 
     plans = [
-        plan.plan(runtime, asked_for(runtime, organism, graph, seed=seed), organism)
+        plan.plan(resolve(runtime, asked_for(runtime, organism, graph, seed=seed)))
         for seed in (0, 0, 1)
     ]
     digests = [made.identity["demonstrations"]["digest"] for made in plans]
@@ -285,9 +285,10 @@ def test_the_examples_are_part_of_an_edits_identity(runtime, organism, graph):
 def test_the_longest_question_and_answer_fit(runtime, organism, graph):
     """The room is that of the longest text that the score asks, in the model's own tokens."""
     request = asked_for(runtime, organism, graph)
-    state = demonstrations.state_for(runtime, request, organism)
+    resolved = resolve(runtime, request)
+    state = demonstrations.state_for(resolved)
     tokenizer = organism.loaded.tokenizer
-    scope = facts_in_scope(runtime.db, request)
+    scope = resolved.scope
     prompts = [f.prompt.replace("{}", f.subject) for f in scope.facts]
     longest = max(len(tokenizer(p)["input_ids"]) for p in prompts)
     assert state["room"] >= longest + request.probe.max_new_tokens

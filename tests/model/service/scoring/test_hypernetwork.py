@@ -75,7 +75,8 @@ class Place:
     def wanted(self, held: tuple[tuple[str, str], ...] = ()) -> hypernetwork.Wanted:
         model = self.runtime.model(self.model, self.graph)
         values = hparams_files.load("mend", self.hparams)
-        return hypernetwork.wanted(self.runtime, self.graph, model, values, held)
+        dataset = datasets.dataset(self.runtime.db, self.graph)
+        return hypernetwork.wanted(self.runtime, dataset, model, values, held)
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ from thinkeval.service.schemas import EditOptions
 from thinkeval.service.scoring import plan, record, sequence, sweep_pool
 from thinkeval.service.scoring import sweep as sweeps
 from thinkeval.service.scoring.request import ScoreRequest
+from thinkeval.service.scoring.resolved import resolve
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
 
@@ -108,8 +109,7 @@ def test_a_key_changes_with_whatever_the_vector_depends_on(place: Place) -> None
     def key(method: str = "memit", **changes: Any) -> str | None:
         cell = sweeps.Cell(place.model.source, 0, place.rewrites[0], method)
         request = sweeps.request_of(sweep, cell).model_copy(update=changes)
-        made = plan.plan(place.runtime, request, place.model)
-        return plan.key_of(made, request, place.model)
+        return plan.targets_key(resolve(place.runtime, request))
 
     assert key() == key("rect") == key("alphaedit") == key("random_delta")
     assert key() == key(overrides={"mom2_update_weight": 3.0})

@@ -1,0 +1,42 @@
+"""One look-up of the data set and of its rewrites when an edit is submitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.counted_reads import counted_reads
+from support.own_graphs import hogwarts_as, own_graphs
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.service.jobs import submit
+from thinkeval.service.schemas import EditIn, RewriteIn
+from thinkeval.service.settings import Settings
+
+WRITTEN = RewriteIn(
+    subject="Draco Malfoy",
+    prompt="{} studied at",
+    target_true="Hogwarts School of Witchcraft and Wizardry",
+    target_new="Beauxbatons Academy",
+)
+
+
+@pytest.fixture
+def graph(db: Database) -> Iterator[str]:
+    with own_graphs(db) as prefix:
+        graph = hogwarts_as(db, f"{prefix}-hogwarts")
+        yield graph
+        for edit in db.read(rows.PageEditRow, dataset=graph, limit=1000):
+            db.write(rows.DeleteEditRow, id=edit.id)
+
+
+@pytest.mark.parametrize("rewrite", ["harry-potter--studied-at", WRITTEN], ids=["named", "written"])
+def test_a_submitted_edit_looks_its_data_set_up_once(
+    db: Database, graph: str, rewrite: str | RewriteIn
+) -> None:
+    with counted_reads(graph) as counts:
+        submit.post(db, Settings(), EditIn(graph=graph, rewrite=rewrite))
+    assert counts["GetGraphRow"] == 1
+    assert counts["FactRow"] == (0 if isinstance(rewrite, str) else 1)
+    assert counts["RewriteRow"] == 1

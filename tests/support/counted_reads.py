@@ -1,0 +1,28 @@
+"""How often a block reads a query, by the type of its rows: for tests that hold look-ups down."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from thinkeval.cypher.run import Database
+
+
+@contextmanager
+def counted_reads(graph: str) -> Iterator[Counter[str]]:
+    """Reads about one graph while the block runs, by the name of the row type."""
+    counts: Counter[str] = Counter()
+    read = Database.read
+
+    def counted(self: Database, row: Any, /, **params: Any) -> Any:
+        if graph in (params.get("graph"), params.get("dataset")):
+            counts[row.__name__] += 1
+        return read(self, row, **params)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Database, "read", counted)
+        yield counts
