@@ -121,7 +121,7 @@ class ScoringOptions(BaseModel):
 
 
 class MetricValue(BaseModel):
-    """One number of a score, never without what it was taken over.
+    """One number of a score, with the number of items it was taken over.
 
     Attributes:
         step: chain length for metrics by steps; None for the overall value.
@@ -162,7 +162,7 @@ class Score(BaseModel):
     reused: bool = False
 
     def get(self, metric: str, measure: str, step: int | None = None) -> MetricValue | None:
-        """The value of a metric, or None where that metric or measure was not taken."""
+        """The value of a metric, or None where it was not taken."""
         for value in self.values:
             if (value.metric, value.measure, value.step) == (metric, measure, step):
                 return value
@@ -178,16 +178,16 @@ class Score(BaseModel):
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures this score holds, exact ones first."""
+        """The measures of this score, exact ones first."""
         order: tuple[Measure, ...] = ("likelihood", "p", "likelihood_norm")
-        held = {v.measure for v in self.values}
-        return tuple(m for m in order if m in held)
+        taken = {v.measure for v in self.values}
+        return tuple(m for m in order if m in taken)
 
 
 Status = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 ENDED: tuple[Status, ...] = ("succeeded", "failed", "cancelled")
-"""Statuses in which nothing more happens to an edit by itself."""
+"""Terminal statuses: the edit is finished."""
 
 
 class SharedOptions(ScoringOptions):
@@ -325,13 +325,13 @@ class EditOut(BaseModel):
     """An edit as it is recorded now.
 
     Attributes:
-        id: as in `Location` while it waits; once its model is loaded a digest of everything its
-            numbers depend on. Every id it ever had finds it.
-        posted_as: the ids it was posted under.
+        id: as in `Location` while it is queued; once its model is loaded a digest of everything
+            its numbers depend on. Each of its ids finds it.
+        posted_as: the ids it was submitted under.
         progress: from 0 to 1.
-        attempts: how often a worker took it up; more than 1 after a worker died.
-        reused: the score was stored before it was asked for.
-        links: where the rest is, by name.
+        attempts: how often a worker claimed it; more than 1 after a worker died.
+        reused: the score was stored before the edit was submitted.
+        links: addresses of its parts, by name.
     """
 
     id: str
@@ -377,7 +377,7 @@ class SweepIn(SharedOptions):
 
 
 class SweepOut(BaseModel):
-    """A sweep as it stands: counts by status, and the table of what is scored so far."""
+    """A sweep: counts by status, and the table of what is scored so far."""
 
     id: str
     request: dict[str, Any]

@@ -69,7 +69,7 @@ MeasureOption = Annotated[
     MeasureName,
     typer.Option(
         "--measure",
-        help="p: share of sampled answers (the papers' protocol); likelihood: exact,"
+        help="p: fraction of sampled answers (the papers' protocol); likelihood: exact,"
         " teacher-forced; likelihood_norm: per token.",
     ),
 ]
@@ -82,7 +82,7 @@ RulesOption = Annotated[
     list[str] | None, typer.Option("--rule", help="Only this rule, by its id; repeatable.")
 ]
 CandidatesFlag = Annotated[
-    bool, typer.Option("--candidates", help="Also rules that nobody has judged yet.")
+    bool, typer.Option("--candidates", help="Also rules that are not judged yet.")
 ]
 
 
@@ -122,7 +122,7 @@ def takes(
     """Give a command the options of the request in place of its `**options`.
 
     Args:
-        names: fields in the order of the help; `...` stands for all that are not named.
+        names: fields in the order of the help; `...` for all that are not named.
         many: fields whose option is repeatable; without it the command gets None.
         defaults: where the command's differ from the model's.
         help: where an option means more or less to the command than to the request.

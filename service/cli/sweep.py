@@ -1,4 +1,4 @@
-"""`thinkeval sweep`: all methods on all rewrites, one report; run again, it goes on.
+"""`thinkeval sweep`: all methods on all rewrites, one report; run again, it resumes.
 
 `thinkeval sequence`: edits one after the other, scored after each and again at the end.
 """

@@ -1,4 +1,4 @@
-"""A user of one's own for Neo4j Browser, read-only where the server's edition has roles."""
+"""Neo4j users for the Browser, read-only where the server's edition has roles."""
 
 from __future__ import annotations
 

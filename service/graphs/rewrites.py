@@ -1,4 +1,4 @@
-"""Which rewrite a user means, by id, by subject, or written out; and the request made of it."""
+"""Find the rewrite request that a user names by id or subject, or build the one written out."""
 
 from __future__ import annotations
 
@@ -59,21 +59,21 @@ def rewrites(
 
 
 def _named(
-    stored: Sequence[RewriteRequest], graph: str, name: str, mine: Sequence[RewriteRequest] = ()
+    stored: Sequence[RewriteRequest], graph: str, name: str, written: Sequence[RewriteRequest] = ()
 ) -> RewriteRequest:
-    """The rewrite that goes by a name: of the data set, else one of the user's own by its id."""
+    """The rewrite of a name: of the data set, else one that a user wrote, by its id."""
     wanted = name.casefold()
     for found in (
         [r for r in stored if r.id == wanted],
         [r for r in stored if r.subject.casefold() == wanted],
         [r for r in stored if r.id.startswith(wanted)],
-        [r for r in mine if r.id == wanted],
+        [r for r in written if r.id == wanted],
     ):
         if len(found) == 1:
             return found[0]
         if found:
             raise UsageError(
-                f"{len(found)} rewrites go by {name!r}: {', '.join(r.id for r in found)}.",
+                f"{len(found)} rewrites have the name {name!r}: {', '.join(r.id for r in found)}.",
                 remedy="Give the id of one of them, or as much of it as tells it apart.",
             )
     known = [r.id for r in stored] + [r.subject for r in stored]
@@ -101,16 +101,16 @@ def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
         )
     if prompt.count(SUBJECT_SLOT) != 1:
         raise UsageError(
-            f"The prompt {prompt!r} needs {SUBJECT_SLOT} exactly once, where the subject stands.",
+            f"The prompt {prompt!r} needs {SUBJECT_SLOT} exactly once, for the subject.",
         )
     relation = own.relation or (fact.relation if fact else slug(prompt.replace(SUBJECT_SLOT, "")))
     parts = (own.subject, relation, prompt, own.target_true, own.target_new)
     for stored in content.rewrites:
         if _parts(stored) == parts:
             return stored
-    made = RewriteRequest.make_id(own.subject, relation, own.target_new)
+    name = RewriteRequest.make_id(own.subject, relation, own.target_new)
     return RewriteRequest(
-        id=f"{datasets.OWN}{made}--{digest(parts, 6)}",
+        id=f"{datasets.OWN}{name}--{digest(parts, 6)}",
         dataset=graph,
         prompt=prompt,
         subject=own.subject,
@@ -131,7 +131,7 @@ def _refuse_misspelt(facts: Sequence[Fact], own: OwnRewrite, graph: str) -> None
 
 
 def _parts(rewrite: RewriteRequest) -> tuple[str, ...]:
-    """What makes two rewrites the same one."""
+    """The parts by which two rewrites are the same."""
     return (
         rewrite.subject,
         rewrite.relation,

@@ -1,6 +1,6 @@
-"""Key statistics by themselves, without an edit: collected before they are needed, or imported.
+"""Covariance statistics (mom2): from the texts or files that `--covariance` names.
 
-Where key statistics come from: `--covariance`, as text or as published statistics.
+They are collected on demand or beforehand (`thinkeval covariance`), or imported.
 
 (nothing)                    the sentences of the graph
 FILE                         a UTF-8 text file, one text a line
@@ -48,7 +48,7 @@ class Corpus:
 
 
 def cache_dir(runtime: Runtime) -> Path:
-    """Where covariances are kept."""
+    """The folder of stored covariances."""
     return runtime.settings.cache / "covariance"
 
 

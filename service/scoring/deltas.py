@@ -1,7 +1,7 @@
-"""Saved edits of a data directory: kept with every score, found again, put on models, exported.
+"""Saved edits of a data directory: stored with every score, applied to models, exported.
 
-A scored edit's update lies in `deltas/<edit id>.safetensors` under the data directory, unless it is
-larger than THINKEVAL_DELTA_LIMIT_MB; the score's provenance says where, or why not.
+A scored edit's update is stored in `deltas/<edit id>.safetensors` under the data directory, unless
+it is larger than THINKEVAL_DELTA_LIMIT_MB; the score's provenance contains where, or why not.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FOLDER = "deltas"
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """An edit put on and taken off again: SHA-256 over all weights at each stage.
+    """An edit applied and reverted: SHA-256 over all weights at each stage.
 
     Attributes:
         scored: whether a stored score was taken with this very update.
@@ -41,12 +41,12 @@ class Verified:
 
     @property
     def undone(self) -> bool:
-        """Whether the weights are the same to the bit after the edit was undone."""
+        """Whether the weights are bit-identical after the edit was reverted."""
         return self.before == self.after
 
 
 def path_of(settings: Settings, edit: str) -> Path:
-    """Where the update of a scored edit is kept, if it is."""
+    """The file of a scored edit's update, whether it exists or not."""
     return settings.home / FOLDER / f"{edit}.safetensors"
 
 
@@ -123,22 +123,23 @@ def find(runtime: Runtime, name: str) -> Path:
 def model_for(
     runtime: Runtime, deltas: Sequence[SavedDelta], model: str | None = None, graph: str = ""
 ) -> RuntimeModel:
-    """The model that edits were made for, loaded as it was then, or the one that is named.
+    """The model that edits were computed for, loaded as it was then, or the one that is named.
 
     Raises:
         DeltaError: it is another model by now, or the edits are of several models.
-        UsageError: nothing says which model it was.
+        UsageError: the edits do not name their model.
     """
     from thinkeval.editing.deltas.files import check_fits
 
     meta = deltas[0].meta
     text = model or meta.model
     if not text:
-        raise UsageError("The edit does not say which model it is of.", remedy="Give --model.")
+        raise UsageError("The edit does not name its model.", remedy="Give --model.")
     graph = graph or meta.dataset
     if parse(text).organism and not graph:
         raise UsageError(
-            "The edit does not say which graph its model was trained on.", remedy="Give --graph."
+            "The edit does not name the graph of its model's training.",
+            remedy="Give --graph.",
         )
     revision = meta.revision if text == meta.model else None
     loaded = runtime.model(text, graph, dtype=meta.dtype, revision=revision)
@@ -147,7 +148,7 @@ def model_for(
 
 
 def verify(runtime: Runtime, name: str, model: str | None = None, graph: str = "") -> Verified:
-    """Put a saved edit on its model and take it off again, hashing all weights at each stage.
+    """Apply a saved edit to its model and revert it, hashing all weights at each stage.
 
     Raises:
         NothingStoredError: the file holds another update than the one that was scored.
@@ -173,7 +174,7 @@ def verify(runtime: Runtime, name: str, model: str | None = None, graph: str = "
 
 
 def export_delta(runtime: Runtime, name: str, output: Path) -> dict[str, object]:
-    """Copy the file of a saved edit, once it is certain that it can be read."""
+    """Copy the file of a saved edit after reading it completely."""
     from thinkeval.editing.deltas import files
 
     source = find(runtime, name)
@@ -197,7 +198,7 @@ def export_model(
     graph: str = "",
     check: bool = True,
 ) -> dict[str, object]:
-    """Write a model with saved edits on, in this order, to a new folder."""
+    """Write a model with saved edits applied, in this order, to a new folder."""
     from thinkeval.editing.deltas import export, files
 
     saved = [files.load(find(runtime, name)) for name in names]

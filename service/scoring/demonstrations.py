@@ -1,7 +1,7 @@
-"""Worked examples for in-context editing, made from the stored graph.
+"""Demonstrations for in-context editing, built from the stored graph.
 
-An example must tell the model nothing of what will be measured. So none is made of a fact in the
-rewrite's scope (those are what Preservation and IFR ask for) or about its subject, and none names
+A demonstration must not contain anything that will be measured. So none is derived from a fact in
+the rewrite's scope (Preservation and IFR probe those) or about its subject, and none names
 the subject, target_true or target_new by any of their names. Of each other fact whose relation has
 further objects, one of these, drawn by seed, becomes the new object: a counterfactual of the same
 kind as the edit.
@@ -48,27 +48,27 @@ def state_for(resolved: Resolved) -> dict[str, Any]:
 
 
 def described(state: Mapping[str, Any]) -> dict[str, Any]:
-    """What a record says of a state: digest and number of the examples, and how many were used."""
+    """The record of a state: digest and number of the demonstrations, and how many were used."""
     pool: Sequence[Demonstration] = state["demonstrations"]
-    said = {
+    described = {
         "digest": digest([asdict(d) for d in pool]),
         "available": len({d.source for d in pool}),
         "room": state["room"],
     }
-    return said | {key: state[key] for key in ("used", "kinds") if key in state}
+    return described | {key: state[key] for key in ("used", "kinds") if key in state}
 
 
 def build(
     graph: KnowledgeGraph, rewrite: RewriteRequest, measured: Collection[str], *, seed: int
 ) -> tuple[Demonstration, ...]:
-    """Copy, update and retain examples of every fact that may be shown, in the graph's order.
+    """Copy, update and retain demonstrations of every fact that may be shown, in the graph's order.
 
     `update` asks by a paraphrase of the fact, or by its question where it has none; `retain` asks
     for a fact of another subject and relation, whose answer is the true one. A fact without either
     has no `update`, and one whose relation has no other object has no example at all.
 
     Args:
-        measured: ids of the facts that will be asked for.
+        measured: ids of the facts that will be probed.
         seed: of the draws; each fact has a stream of its own.
     """
     hidden = unique(
@@ -79,21 +79,21 @@ def build(
     shown = [
         fact
         for fact in sorted(graph.facts, key=lambda f: f.id)
-        if fact.id not in measured and not contains(_told(fact), hidden)
+        if fact.id not in measured and not contains(_sentence(fact), hidden)
     ]
     objects: dict[str, set[str]] = {}
     answers: dict[tuple[str, str], set[str]] = {}
     for fact in graph.facts:
         objects.setdefault(fact.relation, set()).add(fact.object)
         answers.setdefault((fact.subject, fact.relation), set()).add(fact.object)
-    made: list[Demonstration] = []
+    built: list[Demonstration] = []
     for fact in shown:
         draw = random.Random(digest([seed, fact.id]))
         others = sorted(objects[fact.relation] - answers[fact.subject, fact.relation])
         others = [name for name in others if name != fact.subject and not contains(name, hidden)]
         if others:
-            made += _of(fact, draw.choice(others), shown, draw)
-    return tuple(d for d in made if not contains(d.text, hidden))
+            built += _of(fact, draw.choice(others), shown, draw)
+    return tuple(d for d in built if not contains(d.text, hidden))
 
 
 def room_for(
@@ -103,19 +103,19 @@ def room_for(
     renderer = Renderer(tokenizer, probe.chat)
     rendered = [renderer.cloze(text) for text in _clozes(rewrite, scope.facts, near)]
     rendered += [renderer.question(text) for text in _questions(rewrite, scope.facts)]
-    asked = max(len(prompt_ids(tokenizer, text)) for text in rendered)
+    question = max(len(prompt_ids(tokenizer, text)) for text in rendered)
     names = [rewrite.target_true, rewrite.target_new, *(f.object for f in scope.facts)]
     names += [answer for _, answer in near]
     names += [alias for name in list(names) for alias in scope.aliases.get(name, ())]
     encoded = tokenizer([f" {name}" for name in unique(names)], add_special_tokens=False)
-    answered = max(map(len, encoded["input_ids"]))
-    return asked + max(answered, probe.max_new_tokens) + SLACK
+    answer = max(map(len, encoded["input_ids"]))
+    return question + max(answer, probe.max_new_tokens) + SLACK
 
 
 def _of(
     fact: Fact, new: str, shown: Sequence[Fact], draw: random.Random
 ) -> Iterator[Demonstration]:
-    """The examples that a fact gives with its new object."""
+    """The demonstrations of a fact with its new object."""
     prompt = _fill(fact.prompt, fact.subject)
     stated = f"{prompt} {new}"
     yield Demonstration("copy", fact.id, stated, prompt, new)
@@ -125,9 +125,9 @@ def _of(
         yield Demonstration("update", fact.id, stated, draw.choice(other_words), new)
     apart = [f for f in shown if f.subject != fact.subject and f.relation != fact.relation]
     if apart:
-        kept = draw.choice(apart)
+        other = draw.choice(apart)
         yield Demonstration(
-            "retain", fact.id, stated, _fill(kept.prompt, kept.subject), kept.object
+            "retain", fact.id, stated, _fill(other.prompt, other.subject), other.object
         )
 
 
@@ -135,7 +135,7 @@ def _fill(prompt: str, subject: str) -> str:
     return prompt.replace(SUBJECT_SLOT, subject, 1).strip()
 
 
-def _told(fact: Fact) -> str:
+def _sentence(fact: Fact) -> str:
     """A fact's sentence with all that it names."""
     return f"{_fill(fact.prompt, fact.subject)} {fact.subject} {fact.object}"
 

@@ -1,4 +1,4 @@
-"""The hypernetwork that a method with `NEEDS_HYPERNETWORK` works with: found, or trained.
+"""The hypernetwork that a method with `NEEDS_HYPERNETWORK` edits with: stored, or trained.
 
 It is stored in the cache by all that decides it: the model's weights, the training values of the
 hyperparameters, and the facts it may see. These are the graph's, without those of any rewrite
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 SMALL = 20_000_000
 """Models of at most so many weights (organisms) get their hypernetwork trained when it is needed;
-for a larger one that is hours of work, and has to be asked for."""
+for a larger one that takes hours, and `thinkeval train-mend` starts it."""
 
 _PROTOCOL = 1
 """Part of every key: raise it when examples, losses or the network change."""
 
-Held = tuple[str, str]
+SubjectRelation = tuple[str, str]
 """A subject and a relation whose facts are never trained on."""
 
 
@@ -112,19 +112,19 @@ def wanted(
     dataset: Dataset,
     model: RuntimeModel,
     hparams: Any,
-    held: Iterable[Held] = (),
+    excluded: Iterable[SubjectRelation] = (),
     inferences: Iterable[Inference] = (),
 ) -> Wanted:
     """The hypernetwork of a model, a graph and hyperparameters.
 
     Args:
-        held: left out besides the graph's own rewrite requests.
+        excluded: left out besides the graph's own rewrite requests.
         inferences: what follows from edits, where it is trained for that too (hparams.cimp).
     """
     from thinkeval.editing.mend.data import training_facts
 
     content = runtime.content_of(dataset)
-    out = {(r.subject, r.relation) for r in content.rewrites} | set(held)
+    out = {(r.subject, r.relation) for r in content.rewrites} | set(excluded)
     named = ("mend facts", dataset.id, dataset.digest, digest(sorted(out)))
     facts = runtime.remembered(named, lambda: training_facts(content.facts, out))
     weights, values = model.loaded.info.weights_digest, hparams.training_digest
@@ -138,7 +138,7 @@ def wanted(
 
 
 def train(
-    runtime: Runtime, made: Wanted, model: RuntimeModel, hparams: Any, *, force: bool = False
+    runtime: Runtime, found: Wanted, model: RuntimeModel, hparams: Any, *, force: bool = False
 ) -> tuple[About, bool]:
     """Train the hypernetwork unless it is stored; its record, and whether it was found.
 
@@ -149,27 +149,27 @@ def train(
     """
     from thinkeval.editing.mend import store, training
 
-    made.path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(made.path.with_suffix(".lock")):
-        if made.path.is_file() and not force:
-            return store.about(made.path), True
+    found.path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(found.path.with_suffix(".lock")):
+        if found.path.is_file() and not force:
+            return store.about(found.path), True
         started = time.perf_counter()
         loaded = model.loaded
         done = training.train(
             loaded.model,
             loaded.tokenizer,
-            made.facts,
+            found.facts,
             hparams,
-            inferences=made.inferences,
+            inferences=found.inferences,
             weights_digest=loaded.info.weights_digest,
             progress=runtime.progress,
         )
         about = store.About(
             weights_digest=loaded.info.weights_digest,
-            key=made.key,
+            key=found.key,
             hparams_digest=hparams.training_digest,
-            facts_digest=_facts_digest(made.facts),
-            graph=made.graph,
+            facts_digest=_facts_digest(found.facts),
+            graph=found.graph,
             seed=hparams.train_seed,
             steps=done.steps,
             best_step=done.best_step,
@@ -177,7 +177,7 @@ def train(
             after=done.after,
             seconds=round(time.perf_counter() - started, 2),
         )
-        store.save(done.network, about, made.path)
+        store.save(done.network, about, found.path)
         return about, False
 
 

@@ -1,6 +1,6 @@
-"""The further questions of `score --implications`: conclusions an edit bears on, and premises.
+"""The additional probes of `score --implications`: conclusions that an edit touches, and premises.
 
-They are asked by themselves, after the facts in scope, so that no other number moves; in the edit's
+They are probed separately, after the facts in scope, so that no other number changes; in the edit's
 graph they have the role `implication`, which no chain passes.
 """
 
@@ -30,11 +30,11 @@ ROLE = "implication"
 
 @dataclass(frozen=True, slots=True)
 class Implied:
-    """What is asked for the sake of implications.
+    """The additional probes of one edit.
 
     Attributes:
-        rules: ids of the rules that were looked at.
-        unasked: conclusions that cannot be asked, as nothing says how to put their relation.
+        rules: ids of the rules that were applied.
+        unasked: conclusions that cannot be probed, as their relation has no cloze.
     """
 
     questions: tuple[Question, ...]
@@ -51,12 +51,12 @@ def implied(db: Database, request: ScoreRequest, scope: Scope) -> Implied:
     """The conclusions and premises of every grounding an edit touches, without those in scope.
 
     Raises:
-        UsageError: the data set has no rules that are kept.
+        UsageError: the data set has no rules with the status `kept`.
     """
     rules = rules_of(db, request.graph)
     if not rules:
         raise UsageError(
-            f"{request.graph!r} has no rules that are kept, so nothing says what an edit implies.",
+            f"{request.graph!r} has no rules with the status `kept`: an edit implies nothing.",
             remedy=f"`thinkeval rules add {request.graph} FILE`, or mine and review some.",
         )
     rewrite = request.rewrite
@@ -76,22 +76,22 @@ def implied(db: Database, request: ScoreRequest, scope: Scope) -> Implied:
     stored = [to_fact(row) for row in db.read(rows.FactRow, graph=request.graph)] if open_ else []
     facts = {(f.subject, f.relation, f.object): f for f in stored}
     clozes = _clozes(stored, rules)
-    asked = []
+    questions = []
     for triple in open_:
-        fact = facts.get(triple) or _made(triple, clozes)
+        fact = facts.get(triple) or _fact(triple, clozes)
         if fact is not None:
             aliases = scope.aliases.get(fact.object, ())
-            asked.append(Question(fact, aliases, role=ROLE, listed=triple in facts))
+            questions.append(Question(fact, aliases, role=ROLE, listed=triple in facts))
     return Implied(
-        tuple(asked),
+        tuple(questions),
         tuple(stored.id for stored in rules),
-        len(open_) - len(asked),
-        digest([rules_digest(rules), sorted(q.fact.id for q in asked)]),
+        len(open_) - len(questions),
+        digest([rules_digest(rules), sorted(q.fact.id for q in questions)]),
     )
 
 
 def _clozes(facts: Sequence[Fact], rules: Sequence[StoredRule]) -> dict[str, str]:
-    """{relation: how it is asked}: as most facts of the data set, else as a rule puts it."""
+    """{relation: cloze}: of most facts of the data set, else of a rule."""
     seen: dict[str, Counter[str]] = defaultdict(Counter)
     for fact in facts:
         seen[fact.relation][fact.prompt] += 1
@@ -103,7 +103,7 @@ def _clozes(facts: Sequence[Fact], rules: Sequence[StoredRule]) -> dict[str, str
     return out
 
 
-def _made(triple: Triple, clozes: dict[str, str]) -> Fact | None:
+def _fact(triple: Triple, clozes: dict[str, str]) -> Fact | None:
     subject, relation, object_ = triple
     cloze = clozes.get(relation)
     return None if cloze is None else Fact(subject, relation, object_, prompt=cloze)

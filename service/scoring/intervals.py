@@ -1,10 +1,11 @@
 """Intervals on sampled scores: what five answers a prompt can and cannot tell.
 
-A sampled probability is a share of k answers, so every number made of it is uncertain even when the
-model is not. Pre and post are asked with the same random numbers (`editing.probe.sampled`), so a
-fact's answers come in pairs: right both times, before only, after only, never. The four shares get
-the Dirichlet(¼, ¼, ¼, ¼) posterior, whose margins are the Jeffreys posterior Beta(½, ½) of each
-side; metrics are computed on draws of it, and the 2.5 % and 97.5 % quantiles are the interval.
+A sampled probability is a fraction of k answers, so every number derived from it is uncertain even
+when the model is not. Pre and post are asked with the same random numbers
+(`editing.probe.sampled`), so a fact's answers come in pairs: right both times, before only, after
+only, never. The four shares get the Dirichlet(¼, ¼, ¼, ¼) posterior, whose margins are the Jeffreys
+posterior Beta(½, ½) of each side; metrics are computed on draws of it, and the 2.5 % and 97.5 %
+quantiles are the interval.
 
 It is the uncertainty of sampling alone: not of the rewrite, the seed of the edit, or the graph.
 Which chains count (R ≠ 0) stays as observed, so the upward bias of an IFR of few samples stays too.
@@ -141,9 +142,9 @@ def _bounded(value: MetricValue, made: Mapping[tuple[str, int | None], np.ndarra
 def bootstrap(
     statistic: Callable[[Sequence[int]], float], n: int, *, seed: int = 0, draws: int = DRAWS
 ) -> tuple[float, float] | None:
-    """95 % percentile interval of a statistic over n exchangeable things.
+    """95 % percentile interval of a statistic over n exchangeable items.
 
-    None below 3 things, or where the statistic is undefined (NaN) on more than 1 draw in 20.
+    None below 3 items, or where the statistic is undefined (NaN) on more than 1 draw in 20.
 
     Args:
         statistic: takes indices 0..n-1, drawn with replacement.

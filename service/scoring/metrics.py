@@ -66,7 +66,7 @@ def leakage_rows(db: Database, score: Score, measure: str) -> list[rows.LeakageR
 
 
 def query_params(db: Database, score: Score, measure: str, name: str) -> dict[str, Any]:
-    """What a query of `metrics/` or `chains/` is asked with for this edit, by parameter name.
+    """The parameters of a query of `metrics/` or `chains/` for this edit, by name.
 
     Raises:
         UsageError: the query takes a parameter that an edit does not decide.
@@ -88,7 +88,7 @@ def query_params(db: Database, score: Score, measure: str, name: str) -> dict[st
 def browser_text(db: Database, score: Score, measure: str, name: str) -> str:
     """A query with its parameters as `:param` lines, to paste into Neo4j Browser in two steps.
 
-    The Browser shows no result of a statement that stands among commands, hence two.
+    The Browser shows no result of a statement between commands, hence two.
     """
     params = query_params(db, score, measure, name)
     steps = ("// 1. paste the next lines and press the arrow", "// 2. then this query")
@@ -120,11 +120,11 @@ def _case(graph: str, subject: str, target_true: str, relation: str) -> Mapping[
 
 
 def _chain_params(db: Database, score: Score, measure: str) -> dict[str, Any]:
-    held = require_graph(db, score.edit, kind="edit").measures
-    if measure not in held:
+    taken = require_graph(db, score.edit, kind="edit").measures
+    if measure not in taken:
         raise UsageError(
             f"Edit {score.edit!r} was not measured by {measure!r}.",
-            remedy=f"Use --measure {' or '.join(held)}, or score it again with --samples.",
+            remedy=f"Use --measure {' or '.join(taken)}, or score it again with --samples.",
         )
     pool = _pool(score.options, measure)
     pool.pop("unit")

@@ -1,10 +1,8 @@
-"""What is asked of a model, and what it answered: facts in, answers out.
+"""Questions about facts, a model's answers, and both together before and after an edit.
 
-The edited fact is asked with target_true and with target_new; the rewrite's paraphrases are asked
-beside it and kept out of its mean, so that generalization is measured and efficacy stays itself.
-The prompts of its neighborhood go into the same probe, so that they share its batches.
-
-A fact as it is asked, what a model said, and both together before and after an edit.
+The edited fact is probed with target_true and with target_new. The rewrite's paraphrases are probed
+beside it and left out of its mean: they measure generalization, the fact itself efficacy. The
+prompts of its neighborhood are part of the same probe, so that they are in its batches.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ Role = Literal["fact", "target_true", "target_new", "implication"]
 
 @dataclass(frozen=True, slots=True)
 class Neighbor:
-    """A prompt about another subject, and what is asked for there: a name with its aliases."""
+    """A prompt about another subject, and the name with its aliases that is probed there."""
 
     prompt: str
     object: str
@@ -38,7 +36,7 @@ class Neighbor:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One fact to ask, with the names its object may go by.
+    """One fact to probe, with the aliases of its object.
 
     Attributes:
         aliases: of the object.
@@ -60,12 +58,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model said about one fact.
+    """A model's answer about one fact.
 
     Attributes:
         values: probability by measure (`p`, `likelihood`, `likelihood_norm`).
         answers: the sampled texts, as they were matched.
-        n_samples: how many samples `p` is a share of; 0 where nothing was sampled.
+        n_samples: how many samples `p` is a fraction of; 0 without sampling.
         paraphrases: by measure, one probability for each prompt of `Question.generalization`.
         neighborhood: by measure, one probability for each prompt of `Question.neighborhood`.
     """
@@ -79,7 +77,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ProbedFact:
-    """A fact with what the model said before and, in an edit graph, after the edit."""
+    """A fact with the answer before and, in an edit graph, after the edit."""
 
     question: Question
     pre: Answer
@@ -97,7 +95,7 @@ def ask(
     prompt_change: Callable[[str], str] | None = None,
     progress: Progress | None = None,
 ) -> list[Answer]:
-    """Ask a model for every fact; one answer a question, in order."""
+    """Probe a model with questions; one answer a question, in order."""
     from thinkeval.editing.probe import probe
 
     items = [_item(str(i), question) for i, question in enumerate(questions)]
@@ -143,7 +141,7 @@ class _Near:
 def _near(key: str, question: Question) -> list[_Near]:
     """The neighborhood's prompts as the separate paraphrases of one item for each answer.
 
-    The item's own text is the edited fact's, which is asked anyway and computed once.
+    The item's own text is the edited fact's, which is probed anyway and computed once.
     """
     places: dict[tuple[str, tuple[str, ...]], list[int]] = defaultdict(list)
     for i, neighbor in enumerate(question.neighborhood):

@@ -1,11 +1,9 @@
 """Runtime: settings, the open database, and the loaded models of one process.
 
-It owns whatever lives longer than one edit (database connection, loaded model, its covariance);
-closing it releases everything. `parse` reads which model a user means: a hub name, a folder, or a
-model organism trained on the graph itself.
-
-`organism`, `organism:llama`, `organism:gpt2:seed=1,steps=600` name a model organism; anything else
-goes to transformers as it stands.
+It owns everything that lives longer than one edit (database connection, loaded model, its
+covariance); closing it releases everything. `parse` reads which model a user means:
+`organism`, `organism:llama`, `organism:gpt2:seed=1,steps=600` name a model organism, trained on the
+graph itself; anything else is a hub name or a folder, passed to transformers unchanged.
 """
 
 from __future__ import annotations
@@ -79,12 +77,12 @@ def parse(text: str, *, seed: int | None = None) -> ModelSpec:
 T = TypeVar("T")
 
 _REMEMBERED = 500
-"""How much a runtime that lives long remembers; a rewrite's answers are some kilobytes."""
+"""Values that a long-lived runtime caches at most; a rewrite's answers are some kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What one optimisation gave: {request id: vector}, its steps, and the templates it was in."""
+    """The result of one optimisation: {request id: vector}, its steps, and its templates."""
 
     targets: Mapping[str, Any]
     n_steps: Mapping[str, int]
@@ -93,7 +91,7 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeModel:
-    """A loaded model with the name it goes by and where its files are.
+    """A loaded model with its short name and the place of its files.
 
     Attributes:
         name: short and readable; the model's name in graphs, edits and tables.

@@ -1,12 +1,10 @@
-"""Step 1 of a score: the facts a rewrite is about.
+"""Step 1 of a score: the facts on a rewrite's chains, and the prompts of its neighborhood.
 
-The prompts at which an edit must change nothing: the neighborhood of a rewrite.
-
-A data set with a neighborhood states it (CounterFact, zsRE). For any other, the graph itself holds
-the natural one: facts of other subjects with the same relation and the same object as target_true,
-which is CounterFact's own definition (Meng et al. 2022, section 3.3). At most LIMIT of them are
-taken, always the same ones; a graph without such facts gives none, and specificity is then 0 with
-n = 0.
+An edit must change nothing at the prompts of the neighborhood. A data set with a neighborhood
+states it (CounterFact, zsRE). For any other, the graph itself holds the natural one: facts of other
+subjects with the same relation and the same object as target_true, which is CounterFact's own
+definition (Meng et al. 2022, section 3.3). At most LIMIT of them are taken, always the same ones; a
+graph without such facts gives none, and specificity is then 0 with n = 0.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ class Scope:
 
 
 def facts_in_scope(db: Database, request: ScoreRequest) -> Scope:
-    """The facts on the rewrite's chains of ≤ max_steps steps, and what their objects are called.
+    """The facts on the rewrite's chains of ≤ max_steps steps, and the aliases of their objects.
 
     A rewrite without chains has an empty scope: its IFR is 0 and its Preservation 1 by definition,
     both with n = 0.
@@ -78,7 +76,7 @@ def neighbors(db: Database, graph: str, rewrite: RewriteRequest) -> Pairs:
 def near_questions(
     pairs: Pairs, aliases: Mapping[str, tuple[str, ...]], target_new: str | None = None
 ) -> tuple[Neighbor, ...]:
-    """What is asked at the prompts: their right answers or, at all of them, target_new."""
+    """The questions at the prompts: for their right answers or, at all of them, for target_new."""
     return tuple(
         Neighbor(prompt, name, aliases.get(name, ()))
         for prompt, right in pairs

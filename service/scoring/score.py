@@ -7,7 +7,7 @@
     5 write    the edit graph with both sides on every edge, in one transaction        (Cypher)
     6 metrics  every file in cypher/metrics/, read off the stored graph                (Cypher)
 
-An edit's id is a digest of everything its numbers depend on: scoring the same thing twice finds
+An edit's id is a digest of everything its numbers depend on: scoring the same edit twice finds
 the stored score, and nothing is overwritten.
 """
 
@@ -73,7 +73,7 @@ def score_edit(
 
     Args:
         step: the edit as a part of a sequence; None for an edit by itself.
-        posted: id under which it was posted as a job, while that is not yet its own.
+        posted: id under which it was submitted as a job.
 
     Raises:
         GraphError, EditingError, ServiceError: with a remedy; nothing half-written is visible, and
@@ -194,7 +194,7 @@ def edit_id_of(
 
 
 def _plain(state: Mapping[str, Any]) -> dict[str, Any]:
-    """What a method tells of its work in numbers and names (the null space's rank, for one)."""
+    """The numbers and names of a method's state (the null space's rank, for one)."""
 
     def plain(value: object) -> bool:
         if isinstance(value, dict):
@@ -205,7 +205,7 @@ def _plain(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _pre(resolved: Resolved) -> list[ProbedFact]:
-    """Step 2: the scope's answers come from the model graph; only the edited fact is asked anew.
+    """Step 2: the scope's answers come from the model graph; only the edited fact is probed.
 
     And that once for all edits of a rewrite, whatever the method.
     """
@@ -230,9 +230,9 @@ def _asked_once(resolved: Resolved, what: str, questions: Sequence[Question]) ->
 
 
 def _edited_questions(rewrite: RewriteRequest, scope: Scope, near: Pairs) -> list[Question]:
-    """The edited fact twice, asked by the rewrite's prompt and by each of its paraphrases.
+    """The edited fact twice, probed by the rewrite's prompt and by each of its paraphrases.
 
-    At the prompts of the neighborhood, their right answers are asked for, and target_new.
+    At the prompts of the neighborhood, their right answers and target_new are probed.
     """
     true, new = edited_facts(rewrite, scope.facts)
     listed = {fact.id for fact in scope.facts}

@@ -1,8 +1,8 @@
 """A sweep: models × seeds × methods × rewrites, each cell an edit scored like any other.
 
-Resuming is running it again: a cell whose score is stored is read, not repeated. A cell that fails
-says why and the rest goes on. Cells of one rewrite stay together, so that its target vectors are
-found once for all methods that share them (`service.scoring.plan`).
+A sweep resumes when it is run again: a cell whose score is stored is read, not repeated. A cell
+that fails has its reason, and the others are scored. Cells of one rewrite follow each other, so
+that its target vectors are found once for all methods that share them (`service.scoring.plan`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """For messages: method, rewrite, and what tells it from its like."""
+        """For messages: method, strength, rewrite, model and seed."""
         strength = f" × {self.strength:g}" if self.strength != 1 else ""
         return f"{self.method}{strength} on {self.rewrite.id} ({self.model}, seed {self.seed})"
 
@@ -123,10 +123,10 @@ def run_cells(runtime: Runtime, sweep: Sweep, cells: Iterable[Cell]) -> Iterator
 
 
 def prepare(runtime: Runtime, sweep: Sweep) -> int:
-    """Make once what all cells use: organisms, pre-edit answers, statistics, hypernetworks.
+    """Compute once what all cells use: organisms, pre-edit answers, statistics, hypernetworks.
 
-    Several workers would otherwise each make them. Returns the number of weights of the largest
-    model. What a method lacks is not an error here: its cells will say so.
+    Several workers would otherwise each compute them. Returns the number of weights of the largest
+    model. What a method lacks is no error here: its cells fail with the reason.
     """
     from thinkeval.editing.errors import EditingError
 

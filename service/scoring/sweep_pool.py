@@ -1,8 +1,8 @@
 """The cells of a sweep on several processes: one a core, each with a model of its own.
 
 Small models leave cores idle; two processes use them. Each takes the cells of one rewrite at a
-time. A worker that is killed loses nothing but the rewrite it had: those cells fail with that
-reason, and running the sweep again does them.
+time. A worker that is killed loses only the rewrite it had: those cells fail with that reason, and
+are scored when the sweep is run again.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ def run_on_processes(
         SweepStoppedError: a worker met an error that no other cell would survive either.
     """
     context = multiprocessing.get_context("spawn")
-    given, told = context.Queue(), context.Queue()
+    numbers, messages = context.Queue(), context.Queue()
     for number in range(len(todo)):
-        given.put(number)
-    arguments = (runtime.settings, sweep, todo, given, told)
+        numbers.put(number)
+    arguments = (runtime.settings, sweep, todo, numbers, messages)
     with _started(context, workers, arguments) as processes:
-        found = _collect(runtime, todo, told, processes)
+        found = _collect(runtime, todo, messages, processes)
     ended = sorted({str(p.exitcode) for p in processes if p.exitcode}) or ["0"]
     reason = (
         f"its worker process ended early (exit code {', '.join(ended)}) → "
@@ -120,7 +120,7 @@ def _started(context: Any, workers: int, arguments: tuple[Any, ...]) -> Iterator
         for process in processes:
             if process.is_alive() and process.pid:
                 with suppress(ProcessLookupError):
-                    os.kill(process.pid, signal.SIGINT)  # lets it record what it was at
+                    os.kill(process.pid, signal.SIGINT)  # lets it record its edit as cancelled
         raise
     finally:
         for process in processes:
@@ -133,16 +133,16 @@ def _started(context: Any, workers: int, arguments: tuple[Any, ...]) -> Iterator
 def _collect(
     runtime: Runtime,
     todo: Sequence[tuple[Cell, ...]],
-    told: Queue[Message],
+    messages: Queue[Message],
     processes: Sequence[BaseProcess],
 ) -> dict[tuple[int, int], Outcome]:
-    """What the workers tell, until every cell is told of or no worker is left."""
+    """The workers' messages, until every cell has one or no worker is left."""
     total = sum(len(cells) for cells in todo)
     found: dict[tuple[int, int], Outcome] = {}
     while len(found) < total:
         alive = any(process.is_alive() for process in processes)
         try:
-            kind, i, j, text = told.get(timeout=POLL_S)
+            kind, i, j, text = messages.get(timeout=POLL_S)
         except queue.Empty:
             if not alive:
                 break
@@ -159,23 +159,23 @@ def _work(
     settings: Settings,
     sweep: Sweep,
     todo: Sequence[tuple[Cell, ...]],
-    given: Queue[int],
-    told: Queue[Message],
+    numbers: Queue[int],
+    messages: Queue[Message],
 ) -> None:
     """A worker: takes one rewrite's cells after the other until there are none."""
     with suppress(KeyboardInterrupt), Runtime(settings) as runtime:
         while True:
             try:
-                number = given.get(timeout=POLL_S)
+                number = numbers.get(timeout=POLL_S)
             except queue.Empty:
                 return
             try:
                 for place, outcome in enumerate(run_cells(runtime, sweep, todo[number])):
                     kind = "score" if outcome.score else "failed"
                     text = outcome.score.model_dump_json() if outcome.score else outcome.error
-                    told.put((kind, number, place, text or ""))
+                    messages.put((kind, number, place, text or ""))
             except KNOWN_ERRORS as error:
                 problem = describe(error)
-                told.put(("stopped", number, 0, f"{problem.detail} {problem.remedy}"))
+                messages.put(("stopped", number, 0, f"{problem.detail} {problem.remedy}"))
                 return
             runtime.targets.clear()  # no later rewrite shares them
