@@ -119,16 +119,12 @@ def score(
         rewrites = selection.rewrites(runtime.db, edit.graph, rewrite or [], own, all_rewrites)
         scores, failed = score_all(runtime, requests_of(edit, methods, rewrites))
         _emit(runtime, scores, measure, json, csv, output, edit.implications)
-    for request, reason in failed:
-        typer.echo(f"failed: {request.method} on {request.rewrite.id}: {reason}", err=True)
     limits = Limits(max_ifr, min_preservation)
-    verdicts = [check(s, limits, measure.key) for s in scores]
-    for line in (line for verdict in verdicts for line in verdict):
+    broken = [line for each in scores for line in check(each, limits, measure.key)]
+    for line in [*failed, *broken]:
         typer.echo(line, err=True)
-    if failed:
-        raise typer.Exit(2)
-    if any(verdicts):
-        raise typer.Exit(1)
+    if failed or broken:
+        raise typer.Exit(2 if failed else 1)
 
 
 def requests_of(
@@ -146,15 +142,13 @@ def requests_of(
     return [ScoreRequest.of(rewrite, edit, method=name) for name in methods for rewrite in rewrites]
 
 
-def score_all(
-    runtime: Runtime, requests: list[ScoreRequest]
-) -> tuple[list[Score], list[tuple[ScoreRequest, str]]]:
-    """Score each request; with several, one that fails does not stop the others."""
+def score_all(runtime: Runtime, requests: list[ScoreRequest]) -> tuple[list[Score], list[str]]:
+    """The score of each request, and a line for each that fails; a single one raises."""
     from thinkeval.editing.errors import EditingError
     from thinkeval.service.scoring.score import score_edit
 
     scores: list[Score] = []
-    failed: list[tuple[ScoreRequest, str]] = []
+    failed: list[str] = []
     for done, request in enumerate(requests):
         if len(requests) > 1:
             runtime.progress(done, len(requests), "edits")
@@ -163,7 +157,7 @@ def score_all(
         except EditingError as error:
             if len(requests) == 1:
                 raise
-            failed.append((request, in_one_line(error)))
+            failed.append(f"failed: {request.method} on {request.rewrite.id}: {in_one_line(error)}")
     return scores, failed
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from thinkeval.service.reports.sweep import SweepReport
     from thinkeval.service.rules.summary import SummaryOut
     from thinkeval.service.scoring.sequence import SequenceScore
+    from thinkeval.service.scoring.sweep import Sweep
 
 MATCHING = (0.25, 0.5, 0.75, 1.0)
 """Strengths that --matched scores each edit at."""
@@ -85,8 +86,6 @@ def sweep(
     """
     require_json(output, json)
     from thinkeval.editing import registry
-    from thinkeval.service.reports import sweep as sweep_report
-    from thinkeval.service.rules import groundings, summary
     from thinkeval.service.scoring import sweep as sweeps
 
     models, methods, seeds = (options.pop(name) for name in ("model", "method", "seed"))
@@ -103,15 +102,26 @@ def sweep(
             strengths=MATCHING if matched else (1.0,),
             overrides=overrides,
         )
-        if edit.implications:
-            groundings.rules_for(runtime.db, edit.graph)  # refused now, not by every cell
-        found = sweep_report.report(run_sweep(runtime, swept, workers), measure.key)
-        implied = (
-            summary.by_method(runtime.db, found.scores, measure.key) if edit.implications else None
-        )
+        found, implied = _run(runtime, swept, workers, measure.key)
     _print_sweep(found, implied, measure.key, json=json, output=output)
     if found.failed:
         raise typer.Exit(2)
+
+
+def _run(
+    runtime: Runtime, swept: Sweep, workers: int | None, measure: Measure
+) -> tuple[SweepReport, list[SummaryOut] | None]:
+    """The report of a sweep and, where they are requested, its implications by method."""
+    from thinkeval.service.reports import sweep as sweep_report
+    from thinkeval.service.rules import groundings, summary
+
+    options = swept.options
+    if options.implications:
+        groundings.rules_for(runtime.db, options.graph)  # refused now, not by every cell
+    found = sweep_report.report(run_sweep(runtime, swept, workers), measure)
+    if not options.implications:
+        return found, None
+    return found, summary.by_method(runtime.db, found.scores, measure)
 
 
 def _overrides(texts: Sequence[str]) -> dict[str, dict[str, object]]:

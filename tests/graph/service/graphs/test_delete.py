@@ -117,7 +117,7 @@ def test_told_to_all_of_it_goes(db: Database, full: str, count: Count) -> None:
 def test_what_waits_or_runs_has_to_end_first(db: Database, full: str, count: Count) -> None:
     db.write(rows.UpdateEditRow, id=f"{full}-two", status="queued")
     before = count()
-    with pytest.raises(ConflictError, match="wait or run") as caught:
+    with pytest.raises(ConflictError, match="queued or running") as caught:
         delete.delete_graph(db, full, with_dependents=True)
     assert "Cancel" in caught.value.remedy
     assert count() == before
