@@ -147,14 +147,14 @@ def takes(
     return decorate
 
 
-def edit_options(given: Mapping[str, Any]) -> EditOptions:
+def edit_options(chosen: Mapping[str, Any]) -> EditOptions:
     """The request's options from a command's, without the limits of the service.
 
     Raises:
         UsageError: a value that the request does not have, or a --set that cannot be read.
     """
-    values = dict(given)
-    for name, value in given.items():
+    values = dict(chosen)
+    for name, value in chosen.items():
         _check(flags_of(name, _FIELDS[name])[0], _FIELDS[name], value)
     if "overrides" in values:
         values["overrides"] = read_overrides(values["overrides"] or [])

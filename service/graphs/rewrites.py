@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OwnRewrite:
-    """A rewrite given on the command line; all None when a stored one is meant."""
+    """A rewrite written out on the command line; all None when a stored one is meant."""
 
     subject: str | None = None
     relation: str | None = None
@@ -26,8 +26,8 @@ class OwnRewrite:
     target_new: str | None = None
 
     @property
-    def given(self) -> bool:
-        """Whether any part of it was given."""
+    def written(self) -> bool:
+        """Whether any part of it is set."""
         return any((self.subject, self.relation, self.prompt, self.target_true, self.target_new))
 
 
@@ -40,12 +40,12 @@ def rewrites(
         NotFoundError: no stored rewrite has that id or subject.
         UsageError: options that do not go together, or none at all.
     """
-    if sum((bool(names), own.given, everything)) != 1:
+    if sum((bool(names), own.written, everything)) != 1:
         raise UsageError(
             "Say which rewrite to score: an id or subject, --all, or --subject with its targets.",
             remedy=f"`thinkeval rewrites {graph}` lists the stored ones.",
         )
-    if own.given:
+    if own.written:
         return [_own(db, graph, own)]
     stored, written = datasets.split_rewrites(db, graph)
     if everything:

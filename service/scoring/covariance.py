@@ -71,13 +71,13 @@ def resolve(
         from thinkeval.editing.organism import sentences
 
         key = ("sentences", dataset.id, dataset.digest)
-        lines = runtime.remembered(key, lambda: tuple(sentences(runtime.content_of(dataset))))
-        whole = runtime.remembered(("digest", *key), lambda: digest(lines))
+        lines = runtime.memoised(key, lambda: tuple(sentences(runtime.content_of(dataset))))
+        whole = runtime.memoised(("digest", *key), lambda: digest(lines))
         return Corpus(f"sentences of graph {dataset.id}", whole, lines)
     if text == IMPORTED or text.endswith(".npz") or Path(text).is_dir():
         names = [adapter_for(model.loaded.model).mlp_out(layer).name for layer in layers]
         weights = model.loaded.info.weights_digest
-        found = runtime.remembered(
+        found = runtime.memoised(
             ("npz", text, weights, *names),
             lambda: (
                 published.in_cache(cache_dir(runtime), weights, names)
@@ -87,14 +87,14 @@ def resolve(
         )
         return Corpus(text, found.digest, found)
     if text.startswith(DATASETS):
-        file = runtime.remembered(
+        file = runtime.memoised(
             ("texts", text),
             lambda: texts.dataset_file(
                 dataset_spec(text), runtime.settings.cache / "texts", runtime.progress
             ),
         )
     else:
-        file = runtime.remembered(("texts", text), lambda: texts.TextFile(text))
+        file = runtime.memoised(("texts", text), lambda: texts.TextFile(text))
     return Corpus(text, file.corpus_digest[:16], file)
 
 
@@ -210,19 +210,19 @@ def import_published(
             remedy="Name one file, or without --layer a folder with one file for each layer.",
         )
     model = runtime.model(text, graph, dtype=dtype)
-    given = None if layer is None else adapter_for(model.loaded.model).mlp_out(layer).name
+    wanted = None if layer is None else adapter_for(model.loaded.model).mlp_out(layer).name
     rows: list[dict[str, object]] = []
     for file in files:
         named = published.module_of(file)
-        module = given or named
-        if module is None or (given and named not in (given, None)):
+        module = wanted or named
+        if module is None or (wanted and named not in (wanted, None)):
             raise UsageError(
                 f"The name of {file} says {f'it is of {named}' if named else 'no module'}"
-                + (f", --layer {layer} is {given}." if given else "."),
+                + (f", --layer {layer} is {wanted}." if wanted else "."),
                 remedy="Give --layer, the layer whose MLP output projection it was taken at.",
             )
         published.layer_of(model.loaded.model, module)
-        source = published.in_files(file, [module], named=given is None)
+        source = published.in_files(file, [module], named=wanted is None)
         found = published.get(
             model.loaded.model,
             source,

@@ -52,21 +52,21 @@ def both(resolved: Resolved, effect: EditEffect) -> Texts:
     from thinkeval.editing.deltas import applied
 
     request, model = resolved.request, resolved.model
-    given = prompts(request.rewrite)
+    clozes = prompts(request.rewrite)
     key = ("texts", model.loaded.info.weights_digest, model.loaded.info.dtype, f"{request.seed}")
-    pre = resolved.runtime.remembered((*key, *given), lambda: _generate(resolved, given, None))
+    pre = resolved.runtime.memoised((*key, *clozes), lambda: _generate(resolved, clozes, None))
     with applied(model.loaded.model, effect):
-        post = _generate(resolved, given, effect.prompt_change)
-    return Texts(given, pre, post)
+        post = _generate(resolved, clozes, effect.prompt_change)
+    return Texts(clozes, pre, post)
 
 
-def _generate(resolved: Resolved, given: tuple[str, ...], prompt_change: Any) -> tuple[str, ...]:
+def _generate(resolved: Resolved, clozes: tuple[str, ...], prompt_change: Any) -> tuple[str, ...]:
     from thinkeval.editing.probe.free_text import generate
 
     return tuple(
         generate(
             resolved.model.loaded,
-            given,
+            clozes,
             seed=resolved.request.seed,
             prompt_change=prompt_change,
             batch_tokens=resolved.request.probe.batch_tokens,
@@ -113,11 +113,11 @@ def _frequencies(resolved: Resolved) -> dict[str, float]:
         texts = (text for each in (*stored, rewrite) for text in each.reference_texts)
         return inverse_document_frequencies(unique(texts))
 
-    return runtime.remembered(("idf", dataset.id, dataset.digest, rewrite.id), count)
+    return runtime.memoised(("idf", dataset.id, dataset.digest, rewrite.id), count)
 
 
 def stored(runtime: Runtime, edit: str) -> Texts | None:
-    """The texts of a scored edit; None where none were made."""
+    """The texts of a scored edit; None where none were generated."""
     found = runtime.db.read(rows.GenerationsRow, id=edit)
     if not found or not found[0].prompts:
         return None

@@ -104,7 +104,7 @@ def state_for(resolved: Resolved, found: Wanted | None) -> dict[str, Hypernetwor
         return {"hypernetwork": store.load(hparams.archive, device)[0]}
     train(runtime, found, model, hparams)
     key = ("hypernetwork", found.key)
-    return {"hypernetwork": runtime.remembered(key, lambda: store.load(found.path, device)[0])}
+    return {"hypernetwork": runtime.memoised(key, lambda: store.load(found.path, device)[0])}
 
 
 def wanted(
@@ -126,7 +126,7 @@ def wanted(
     content = runtime.content_of(dataset)
     out = {(r.subject, r.relation) for r in content.rewrites} | set(excluded)
     named = ("mend facts", dataset.id, dataset.digest, digest(sorted(out)))
-    facts = runtime.remembered(named, lambda: training_facts(content.facts, out))
+    facts = runtime.memoised(named, lambda: training_facts(content.facts, out))
     weights, values = model.loaded.info.weights_digest, hparams.training_digest
     follows = tuple(inferences)
     decides = [_PROTOCOL, weights, values, _facts_digest(facts)]

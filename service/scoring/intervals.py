@@ -56,20 +56,20 @@ def with_intervals(
     draws = posterior(probed, n_draws, np.random.default_rng(seed))
     pairs = {f"{score.edit}|{fact}": pair for (fact, role), pair in draws.items() if role != NEW}
     news = [pair for (_, role), pair in draws.items() if role == NEW]
-    made: dict[tuple[str, int | None], np.ndarray] = {
+    drawn: dict[tuple[str, int | None], np.ndarray] = {
         ("ifr_by_steps", step): ifr_draws([r for r in chains if r.steps == step], pairs)
         for step in sorted({row.steps for row in chains})
     }
     if chains:
-        made["ifr", None] = ifr_draws(chains, pairs)
+        drawn["ifr", None] = ifr_draws(chains, pairs)
     if score.options.unit == "rewrite":
         context = _context(every, score.subject)
         if context:
             ratios = [pairs[i][1] / pairs[i][0] for i in context]
-            made["preservation", None] = np.mean(ratios, axis=0)
+            drawn["preservation", None] = np.mean(ratios, axis=0)
     if news:
-        made["efficacy", None] = news[0][1]
-    return [_bounded(value, made) for value in score.values]
+        drawn["efficacy", None] = news[0][1]
+    return [_bounded(value, drawn) for value in score.values]
 
 
 def posterior(
@@ -130,10 +130,10 @@ def _context(chains: Sequence[ScoredChainRow], subject: str) -> list[str]:
     )
 
 
-def _bounded(value: MetricValue, made: Mapping[tuple[str, int | None], np.ndarray]) -> MetricValue:
-    if value.measure != MEASURE or (value.metric, value.step) not in made or not value.n:
+def _bounded(value: MetricValue, drawn: Mapping[tuple[str, int | None], np.ndarray]) -> MetricValue:
+    if value.measure != MEASURE or (value.metric, value.step) not in drawn or not value.n:
         return value
-    low, high = np.quantile(made[value.metric, value.step], QUANTILES)
+    low, high = np.quantile(drawn[value.metric, value.step], QUANTILES)
     # The posterior leans towards ½; what was observed belongs to its own interval all the same.
     low, high = min(low, value.value), max(high, value.value)
     return value.model_copy(update={"low": float(low), "high": float(high)})

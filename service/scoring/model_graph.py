@@ -43,7 +43,7 @@ class KnownSummary:
 
 
 def answers(resolved: Resolved) -> dict[str, Answer]:
-    """Pre-edit answers by fact id, read from the model graph, which is made where there is none.
+    """Pre-edit answers by fact id, read from the model graph, which is written where there is none.
 
     A graph of more facts than `probe_all_limit` is probed a scope at a time.
     """
@@ -51,7 +51,7 @@ def answers(resolved: Resolved) -> dict[str, Answer]:
     whole = dataset.n_facts <= runtime.settings.probe_all_limit
     facts = runtime.content_of(dataset).facts if whole else scope.facts
     graph = _ensure(runtime, dataset, resolved.model, resolved.request.probe, facts, scope.aliases)
-    return runtime.remembered(
+    return runtime.memoised(
         ("answers", graph),
         lambda: {row.fact: _stored(row) for row in runtime.db.read(rows.FactRow, graph=graph)},
     )
@@ -106,8 +106,8 @@ def _ensure(
     if runtime.db.read(rows.GetGraphRow, graph=graph):
         return graph
     questions = questions_for(facts, aliases)
-    said = ask(model.loaded, questions, settings, progress=runtime.progress)
-    probed = [ProbedFact(q, a) for q, a in zip(questions, said, strict=True)]
+    results = ask(model.loaded, questions, settings, progress=runtime.progress)
+    probed = [ProbedFact(q, a) for q, a in zip(questions, results, strict=True)]
     header = GraphHeader(
         graph,
         "model",

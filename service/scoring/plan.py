@@ -52,7 +52,7 @@ class Plan:
     demonstrations: dict[str, Any] | None = None
 
 
-def plan(resolved: Resolved) -> Plan:
+def plan_edit(resolved: Resolved) -> Plan:
     """Find the covariance corpus and the state of the method; nothing is computed yet.
 
     Raises:
@@ -118,19 +118,19 @@ def _provenance(
     }
 
 
-def execute(made: Plan) -> EditEffect:
+def execute(plan: Plan) -> EditEffect:
     """Step 3: let the method compute its update. The model is the same afterwards.
 
     The last update is stored: requested again, at another strength, it is only scaled.
     """
     from thinkeval.editing.deltas.strength import scaled
 
-    resolved = made.resolved
+    resolved = plan.resolved
     runtime, request, model = resolved.runtime, resolved.request, resolved.model
-    covariance = corpora.covariance_of(runtime, made.corpus, model, made.layers)
+    covariance = corpora.covariance_of(runtime, plan.corpus, model, plan.layers)
     if covariance is not None:
-        made.provenance["covariance"] = covariance.about
-    last = digest([made.identity[key] for key in _OF_EFFECTS if key in made.identity])
+        plan.provenance["covariance"] = covariance.about
+    last = digest([plan.identity[key] for key in _OF_EFFECTS if key in plan.identity])
     if runtime.last_effect is None or runtime.last_effect[0] != last:
         runtime.progress(0, 1, f"editing with {request.method}")
         key = targets_key(resolved)
@@ -140,15 +140,15 @@ def execute(made: Plan) -> EditEffect:
             [request.rewrite],
             resolved.hparams,
             covariance,
-            state=state_of(made),
+            state=state_of(plan),
             seed=request.seed,
             **_shared_arguments(runtime, key),
         )
         runtime.last_effect = (last, _share(runtime, key, effect))
         runtime.progress(1, 1, f"editing with {request.method}")
     effect = runtime.last_effect[1]
-    if made.demonstrations is not None:
-        made.provenance["demonstrations"] = demonstrations.described(effect.state)
+    if plan.demonstrations is not None:
+        plan.provenance["demonstrations"] = demonstrations.described(effect.state)
     return scaled(effect, request.strength)
 
 
@@ -213,16 +213,16 @@ def prepare_model(runtime: Runtime, request: ScoreRequest) -> int:
 
 def prepare_method(runtime: Runtime, request: ScoreRequest) -> None:
     """Compute what a method's edits of a model share: covariance statistics, a hypernetwork."""
-    made = plan(resolve(runtime, request))
-    corpora.covariance_of(runtime, made.corpus, made.resolved.model, made.layers)
-    state_of(made)
+    plan = plan_edit(resolve(runtime, request))
+    corpora.covariance_of(runtime, plan.corpus, plan.resolved.model, plan.layers)
+    state_of(plan)
 
 
-def state_of(made: Plan) -> dict[str, Any] | None:
+def state_of(plan: Plan) -> dict[str, Any] | None:
     """The method's state besides the model; its NEEDS_… constants declare it."""
-    state = dict(made.demonstrations or {})
-    if hypernetwork.needed(made.resolved.method):
-        state |= hypernetwork.state_for(made.resolved, made.hypernetwork)
+    state = dict(plan.demonstrations or {})
+    if hypernetwork.needed(plan.resolved.method):
+        state |= hypernetwork.state_for(plan.resolved, plan.hypernetwork)
     return state or None
 
 

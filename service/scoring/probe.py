@@ -100,8 +100,8 @@ def ask(
 
     items = [_item(str(i), question) for i, question in enumerate(questions)]
     near = [_near(str(i), question) for i, question in enumerate(questions)]
-    asked = [*items, *(group.item for groups in near for group in groups)]
-    results = probe(loaded, asked, settings, prompt_change=prompt_change, progress=progress)
+    everything = [*items, *(group.item for groups in near for group in groups)]
+    results = probe(loaded, everything, settings, prompt_change=prompt_change, progress=progress)
     answers = [_answer(result) for result in results[: len(items)]]
     rest = iter(results[len(items) :])
     return [

@@ -76,7 +76,7 @@ def parse(text: str, *, seed: int | None = None) -> ModelSpec:
 
 T = TypeVar("T")
 
-_REMEMBERED = 500
+_MEMOISED = 500
 """Values that a long-lived runtime caches at most; a rewrite's answers are some kilobytes."""
 
 
@@ -111,11 +111,11 @@ class Runtime:
         self.progress = progress
         self._database: Database | None = None
         self._models: dict[tuple[str, str, str], RuntimeModel] = {}
-        self._remembered: dict[tuple[str, ...], Any] = {}
+        self._memoised: dict[tuple[str, ...], Any] = {}
         self.targets: dict[str, Shared] = {}
         """Target vectors that several methods share; see `service.scoring.plan`."""
         self.last_effect: tuple[str, EditEffect] | None = None
-        """The edit made last, which may be asked for again at another strength."""
+        """The last edit, which may be needed again at another strength."""
         self.interrupted: Callable[[], bool] = lambda: False
         """Whether what is under way was told to stop; then its errors say nothing about it."""
         self.reached = 0.0
@@ -133,19 +133,19 @@ class Runtime:
         self.forget()
 
     def forget(self) -> None:
-        """Let go of the database and of everything loaded; both come back when asked for."""
+        """Release the database and everything loaded; both are loaded again on demand."""
         self.forget_database()
         self.forget_models()
 
     def forget_models(self) -> None:
-        """Let go of the models, and of all that was remembered of them."""
+        """Release the models, and everything that was memoised of them."""
         self._models.clear()
-        self._remembered.clear()
+        self._memoised.clear()
         self.targets.clear()
         self.last_effect = None
 
     def forget_database(self) -> None:
-        """Close the database; asked for again, it is connected to anew, and started if need be."""
+        """Close the database; the next use connects again, and starts the server if necessary."""
         database, self._database = self._database, None
         if database is not None:
             database.close()
@@ -156,10 +156,10 @@ class Runtime:
         return self._database
 
     def trim(self) -> None:
-        """Forget what was remembered for earlier edits once it is much; models stay."""
-        if len(self._remembered) > _REMEMBERED:
-            self._remembered.clear()
-        if len(self.targets) > _REMEMBERED:
+        """Evict what was memoised for earlier edits once it is much; models stay."""
+        if len(self._memoised) > _MEMOISED:
+            self._memoised.clear()
+        if len(self.targets) > _MEMOISED:
             self.targets.clear()
 
     def reach(self, part: float) -> None:
@@ -173,14 +173,14 @@ class Runtime:
             self._database = connect(self.settings, self.progress)
         return self._database
 
-    def remembered(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
-        """What `make` returns, made once for each key; a key names all that the value depends on.
+    def memoised(self, key: tuple[str, ...], make: Callable[[], T]) -> T:
+        """The value of `make`, computed once for each key; a key names all that it depends on.
 
         Over many edits of one model the corpus and the pre-edit answers are the same.
         """
-        if key not in self._remembered:
-            self._remembered[key] = make()
-        return self._remembered[key]
+        if key not in self._memoised:
+            self._memoised[key] = make()
+        return self._memoised[key]
 
     def model(
         self,
@@ -222,7 +222,7 @@ class Runtime:
     def content_of(self, dataset: Dataset) -> KnowledgeGraph:
         """The records of a data set, read once."""
         key = ("content", dataset.id, dataset.digest)
-        return self.remembered(key, lambda: content(self.db, dataset.id))
+        return self.memoised(key, lambda: content(self.db, dataset.id))
 
     def train(self, text: str, graph: str | Dataset, *, seed: int | None = None) -> Organism:
         """Train the organism that `text` names on a stored graph, or find it in the cache."""

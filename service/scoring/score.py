@@ -82,7 +82,7 @@ def score_edit(
     watch = Stopwatch()
     with watch.stage("load model"):
         resolved = resolve(runtime, request)
-    plan = planning.plan(resolved)
+    plan = planning.plan_edit(resolved)
     identity, implied = dict(plan.identity), None
     if request.implications:
         implied = implications.implied(runtime.db, request, resolved.scope)
@@ -223,7 +223,7 @@ def _asked_once(resolved: Resolved, what: str, questions: Sequence[Question]) ->
     """The unedited model's answers to some questions, asked once for all edits that need them."""
     runtime, loaded, probe = resolved.runtime, resolved.model.loaded, resolved.request.probe
     key = digest([asdict(question) for question in questions])
-    return runtime.remembered(
+    return runtime.memoised(
         (what, loaded.info.weights_digest, loaded.info.dtype, probe.digest, key),
         lambda: ask(loaded, questions, probe, progress=runtime.progress),
     )

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.errors import UsageError
 from thinkeval.service.schemas import EditOptions, Score
-from thinkeval.service.scoring import covariance, plan
+from thinkeval.service.scoring import covariance
+from thinkeval.service.scoring import plan as planning
 from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
 from thinkeval.service.scoring.resolved import resolve
 from thinkeval.service.scoring.runtime import Runtime
@@ -93,15 +94,15 @@ def _edits(
 ) -> Iterator[EditEffect]:
     from thinkeval.editing.sequence import edit_in_sequence
 
-    made = plan.plan(resolve(runtime, ScoreRequest.of(batches[0][0], options)))
-    model = made.resolved.model
+    plan = planning.plan_edit(resolve(runtime, ScoreRequest.of(batches[0][0], options)))
+    model = plan.resolved.model
     return edit_in_sequence(
         model.loaded.model,
         model.loaded.tokenizer,
         batches,
-        made.resolved.method,
-        made.resolved.hparams,
-        covariance.covariance_of(runtime, made.corpus, model, made.layers),
-        state=plan.state_of(made),
+        plan.resolved.method,
+        plan.resolved.hparams,
+        covariance.covariance_of(runtime, plan.corpus, model, plan.layers),
+        state=planning.state_of(plan),
         seed=options.seed,
     )

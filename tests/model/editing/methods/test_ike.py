@@ -274,7 +274,7 @@ def test_the_examples_are_part_of_an_edits_identity(runtime, organism, graph):
     from thinkeval.service.scoring import plan
 
     plans = [
-        plan.plan(resolve(runtime, asked_for(runtime, organism, graph, seed=seed)))
+        plan.plan_edit(resolve(runtime, asked_for(runtime, organism, graph, seed=seed)))
         for seed in (0, 0, 1)
     ]
     digests = [made.identity["demonstrations"]["digest"] for made in plans]
