@@ -146,7 +146,7 @@ def test_a_full_queue_takes_nothing(db: Database, graph: str) -> None:
         ({"strategies": ["memitt+forwchain"]}, EditingError, "did you mean 'memit'"),
         ({"strategies": ["ike+forwchain"]}, UsageError, "changes prompts"),
         ({"strategies": ["memit+finetune"]}, UsageError, "takes no editor"),
-        ({"editor": "memit"}, UsageError, "none does"),
+        ({"editor": "memit"}, UsageError, "wraps an editor"),
         ({"sets": ["nowhere"]}, NotFoundError, "knowledge set 'nowhere'"),
         ({"graph": "nowhere"}, NotFoundError, "There is no dataset graph"),
         ({"graph": None}, UsageError, "Nothing says"),
