@@ -1,4 +1,4 @@
-"""Schemas of the OpenAPI document have public names, also where answers show records as they are."""
+"""Schemas of the OpenAPI document have public names, also those of row types and records."""
 
 from __future__ import annotations
 
