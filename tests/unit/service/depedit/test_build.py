@@ -225,7 +225,7 @@ def test_a_graph_too_small_says_how_much_there_is() -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"setting": "CQ"}, "no setting"),
+        ({"setting": "CQ"}, "not a setting"),
         ({"facts": 23}, "need 24 facts"),
         ({"updates": 25}, "25 of 24"),
         ({"copies": 0}, "at least one"),
