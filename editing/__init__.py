@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-# GNU OpenMP reads these when torch loads it, so they have to be set before any room of this
-# package imports torch. By default idle threads spin while they wait: on a busy machine, 60
-# training steps of a small model took 85 s instead of 6 s. Sleeping costs a quiet machine little.
-# A user's own choice stands.
+# GNU OpenMP reads these when torch loads it, so they must be set before any module of this package
+# imports torch. By default idle threads spin: on a busy machine, 60 training steps of a small model
+# took 85 s instead of 6 s. Sleeping threads cost an idle machine little. Values that the user has
+# set take precedence.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
     os.environ.setdefault("GOMP_SPINCOUNT", "0")

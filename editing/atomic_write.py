@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, whatever ends the program while they are written."""
+"""Atomic writes: a file appears complete or not at all, even if the process is killed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
-    """A path to write to, beside the final one; moved there when the block ends without error.
+    """Temporary path in the target's folder; renamed to it if the block ends without an exception.
 
-    The folder is made if it is missing. A reader sees the old file or the new one, never a part.
+    The folder is created if missing. Readers see the old file or the new one, never a partial one.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)

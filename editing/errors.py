@@ -1,4 +1,4 @@
-"""What can go wrong while a model is loaded, probed or edited. Imports no torch."""
+"""Errors of loading, probing and editing models. Imports no torch."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ class EditingError(Exception):
     """A model could not be loaded, probed or edited.
 
     Attributes:
-        detail: what happened and where (model, request, layer).
-        remedy: what the user can do about it.
+        detail: the problem and its location (model, request, layer).
+        remedy: what the user can do.
     """
 
     remedy = "Run `thinkeval doctor`, and check the model with `thinkeval probe`."
@@ -27,7 +27,7 @@ class ModelLoadError(EditingError):
 
 
 class UnsupportedArchitectureError(EditingError):
-    """No adapter knows where this architecture keeps its layers."""
+    """There is no adapter for this architecture."""
 
     remedy = "Add one file to editing/architectures/, or use a supported model."
 
@@ -45,13 +45,13 @@ class HparamsError(EditingError):
 
 
 class RequestError(EditingError):
-    """A rewrite request cannot be carried out as it is written."""
+    """A rewrite request is invalid."""
 
-    remedy = "The prompt needs {} where the subject stands, and target_new must not be empty."
+    remedy = "The prompt needs {} in the subject's place, and target_new must not be empty."
 
 
 class EditFailedError(EditingError):
-    """The method ran but gave no usable update (NaN, exploding loss, singular solve)."""
+    """The method found no usable update (NaN, exploding loss, singular system)."""
 
     remedy = "Lower the step size (v_lr or lr), or check the covariance; see `thinkeval methods`."
 
@@ -59,13 +59,13 @@ class EditFailedError(EditingError):
 class CovarianceError(EditingError):
     """The covariance is missing, belongs to another model, or has the wrong size."""
 
-    remedy = "Make it with `thinkeval covariance`."
+    remedy = "Collect it with `thinkeval covariance`."
 
 
 class DeltaError(EditingError):
     """A saved edit cannot be read, saved, or used with this model."""
 
-    remedy = "Make the edit again for this model with `thinkeval score --force`."
+    remedy = "Compute the edit again for this model with `thinkeval score --force`."
 
 
 class HypernetworkError(EditingError):
@@ -81,12 +81,12 @@ class ProbeError(EditingError):
 
 
 class DeviceMemoryError(EditingError):
-    """The device has no memory left even for the smallest batch."""
+    """The device has too little memory even for the smallest batch."""
 
     remedy = "Use --dtype bfloat16, --device cpu, or a smaller model."
 
 
 class OrganismError(EditingError):
-    """The small model could not learn the graph well enough to measure anything."""
+    """The organism could not be trained, or does not recall enough facts of its graph."""
 
-    remedy = "Train longer (--steps), or give another --seed."
+    remedy = "Train longer (--steps), or use another --seed."

@@ -1,7 +1,7 @@
-"""Models in: the only place that calls `from_pretrained`.
+"""Loading of models: the only module that calls `from_pretrained`.
 
-Loads a decoder-only model with its tokenizer from a hub name or a local folder, in a stated number
-type on a stated device, and records exactly which weights it got.
+Loads a decoder-only model with its tokenizer from a hub name or a local folder, with a given number
+type and device, and records the digest of the loaded weights.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ DTYPES = {
     "bfloat16": torch.bfloat16,
     "float16": torch.float16,
 }
-"""Number types a model can be loaded in. Editing papers use float32; transformers 5 by itself
-takes the file's own (bfloat16 for Llama 3 and Qwen), which changes an edit's result."""
+"""Number types a model can be loaded in. Editing papers use float32; transformers 5 defaults to
+the file's type (bfloat16 for Llama 3 and Qwen), which changes an edit's result."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What a score records about its model.
+    """A score's record of its model.
 
     Attributes:
-        name: as the user gave it (hub name or path).
-        revision: the hub's commit hash; None for a local folder or a model made in memory.
+        name: hub name or path, as the user passed it.
+        revision: the hub's commit hash; None for a local folder or a model built in memory.
         weights_digest: SHA-256 over the parameters as loaded, see `weights_digest`.
         dtype: `float32`, `bfloat16` or `float16`.
         device: `cpu`, `cuda:0`, `mps`.
@@ -61,7 +61,7 @@ class LoadedModel:
 
     Attributes:
         model: a transformers model with its language-modelling head.
-        tokenizer: has a pad token; its `padding_side` is never relied on.
+        tokenizer: has a pad token; its `padding_side` is ignored.
     """
 
     model: Any = field(repr=False)
@@ -70,7 +70,7 @@ class LoadedModel:
 
     @property
     def device(self) -> torch.device:
-        """Where the inputs have to be."""
+        """Device of the parameters, and so of the inputs."""
         return next(self.model.parameters()).device
 
 
@@ -85,15 +85,15 @@ def load(
 
     Args:
         name_or_path: a hub name (`gpt2-xl`) or a folder with config, weights and tokenizer.
-        revision: branch, tag or commit of a hub model; the commit it stands for is pinned first,
-            so that configuration, weights and tokenizer come from the same one.
+        revision: branch, tag or commit of a hub model; resolved to a commit first, so that
+            configuration, weights and tokenizer are of the same commit.
         dtype: a key of `DTYPES`.
         device: `auto` (first of CUDA, MPS, CPU), or a torch device such as `cuda:1`.
 
     Raises:
-        ModelLoadError: bad dtype or device, no such model, or a folder without weights, with part
-            of the weights, or without a tokenizer that fits them.
-        DeviceMemoryError: the device is too small for the weights.
+        ModelLoadError: unknown dtype or device, no such model, missing weights, or a missing or
+            incompatible tokenizer.
+        DeviceMemoryError: the weights do not fit on the device.
     """
     chosen, place = _dtype(dtype), resolve_device(device)
     name = str(name_or_path)
@@ -114,19 +114,19 @@ def load(
 
 
 def wrap(model: Any, tokenizer: Any, *, name: str, revision: str | None = None) -> LoadedModel:
-    """Make a `LoadedModel` of a model that is already in memory.
+    """`LoadedModel` of a model that is already in memory.
 
-    Sets evaluation mode, and a pad token on the tokenizer where there is none.
+    Sets evaluation mode, and a pad token if the tokenizer has none.
 
     Raises:
-        ModelLoadError: the tokenizer has more entries than the model, or nothing to pad with.
+        ModelLoadError: the tokenizer has more entries than the model, or no token for padding.
     """
     _set_pad_token(tokenizer, name)
     rows = model.get_input_embeddings().weight.shape[0]
     if len(tokenizer) > rows:
         raise ModelLoadError(
             f"the tokenizer of '{name}' has {len(tokenizer)} entries, the model only {rows}",
-            remedy="The tokenizer belongs to another model; put the right one beside the weights.",
+            remedy="The tokenizer belongs to another model; save the right one with the weights.",
         )
     model.eval()
     first = next(model.parameters())
@@ -145,8 +145,8 @@ def wrap(model: Any, tokenizer: Any, *, name: str, revision: str | None = None) 
 def weights_digest(model: nn.Module) -> str:
     """SHA-256 (hex) over all parameters in the order of their names: name, type, shape, bytes.
 
-    Parameters are hashed one by one and at the same time (hashing leaves Python's lock), then the
-    hashes are hashed; a tied parameter counts once. The device does not matter, the dtype does.
+    Parameters are hashed concurrently (hashing releases the GIL), then their hashes are hashed; a
+    tied parameter counts once. The digest depends on the dtype, not on the device.
     """
     named = sorted(model.named_parameters(), key=lambda pair: pair[0])
     with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
@@ -158,14 +158,14 @@ def resolve_device(device: str) -> torch.device:
     """The torch device of `auto`, `cpu`, `cuda`, `cuda:1`, `mps`.
 
     Raises:
-        ModelLoadError: not a device, or none of that kind on this machine.
+        ModelLoadError: unknown device, or no such device on this machine.
     """
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
         if device == "cpu" and torch.backends.mps.is_available():
             device = "mps"
     try:
-        # An empty tensor finds out whether the device is there, whatever its kind.
+        # Creating an empty tensor checks that the device exists, of any kind.
         return torch.empty(0, device=device).device
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise ModelLoadError(
@@ -186,23 +186,23 @@ def _is_local(name: str) -> bool:
     path = Path(name).expanduser()
     if path.is_dir():
         if not (path / "config.json").is_file():
-            raise ModelLoadError(f"the folder '{name}' has no config.json, so it holds no model")
+            raise ModelLoadError(f"the folder '{name}' has no config.json, so it is not a model")
         return True
-    # A hub name is `model` or `owner/model`; anything else was meant as a path.
+    # A hub name is `model` or `owner/model`; anything else is a path.
     if path.exists() or path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1:
         raise ModelLoadError(f"'{name}' is not a folder")
     return False
 
 
 def _commit(name: str, revision: str | None) -> str | None:
-    """The commit that a hub model's revision stands for, from where its configuration landed."""
+    """Commit of a hub model's revision, from the path of its cached configuration."""
     try:
         return extract_commit_hash(cached_file(name, "config.json", revision=revision), None)
     except OSError as error:
         raise ModelLoadError(
-            f"'{name}'{f' at {revision}' if revision else ''} could not be had from the hub: "
+            f"'{name}'{f' at {revision}' if revision else ''} could not be loaded from the hub: "
             f"{_first_line(error)}",
-            remedy="Check the name and the connection, or give a local folder; "
+            remedy="Check the name and the connection, or name a local folder; "
             "gated models need `hf auth login` and their licence accepted.",
         ) from error
 
@@ -210,17 +210,17 @@ def _commit(name: str, revision: str | None) -> str | None:
 def _load_tokenizer(source: str, options: dict[str, Any]) -> Any:
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(source, **options)
-        # Without tokenizer files, transformers 5 returns an empty tokenizer and says nothing.
+        # Without tokenizer files, transformers 5 silently returns an empty tokenizer.
         usable = len(tokenizer("The mother of", add_special_tokens=False)["input_ids"]) > 0
     except Exception as error:
-        # Any of OSError, ValueError, KeyError, and errors of the Rust library, by file and kind.
+        # OSError, ValueError, KeyError, or an error of the Rust library, depending on the file.
         raise ModelLoadError(
             f"the tokenizer of '{source}' could not be loaded: {_first_line(error)}"
         ) from error
     if not usable:
         raise ModelLoadError(
             f"'{source}' has no tokenizer",
-            remedy="Save it beside the weights: tokenizer.save_pretrained(folder).",
+            remedy="Save it with the weights: tokenizer.save_pretrained(folder).",
         )
     return tokenizer
 
@@ -239,11 +239,11 @@ def _load_weights(source: str, dtype: torch.dtype, options: dict[str, Any]) -> A
             f"the weights of '{source}' could not be loaded: {_first_line(error)}"
         ) from error
     if report["missing_keys"]:
-        # transformers fills these with random numbers and only logs it.
-        some = ", ".join(sorted(report["missing_keys"])[:3])
+        # transformers initialises these randomly and only logs a warning.
+        examples = ", ".join(sorted(report["missing_keys"])[:3])
         raise ModelLoadError(
-            f"'{source}' lacks {len(report['missing_keys'])} of its weights ({some} ...)",
-            remedy="The folder is incomplete or belongs to another architecture; fetch it again.",
+            f"'{source}' lacks {len(report['missing_keys'])} of its weights ({examples} ...)",
+            remedy="The folder is incomplete or of another architecture; download it again.",
         )
     return model
 
@@ -251,7 +251,7 @@ def _load_weights(source: str, dtype: torch.dtype, options: dict[str, Any]) -> A
 def _set_pad_token(tokenizer: Any, name: str) -> None:
     if tokenizer.pad_token_id is not None:
         return
-    # In memory only. Padding is always masked, so any token serves.
+    # In memory only. Padding is always masked, so any token works.
     token = tokenizer.eos_token or tokenizer.unk_token or tokenizer.bos_token
     if token is None:
         raise ModelLoadError(
@@ -272,7 +272,7 @@ def _parameter_digest(named: tuple[str, nn.Parameter]) -> bytes:
 
 @contextlib.contextmanager
 def _quiet(local: bool) -> Iterator[None]:
-    """No progress bar for reading a local file; a download keeps its bar."""
+    """Suppress the progress bar of reading a local file, but not that of a download."""
     if not local or not transformers_logging.is_progress_bar_enabled():
         yield
         return

@@ -1,8 +1,8 @@
-"""Looking into a model and changing what passes through it, only inside a `with` block.
+"""Hooks that read or replace activations of a model, limited to a `with` block.
 
-Every hook is removed when its block ends, however it ends. A module's output may be a tensor or a
-tuple that starts with one (decoder layers changed between transformers releases); both are read
-and both are given back in the form they came.
+Every hook is removed when its block ends, also after an exception. A module's output may be a
+tensor or a tuple that starts with one (decoder layers differ between transformers releases); both
+are supported, and the form of the output is preserved.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from torch import Tensor, nn
 
 @dataclass
 class Recorded:
-    """What passed through the watched modules in the last forward.
+    """Inputs and outputs of the recorded modules in the last forward pass.
 
     Attributes:
         inputs: {name: first positional input of that module}.
         outputs: {name: its output, the first tensor of a tuple}.
-        sizes: {name: how many things that tuple holds; 0 for a bare tensor}.
+        sizes: {name: number of elements of that tuple; 0 for a bare tensor}.
     """
 
     inputs: dict[str, Tensor] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Recorded:
 
 
 class _StopForwardError(Exception):
-    """Raised by a hook to end a forward early; never leaves `recording`."""
+    """Raised by a hook to stop a forward pass early; never propagates out of `recording`."""
 
     def __init__(self, owner: object) -> None:
         self.owner = owner
@@ -48,8 +48,8 @@ def recording(
 ) -> Iterator[Recorded]:
     """Record inputs and outputs of modules.
 
-    With `stop_before` or `stop_after` a forward ends at that module, and with it the block: put
-    exactly one forward into it, as its last statement.
+    With `stop_before` or `stop_after` a forward pass ends at that module, and with it the block:
+    the block must contain exactly one forward pass, as its last statement.
     """
     seen = Recorded()
     with contextlib.ExitStack() as stack:
@@ -57,7 +57,7 @@ def recording(
             _enter(stack, module.register_forward_pre_hook(_input_saver(seen.inputs, name)))
         for name, module in (outputs or {}).items():
             _enter(stack, module.register_forward_hook(_output_saver(seen, name)))
-        # Registered last: hooks are called in order, and nothing after a stop is recorded.
+        # Registered last: hooks are called in order, and a stop must not prevent recording.
         if stop_before is not None:
             _enter(stack, stop_before.register_forward_pre_hook(_stopper(seen)))
         if stop_after is not None:
@@ -71,7 +71,7 @@ def recording(
 
 @contextlib.contextmanager
 def changing(module: nn.Module, change: Callable[[Tensor], Tensor]) -> Iterator[None]:
-    """Replace a module's output by `change(output)`; of a tuple, its first tensor."""
+    """Replace a module's output by `change(output)`; in a tuple, its first element."""
 
     def hook(_: nn.Module, __: Any, output: Any) -> Any:
         if isinstance(output, Tensor):
@@ -87,33 +87,33 @@ def changing(module: nn.Module, change: Callable[[Tensor], Tensor]) -> Iterator[
 
 @contextlib.contextmanager
 def answering(modules: Iterable[nn.Module], output: Tensor, size: int = 0) -> Iterator[None]:
-    """Let modules give `output` without computing anything; their hooks are called as ever.
+    """Make modules return `output` without computation; their hooks are still called.
 
     Args:
-        size: how many things the modules' tuple holds (`Recorded.sizes`); 0 for a bare tensor.
+        size: number of elements of the modules' tuple (`Recorded.sizes`); 0 for a bare tensor.
     """
     answer = (output, *[None] * (size - 1)) if size else output
     with contextlib.ExitStack() as stack:
         for module in modules:
-            # An instance's own forward is kept too: device maps and wrappers set one.
-            stack.callback(_give_back, module, module.__dict__.get("forward"))
+            # An instance's own forward is restored too: device maps and wrappers set one.
+            stack.callback(_restore_forward, module, module.__dict__.get("forward"))
             module.forward = lambda *_, **__: answer
         yield
 
 
 @contextlib.contextmanager
 def at_places_only(module: nn.Module, places: Tensor) -> Iterator[None]:
-    """Let a module that works place by place (an MLP) work at some places; it gives 0 elsewhere.
+    """Compute a position-wise module (an MLP) at some positions only; its output is 0 elsewhere.
 
     Args:
-        module: takes [batch, length, d] and gives the same shape.
+        module: maps [batch, length, d] to the same shape.
         places: indices into batch · length.
     """
-    whole = module.forward
+    original = module.forward
 
     def forward(hidden: Tensor) -> Tensor:
         flat = hidden.reshape(-1, hidden.shape[-1])
-        found = whole(flat.index_select(0, places)[None])[0]
+        found = original(flat.index_select(0, places)[None])[0]
         return torch.zeros_like(flat).index_copy(0, places, found).view_as(hidden)
 
     own = module.__dict__.get("forward")
@@ -121,7 +121,7 @@ def at_places_only(module: nn.Module, places: Tensor) -> Iterator[None]:
     try:
         yield
     finally:
-        _give_back(module, own)
+        _restore_forward(module, own)
 
 
 def add_at(output: Tensor, rows: Tensor, places: Tensor, vectors: Tensor) -> Tensor:
@@ -130,11 +130,11 @@ def add_at(output: Tensor, rows: Tensor, places: Tensor, vectors: Tensor) -> Ten
 
 
 def forward(model: nn.Module, inputs: Mapping[str, Tensor]) -> Any:
-    """One forward without a key-value cache."""
+    """One forward pass without a key-value cache."""
     return model(**inputs, use_cache=False)
 
 
-def _give_back(module: nn.Module, forward: Any) -> None:
+def _restore_forward(module: nn.Module, forward: Any) -> None:
     del module.forward
     if forward is not None:
         module.forward = forward

@@ -1,7 +1,7 @@
-"""Edits one after the other: each batch on the model with all earlier ones on.
+"""Sequential editing: each batch is edited on the model with all earlier edits applied.
 
-Works with any method. The model itself stays unedited: what is yielded after each batch is the
-whole edit so far, to be put on with `deltas.applied` and scored, now or at the end.
+Works with any method. The model itself is not changed: after each batch the cumulative edit is
+yielded, to be applied with `deltas.applied` and scored, immediately or later.
 """
 
 from __future__ import annotations
@@ -31,39 +31,39 @@ def edit_in_sequence(
     state: Any = None,
     seed: int = 0,
 ) -> Iterator[EditEffect]:
-    """Edit batch after batch; after each, the cumulative effect relative to the model as given.
+    """Edit batch after batch; yields the cumulative effect relative to the model as passed.
 
-    The model is unchanged, bit for bit, at each yield and afterwards, also after an exception or
-    when the iteration is given up.
+    The model is bit-identical at each yield and afterwards, also after an exception or when the
+    iteration is abandoned.
 
     Args:
-        batches: the requests of each edit; those of a batch are edited together, as far as the
-            method can. All are read and checked before the first is edited.
-        method: of `editing.registry.get`.
-        covariance: of the unedited model; serves all batches.
-        context_templates: as for the method; sampled from the unedited model, once, if None.
+        batches: the requests of each edit; the requests of a batch are edited together, if the
+            method supports it. All are read and validated before the first edit.
+        method: of `editing.registry.get`; `editing.methods` describes the other arguments.
+        covariance: of the unedited model; used for all batches.
+        context_templates: sampled once from the unedited model if None.
         targets: {request id: vector} to use instead of optimising. Vectors that were optimised on
-            another state of the model than that batch will find are not what the method would find.
-        state: of an earlier sequence, whose updates the model then carries; or what a method needs
-            besides (demonstrations).
-        seed: of the templates and of the first batch; batch i has seed + i, so that a method with
-            random parts does not draw the same for each batch.
+            another state of the model differ from the method's own.
+        state: of an earlier sequence, whose updates the model then carries; or other inputs of the
+            method (demonstrations).
+        seed: of the templates and of the first batch; batch i uses seed + i, so that a method's
+            random parts differ between batches.
 
     Yields:
-        An effect with the sum of all updates (`factors` as long as they are of low rank), targets
-        and steps of all requests so far (the later one's where an id comes again), the prompt
-        changes of all batches, and the state after this batch.
+        An effect with the sum of all updates (`factors` while they are of low rank), targets and
+        steps of all requests so far (the latest for a repeated id), the prompt changes of all
+        batches, and the state after this batch.
 
     Raises:
         RequestError: a request of any batch cannot be edited; raised before the first edit.
-        EditingError: whatever the method raises for a batch; the earlier yields stand.
+        EditingError: an error of the method for a batch; earlier yields remain valid.
     """
     listed = [list(batch) for batch in batches]
     for batch in listed:
         check(batch, tokenizer)
 
     def run() -> Iterator[EditEffect]:
-        total, templates, going = EditEffect(), context_templates, state
+        total, templates, current = EditEffect(), context_templates, state
         for i, batch in enumerate(listed):
             with applied(model, total):
                 effect = method.execute(
@@ -74,11 +74,11 @@ def edit_in_sequence(
                     covariance,
                     context_templates=templates,
                     targets=targets,
-                    state=going,
+                    state=current,
                     seed=seed + i,
                 )
             templates = effect.templates or templates
-            going = effect.state or going
+            current = effect.state or current
             total = combined(total, effect) if i else effect
             yield total
 
@@ -86,7 +86,7 @@ def edit_in_sequence(
 
 
 def combined(first: EditEffect, second: EditEffect) -> EditEffect:
-    """Two effects, one after the other, as one; the state is that of the second."""
+    """Two consecutive effects as one; the state is that of the second."""
     deltas, factors = {}, {}
     for name in (*first.deltas, *(n for n in second.deltas if n not in first.deltas)):
         pair = _joined(name, first, second)
@@ -108,7 +108,7 @@ def combined(first: EditEffect, second: EditEffect) -> EditEffect:
 
 
 def _joined(name: str, first: EditEffect, second: EditEffect) -> tuple[Tensor, Tensor] | None:
-    """The factors of the sum; None where an update has none, or they outgrow the matrix."""
+    """Factors of the sum; None if an update has none, or if they are larger than the matrix."""
     pairs = []
     for effect in (first, second):
         if name in effect.factors:
@@ -122,10 +122,10 @@ def _joined(name: str, first: EditEffect, second: EditEffect) -> tuple[Tensor, T
 
 
 def _composed(first: Any, second: Callable[[str], str] | None) -> Any:
-    """The change of the later edit first: the earlier one's text stays in front of the prompt."""
+    """Composition: the later change is applied first, so the earlier edit's text precedes it."""
     if first is None or second is None:
         return second if first is None else first
-    # A change that knows how to go on stays plain data, and tells nothing twice.
+    # `followed_by` merges the changes as plain data, without repeated facts.
     if isinstance(second, type(first)) and hasattr(first, "followed_by"):
         return first.followed_by(second)
     return lambda prompt: first(second(prompt))

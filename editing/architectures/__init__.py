@@ -1,7 +1,7 @@
-"""Where each architecture keeps its layers: one file an architecture, found by its name.
+"""Module layouts of architectures: one file per architecture, found by name.
 
-The file's name is the `model_type` of the model's configuration (`gpt2.py`, `llama.py`); it holds
-one `LAYOUT`. Adding an architecture is adding one file. Importing this package imports no torch.
+The file's name is the `model_type` of the model's configuration (`gpt2.py`, `llama.py`); it defines
+one `LAYOUT`. To add an architecture, add one file. Importing this package imports no torch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Adapter", "Layout", "Projection", "adapter_for", "layout_of", "names
 
 
 def names() -> tuple[str, ...]:
-    """The architectures with a file here, sorted."""
+    """Supported architectures, sorted."""
     found = (module.name for module in pkgutil.iter_modules(__path__))
     return tuple(sorted(name for name in found if not name.startswith("_")))
 
@@ -30,7 +30,7 @@ def layout_of(model_type: str) -> Layout:
     """The layout of an architecture.
 
     Raises:
-        UnsupportedArchitectureError: there is no file for it.
+        UnsupportedArchitectureError: the architecture has no layout file.
     """
     key = model_type.replace("-", "_")
     if key not in names():
@@ -50,8 +50,8 @@ def adapter_for(model: nn.Module) -> Adapter:
     """The adapter of a loaded transformers model, by its `config.model_type`.
 
     Raises:
-        UnsupportedArchitectureError: no file for the architecture, or the model does not have the
-            modules that the file names.
+        UnsupportedArchitectureError: the architecture has no layout file, or the model lacks a
+            module of the layout.
     """
     config = getattr(model, "config", None)
     model_type = getattr(config, "model_type", None) or type(model).__name__

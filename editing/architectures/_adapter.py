@@ -1,4 +1,4 @@
-"""The adapter: one way to reach the layers of any decoder-only model. Imports no torch."""
+"""Adapter: uniform access to the layers of any decoder-only model. Imports no torch."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Adapter:
     """The layers of one model, by number.
 
     Attributes:
-        model: the model itself; the adapter never changes it.
+        model: the model; never modified by the adapter.
         layout: the module paths.
         layers_path: path of the list of layers, for example `transformer.h`.
         n_layers: number of decoder layers.
@@ -83,7 +83,7 @@ class Adapter:
         """Full module name of a layer, for example `transformer.h.5`.
 
         Raises:
-            EditingError: there is no such layer (negative numbers are refused).
+            EditingError: there is no such layer (negative numbers are invalid).
         """
         if not 0 <= layer < self.n_layers:
             raise EditingError(
@@ -119,12 +119,12 @@ class Adapter:
     def orientation(self, module: nn.Module) -> Orientation:
         """How a projection stores its weight: `in_out` (y = x W) or `out_in` (y = x Wᵀ).
 
-        Decided by the module's type: a square weight gives no hint by its shape.
+        Determined by the module's type: the shape of a square weight is ambiguous.
 
         Raises:
             UnsupportedArchitectureError: neither a `Conv1D` nor a `Linear`.
         """
-        # By class name: importing torch here would cost every caller of the package seconds.
+        # By class name: importing torch here would delay every import of the package by seconds.
         kinds = {base.__name__ for base in type(module).__mro__}
         if "Conv1D" in kinds:
             return "in_out"

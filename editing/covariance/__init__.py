@@ -1,7 +1,7 @@
-"""The covariance of keys: taken from the unedited model, stored, checked.
+"""Covariance statistics (mom2) of keys: collected from the unedited model, stored, checked.
 
-`get` is the front door: what is stored is read, what is missing is collected in one pass. A
-`Covariance` knows which weights it was taken from; a method that is handed another model's refuses.
+`get` is the entry point: it reads stored matrices and collects the missing ones in one pass. A
+`Covariance` records the digest of its model's weights; methods reject that of another model.
 """
 
 from __future__ import annotations
@@ -43,18 +43,19 @@ def collect(
     progress: Progress | None = None,
     partial: Partial | None = None,
 ) -> Covariance:
-    """Take the covariance of some layers' keys over texts, all layers in one pass.
+    """Collect the covariance of the keys of some layers over texts, all layers in one pass.
 
     Args:
-        max_length: tokens of a text beyond this are cut off; by default the model's context, at
-            most 4096.
-        weights_digest: of the model, when known already; computed otherwise.
-        progress: called with (texts done, texts in all, "covariance").
-        partial: where the sums are kept on the way, and taken up from.
+        max_length: maximum number of tokens of a text, longer ones are truncated; by default the
+            model's context, at most 4096.
+        weights_digest: of the model, if already computed.
+        progress: called with (texts done, number of texts, "covariance").
+        partial: checkpoint from which the run resumes and to which it writes.
 
     Raises:
-        CovarianceError: an edit is on the model, there is no text, or the result is not finite.
-        EditingError: there is no such layer.
+        CovarianceError: an edit is applied to the model, there is no text, or the result is not
+            finite.
+        EditingError: a layer does not exist.
     """
     _refuse_edited(model)
     adapter = adapter_for(model)
@@ -88,14 +89,14 @@ def get(
     progress: Progress | None = None,
     checkpoint_s: float = 60.0,
 ) -> Covariance:
-    """The covariance of some layers: read from the cache, what is missing collected and stored.
+    """The covariance of some layers: read from the cache; missing layers are collected and stored.
 
-    The cache has one file for each source and layer, so that methods with different layers share.
-    Of several processes that need the same one, one collects and the others wait for it. A run that
-    was killed is taken up where its sums were last kept, to the same bits.
+    The cache has one file per source and layer, so methods with different layers share it. Of
+    several processes that need the same file, one collects and the others wait. A killed run
+    resumes at its last checkpoint, with a bit-identical result.
 
     Args:
-        checkpoint_s: seconds between two writes of the sums under way; 0: after every batch.
+        checkpoint_s: seconds between two checkpoints; 0: after every batch.
 
     Raises:
         CovarianceError: as `collect`.
@@ -146,7 +147,7 @@ def _source(
         raise CovarianceError(
             f"the number type '{dtype}' is unknown", remedy=f"Use {' or '.join(DTYPES)}."
         )
-    # A corpus on disk keeps its own digest, so that it is not read again for every edit.
+    # A corpus on disk caches its digest, so that it is not read again for every edit.
     known = getattr(texts, "corpus_digest", None)
     corpus_digest, n_texts = (known, len(texts)) if known else counted(texts)
     limit = getattr(getattr(model, "config", None), "max_position_embeddings", None) or 1024
@@ -173,7 +174,7 @@ def _stored(
 def _partial(
     folder: Path, adapter: Adapter, source: Source, batch_tokens: int, every_s: float
 ) -> Partial:
-    # The batches decide in which order is added, and so the last bits.
+    # The batches determine the order of the additions, and so the last bits.
     key = f"{source.digest} {batch_tokens} {adapter.n_layers}"
     return Partial(folder / f"{source.digest}.partial", key, every_s)
 
@@ -182,18 +183,18 @@ def _partial(
 def _locked(
     folder: Path, source: Source, n_texts: int, progress: Progress | None
 ) -> Iterator[None]:
-    """Alone with the files of one source."""
+    """Exclusive access to the files of one source."""
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / f".{source.digest}.lock")
     try:
         lock.acquire(timeout=0)
     except Timeout:
         if progress is not None:
-            progress(0, n_texts, "covariance: another process takes it, waiting")
+            progress(0, n_texts, "covariance: waiting for another process")
         lock.acquire()
     try:
         for left in folder.glob(f".{source.digest}.*.*"):
-            left.unlink(missing_ok=True)  # of a process that was killed while it wrote
+            left.unlink(missing_ok=True)  # temporary files of a killed process
         yield
     finally:
         lock.release()
@@ -209,6 +210,6 @@ def _modules(adapter: Adapter, layers: Sequence[int]) -> dict[str, nn.Module]:
 def _refuse_edited(model: nn.Module) -> None:
     if is_edited(model):
         raise CovarianceError(
-            "an edit is on the model; the covariance is of the unedited model",
-            remedy="Take it outside of `applied(...)`.",
+            "an edit is applied to the model; the covariance is of the unedited model",
+            remedy="Collect it outside of `applied(...)`.",
         )

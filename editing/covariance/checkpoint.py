@@ -1,7 +1,7 @@
-"""The sums of a covariance under way, kept on disk so that a killed run goes on where it was.
+"""Checkpoints of a covariance run: partial sums on disk, from which a killed run resumes.
 
-Sums are added batch after batch in a fixed order, so a run that was resumed gives the same bits as
-one that was not interrupted.
+Batches are added in a fixed order, so the result of a resumed run is bit-identical to that of an
+uninterrupted one.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from thinkeval.editing.atomic_write import whole_file
 
 KEY = "thinkeval_partial"
 SHARE = 20
-"""Writing the sums takes at most about one part in so many of the time: they may be gigabytes."""
+"""Writing takes at most about 1 / SHARE of the time: the sums may be gigabytes."""
 
 
 @dataclass
 class Progressed:
-    """How far a run has come.
+    """State of a run.
 
     Attributes:
         sums: {module name: [d_in, d_in]}, not yet divided.
-        windows: windows of texts that are done.
-        batches: batches done of the window after them.
-        n_texts: texts done.
+        windows: number of finished windows of texts.
+        batches: number of finished batches of the next window.
+        n_texts: number of finished texts.
     """
 
     sums: dict[str, Tensor] = field(default_factory=dict)
@@ -42,11 +42,12 @@ class Progressed:
 
 
 class Partial:
-    """The file of one run. Only one process may use it at a time.
+    """Checkpoint file of one run. Only one process may use it at a time.
 
     Args:
         path: of the file.
-        key: names all that the order of the sums depends on; a file with another key is not used.
+        key: identifies everything that the order of additions depends on; a file with another key
+            is ignored.
         every_s: seconds between two writes; 0 writes after every batch.
     """
 
@@ -57,11 +58,11 @@ class Partial:
 
     @property
     def begun(self) -> tuple[str, ...]:
-        """The modules whose sums are in the file; none where there is no usable file."""
+        """Modules whose sums are in the file; none if there is no usable file."""
         return tuple(self._about()["modules"])
 
     def read(self) -> Progressed:
-        """What is in the file; a fresh start where it is missing, damaged or of another run."""
+        """The stored state; an empty state if the file is missing, damaged or of another run."""
         about = self._about()
         names = about.pop("modules")
         try:
@@ -78,8 +79,8 @@ class Partial:
         except (OSError, ValueError, KeyError, AttributeError, safetensors.SafetensorError):
             return {"modules": ()}
 
-    def keep(self, state: Progressed, *, last: bool = False) -> None:
-        """Write the state if it is time; the last one if there was an earlier one."""
+    def write(self, state: Progressed, *, last: bool = False) -> None:
+        """Write the state if a write is due; with `last`, if the file was written before."""
         start = time.monotonic()
         if not (self._written if last else start >= self._due):
             return
@@ -99,6 +100,6 @@ class Partial:
         self._written, self._due = True, now + wait
 
     def remove(self) -> None:
-        """Remove the file: the run is over, or begins anew."""
+        """Delete the file: the run is finished, or starts from the beginning."""
         self._path.unlink(missing_ok=True)
         self._written = False

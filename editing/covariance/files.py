@@ -1,6 +1,6 @@
-"""Covariances on disk: safetensors with their source in the metadata, written whole or not.
+"""Covariance files: safetensors with their source in the metadata, written atomically.
 
-Whether a covariance is this model's, and has the matrices that a method needs.
+`checked` validates a covariance, from a file or not, against a model and the layers of a method.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ KEY = "thinkeval_covariance"
 
 
 def save(covariance: Covariance, path: str | Path) -> None:
-    """Write to one safetensors file, whole or not at all.
+    """Write a covariance to one safetensors file, atomically.
 
     Raises:
-        CovarianceError: its source is unknown, so that nobody could check it later.
+        CovarianceError: its source is unknown, so that it could not be validated later.
     """
     if covariance.source is None:
         raise CovarianceError("a covariance without its source cannot be stored")
@@ -41,10 +41,10 @@ def save(covariance: Covariance, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Covariance:
-    """Read what `save` wrote.
+    """Read a file of `save`.
 
     Raises:
-        CovarianceError: the file is missing, cut off, or not one of ours.
+        CovarianceError: the file is missing, truncated, or not a covariance of ThinkEval.
     """
     try:
         with safetensors.safe_open(str(path), framework="pt") as opened:
@@ -57,12 +57,12 @@ def load(path: str | Path) -> Covariance:
 
 
 def path_of(folder: str | Path, source: Source, module: str) -> Path:
-    """Where a folder keeps the covariance of one module: a file for each source and module."""
+    """Path of one module's covariance in a folder: one file per source and module."""
     return Path(folder) / f"{source.digest}.{module}.safetensors"
 
 
 def source_of(path: str | Path) -> Source | None:
-    """The source of a stored covariance, without reading its matrices; None if it is damaged."""
+    """Source of a stored covariance, without reading its matrices; None if the file is damaged."""
     try:
         with safetensors.safe_open(str(path), framework="pt") as opened:
             about = json.loads((opened.metadata() or {})[KEY])
@@ -72,7 +72,7 @@ def source_of(path: str | Path) -> Source | None:
 
 
 def read_if_same(path: Path, source: Source) -> Covariance | None:
-    """The stored part; None when there is none, or it is damaged (it is then made again)."""
+    """The stored covariance if its source matches; None if it is missing or damaged."""
     if not path.is_file():
         return None
     try:
@@ -85,27 +85,27 @@ def read_if_same(path: Path, source: Source) -> Covariance | None:
 def checked(
     covariance: Mapping[str, Tensor] | None, model: nn.Module, layers: Sequence[int]
 ) -> Covariance:
-    """The covariance, once it is certain that it fits the model and the layers.
+    """Validate a covariance against the unedited model and the layers; returns it.
 
-    A plain mapping {module name: [d_in, d_in]} is taken as it is: it does not say whose it is.
+    A plain mapping {module name: [d_in, d_in]} has no source, so its model cannot be checked.
 
     Raises:
-        CovarianceError: there is none, a layer is missing, a matrix has the wrong size or is not
-            finite, or it was taken from another model than this one without its edits.
+        CovarianceError: `covariance` is None, a layer is missing, a matrix has the wrong size or is
+            not finite, or it was collected from another model.
     """
     if covariance is None:
         raise CovarianceError("the method needs the covariance of the unedited model's keys")
-    whole = covariance if isinstance(covariance, Covariance) else Covariance(dict(covariance))
+    given = covariance if isinstance(covariance, Covariance) else Covariance(dict(covariance))
     adapter = adapter_for(model)
     for layer in layers:
-        _check_moment(whole, adapter, layer)
-    if whole.weights_digest is not None and whole.weights_digest != unedited_digest(model):
+        _check_moment(given, adapter, layer)
+    if given.weights_digest is not None and given.weights_digest != unedited_digest(model):
         raise CovarianceError(
-            "the covariance was taken from another model than the one to be edited "
-            f"(weights {whole.weights_digest[:12]}, not {unedited_digest(model)[:12]})",
-            remedy="Make it from this model, before any edit, with `thinkeval covariance`.",
+            "the covariance was collected from another model than the one to be edited "
+            f"(weights {given.weights_digest[:12]}, not {unedited_digest(model)[:12]})",
+            remedy="Collect it from this model, before any edit, with `thinkeval covariance`.",
         )
-    return whole
+    return given
 
 
 def _check_moment(covariance: Covariance, adapter: Adapter, layer: int) -> None:
@@ -113,7 +113,7 @@ def _check_moment(covariance: Covariance, adapter: Adapter, layer: int) -> None:
     if name not in covariance:
         raise CovarianceError(
             f"the covariance has no matrix for {name}; it has {', '.join(covariance) or 'none'}",
-            remedy="Make it for the layers of the hparams with `thinkeval covariance`.",
+            remedy="Collect it for the layers of the hparams with `thinkeval covariance`.",
         )
     shape = adapter.model.get_parameter(weight).shape
     d_in = shape[0] if adapter.orientation(module) == "in_out" else shape[1]

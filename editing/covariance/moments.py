@@ -1,4 +1,4 @@
-"""Second moments of the keys: one pass over a text for all layers, stopped after the last.
+"""Second moments of the keys: one pass over the texts for all layers.
 
 C = E[k kᵀ], uncentred, over all real tokens; k is the input of the layer's MLP output projection
 (Meng et al., ROME §3.1 and App. E.2; MEMIT §4.3).
@@ -23,7 +23,7 @@ from thinkeval.editing.padding import Padded, pad
 Progress = Callable[[int, int, str], None]
 
 WINDOW = 512
-"""Texts that are tokenised and sorted by length together; bounds the memory for text."""
+"""Texts that are tokenised and sorted by length together; bounds the memory for texts."""
 
 
 def second_moments(
@@ -41,12 +41,13 @@ def second_moments(
     """Mean of k kᵀ over the tokens of the texts.
 
     Args:
-        modules: {name: projection} in the order in which a forward reaches them.
+        modules: {name: projection} in the order of the forward pass.
         dtype: of products and sums.
-        max_length: tokens of a text beyond this are cut off.
-        batch_tokens: padded tokens a forward at most (a longer text goes alone).
-        progress: called with (texts done, texts in all, "covariance").
-        partial: sums of an earlier run to go on from, which are kept there on the way.
+        max_length: maximum number of tokens of a text; longer texts are truncated.
+        batch_tokens: maximum number of padded tokens per forward pass (a longer text forms a batch
+            alone).
+        progress: called with (texts done, number of texts, "covariance").
+        partial: checkpoint from which the run resumes and to which it writes.
 
     Returns:
         {name: [d_in, d_in] on the CPU}, number of tokens.
@@ -74,14 +75,14 @@ def second_moments(
             state.windows, state.batches = window, place
             state.n_texts += n_texts
             if partial is not None:
-                partial.keep(state)
+                partial.write(state)
             if progress is not None:
                 progress(state.n_texts, len(texts), "covariance")
     if partial is not None:
-        partial.keep(state, last=True)
+        partial.write(state, last=True)
     sums, n_tokens = state.sums, state.n_tokens
     if not n_tokens:
-        raise CovarianceError("there is no text to take the covariance from")
+        raise CovarianceError("there is no text to collect the covariance from")
     moments = {name: (total / n_tokens).cpu() for name, total in sums.items()}
     for name, moment in moments.items():
         if not torch.isfinite(moment).all():
@@ -118,7 +119,7 @@ def _batches(
     windows_done: int,
     batches_done: int,
 ) -> Iterator[tuple[int, int, Padded, int]]:
-    """(window, batches of it with this one, the batch, texts it stands for), of what is left."""
+    """The remaining batches: (window, batches of the window so far, batch, number of texts)."""
     left = iter(texts)
     for _ in islice(left, windows_done * WINDOW):
         pass
@@ -135,7 +136,7 @@ def _batches(
 def _window(
     tokenizer: Any, texts: list[str], max_length: int, batch_tokens: int
 ) -> Iterator[tuple[Padded, int]]:
-    """Batches of texts of like length, and how many texts each stands for (empty ones too)."""
+    """Batches of texts of similar length, each with its number of texts (empty texts counted)."""
     encoded = tokenizer(texts, truncation=True, max_length=max_length, return_attention_mask=False)[
         "input_ids"
     ]

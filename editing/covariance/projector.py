@@ -1,9 +1,9 @@
-"""The projector on the null space of a covariance: directions that what the layer knows never uses.
+"""Projector on the null space of a covariance: directions unused by the layer's knowledge.
 
 C = U Λ Uᵀ (`torch.linalg.eigh`, float64); the null space is spanned by the eigenvectors whose
-eigenvalue is below a bound, P = U₀ U₀ᵀ (Fang et al. 2025, AlphaEdit §3.2). Published is a bound on
-the eigenvalue itself, which depends on the scale of a model's keys; a bound relative to the mean
-eigenvalue does not. P itself is never made: the smaller of the two bases is kept.
+eigenvalue is below a bound, P = U₀ U₀ᵀ (Fang et al. 2025, AlphaEdit §3.2). The published bound is
+absolute, so it depends on the scale of a model's keys; a bound relative to the mean eigenvalue
+does not. P is never computed as a matrix: the smaller of the two bases is stored.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from thinkeval.editing.errors import HparamsError
 
 @dataclass(frozen=True, eq=False)
 class Projector:
-    """P [d_in, d_in], as an orthonormal basis of its range or of what it removes.
+    """P [d_in, d_in], as an orthonormal basis of its range or of its kernel.
 
     Attributes:
         basis: [d_in, r] float64, r ≤ d_in / 2.
-        removes: whether the basis spans what P removes (P = I − B Bᵀ) and not its range (P = B Bᵀ).
+        removes: whether the basis spans P's kernel (P = I − B Bᵀ) instead of its range (P = B Bᵀ).
         rank: of P, the dimension of the null space; 0 < rank < d_in.
-        bound: eigenvalues below it were taken as 0.
+        bound: eigenvalues below it were treated as 0.
     """
 
     basis: Tensor
@@ -47,16 +47,17 @@ def null_space(
     threshold: float | None = None,
     relative: float | None = None,
 ) -> Projector:
-    """The projector of a module; found once for each covariance, module, bound and device.
+    """The projector of a module; memoised per covariance, module, bound and device.
 
     Args:
         name: module name.
-        device: where it is computed and kept.
-        threshold: eigenvalues below this count as 0 (published).
-        relative: eigenvalues below this share of their mean count as 0. One of the two is given.
+        device: device of computation and result.
+        threshold: eigenvalues below this are treated as 0 (published).
+        relative: eigenvalues below this fraction of their mean are treated as 0. Exactly one of
+            `threshold` and `relative` must be passed.
 
     Raises:
-        HparamsError: all eigenvalues are below the bound, or none.
+        HparamsError: all eigenvalues are below the bound, or none is.
     """
     place = torch.device("cpu") if device.type == "mps" else device  # no float64 there
     key = ("null space", name, threshold, relative, str(place))
@@ -71,31 +72,31 @@ def _make(
     relative: float | None,
 ) -> Projector:
     moment = covariance[name].to(device, torch.float64)
-    # Sums in float32 leave the two triangles apart by rounding; eigh would read one of them only.
+    # Sums in float32 are symmetric up to rounding only, and eigh reads one triangle.
     values, vectors = torch.linalg.eigh((moment + moment.T) / 2)
     if threshold is not None and relative is None:
-        bound, said = threshold, f"nullspace_threshold {threshold:g}"
+        bound, setting = threshold, f"nullspace_threshold {threshold:g}"
     elif relative is not None and threshold is None:
-        bound, said = relative * values.mean().item(), f"nullspace_relative {relative:g}"
+        bound, setting = relative * values.mean().item(), f"nullspace_relative {relative:g}"
     else:
-        raise HparamsError("give either a threshold or a relative one")
+        raise HparamsError("give either a threshold or a relative threshold")
     rank, size = int((values < bound).sum()), len(values)
     if rank in (0, size):
-        raise _useless(name, rank, values, said)
+        raise _useless(name, rank, values, setting)
     removes = rank > size // 2
     # Ascending order: the null space comes first.
     basis = vectors[:, rank:] if removes else vectors[:, :rank]
     return Projector(basis.contiguous(), removes, rank, bound)
 
 
-def _useless(name: str, rank: int, values: Tensor, said: str) -> HparamsError:
+def _useless(name: str, rank: int, values: Tensor, setting: str) -> HparamsError:
     low, high, mean = (float(x) for x in (values[0], values[-1], values.mean()))
     how = f"rank 0 of {len(values)}" if rank == 0 else f"full rank {len(values)}"
     harm = "nothing can be written" if rank == 0 else "nothing is protected"
-    verb, key = "Raise" if rank == 0 else "Lower", said.split()[0]
-    other = ", or use nullspace_relative, a share of the mean eigenvalue"
+    verb, key = "Raise" if rank == 0 else "Lower", setting.split()[0]
+    other = ", or use nullspace_relative, a fraction of the mean eigenvalue"
     return HparamsError(
-        f"the null space of {name} has {how} with {said}, so {harm}; its eigenvalues go from "
+        f"the null space of {name} has {how} with {setting}, so {harm}; its eigenvalues go from "
         f"{low:.3g} to {high:.3g} with mean {mean:.3g}",
         remedy=f"{verb} {key}{other if key == 'nullspace_threshold' else ''}.",
     )

@@ -1,11 +1,11 @@
-"""Published key statistics (`.npz`) as a covariance: read, checked against a model, stored.
+"""Published covariance statistics (mom2, `.npz`): import, validation against a model, cache.
 
 The files are those of Meng et al. (ROME §3.1; `layer_stats` of the public code): arrays
 `mom2.mom2` (Σ k kᵀ, float32) and `mom2.count` (tokens), besides `sample_size` (texts), in a file
 named like `transformer.h.17.mlp.c_proj_float32_mom2_100000.npz`. The second moment is mom2 / count.
 
-A file does not say which model it was taken from. It is imported for the model that the user names;
-only the size of its matrix can be checked.
+A file does not name its model. It is imported for the model that the user names; only the size of
+its matrix can be checked.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from thinkeval.editing.errors import CovarianceError
 from thinkeval.loaders.records import digest
 
 NAMED = re.compile(r"^(?P<module>.+?)_(?:float\d+|bfloat16)_.*\.npz$")
-"""Module, number type of the sums, what was collected, number of texts."""
+"""Module, number type of the sums, statistic, number of texts."""
 
 PREFIX = "npz:"
-"""Before the SHA-256 of the file in `Source.corpus_digest`: its texts are not known."""
+"""Prefix of the file's SHA-256 in `Source.corpus_digest`: the texts are unknown."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """Statistics for some modules: {module name: SHA-256 of its file}, and the files at hand."""
+    """Statistics of modules: {module name: SHA-256 of its file}, and the available files."""
 
     hashes: Mapping[str, str]
     files: Mapping[str, Path]
 
     @property
     def digest(self) -> str:
-        """Depends on the contents of the files and on what they are for."""
+        """Digest of the files' contents and modules."""
         return PREFIX + digest(sorted(self.hashes.items()), 64)
 
 
 def module_of(path: str | Path) -> str | None:
-    """The module that a published file's name begins with; None where it has another name."""
+    """Module name of a published file's name; None if it does not follow the pattern."""
     found = NAMED.match(Path(path).name)
     return found["module"] if found else None
 
@@ -58,7 +58,7 @@ def in_files(path: str | Path, modules: Sequence[str], *, named: bool = True) ->
     """The statistics of these modules in a file or anywhere in a folder of published files.
 
     Args:
-        named: false takes the file for the only module whatever its name says.
+        named: False assigns the file to the only module regardless of its name.
 
     Raises:
         CovarianceError: a module has no file or several, or a file cannot be read.
@@ -85,10 +85,10 @@ def in_files(path: str | Path, modules: Sequence[str], *, named: bool = True) ->
 
 
 def in_cache(cache_dir: str | Path, weights_digest: str, modules: Sequence[str]) -> Imported:
-    """The statistics that were imported before for these modules of the model of that digest.
+    """Statistics imported earlier for these modules of a model, by its weights digest.
 
     Raises:
-        CovarianceError: a module has none, or several from different files.
+        CovarianceError: a module has none, or several of different files.
     """
     hashes: dict[str, str] = {}
     for module in modules:
@@ -111,10 +111,10 @@ def in_cache(cache_dir: str | Path, weights_digest: str, modules: Sequence[str])
 def get(
     model: nn.Module, imported: Imported, cache_dir: str | Path, *, weights_digest: str
 ) -> Covariance:
-    """The covariance from the cache; what is not there yet is read from the files and stored.
+    """The covariance from the cache; missing modules are read from the files and stored.
 
     Raises:
-        CovarianceError: a file is none of the published form, or does not fit the model.
+        CovarianceError: a file is not of the published form, or does not fit the model.
     """
     parts: dict[str, Covariance] = {}
     for module, sha in imported.hashes.items():
@@ -139,7 +139,7 @@ def read(
     """The second moment of one published file, for one module of a model.
 
     Raises:
-        CovarianceError: not such a file, not a second moment, or of another size than the module's.
+        CovarianceError: the file is not of this form, has no second moment, or the wrong size.
     """
     arrays = _arrays(Path(path))
     moment, count = arrays["mom2"], float(arrays["count"])
@@ -163,10 +163,10 @@ def read(
 
 
 def layer_of(model: nn.Module, module: str) -> int:
-    """The layer whose MLP output projection a module is.
+    """Layer of an MLP output projection, by module name.
 
     Raises:
-        CovarianceError: it is no such module of this model.
+        CovarianceError: the model has no such MLP output projection.
     """
     adapter = adapter_for(model)
     names = [adapter.mlp_out(layer).name for layer in range(adapter.n_layers)]
@@ -181,7 +181,7 @@ def layer_of(model: nn.Module, module: str) -> int:
 def _check(found: Covariance, model: nn.Module, module: str, path: Path) -> None:
     layer = layer_of(model, module)
     try:
-        # As a plain mapping: which model it was taken from, no file says.
+        # As a plain mapping, because the file does not name its model.
         checked(dict(found), model, [layer])
     except CovarianceError as error:
         raise CovarianceError(
@@ -195,7 +195,7 @@ def _check(found: Covariance, model: nn.Module, module: str, path: Path) -> None
 
 
 def _arrays(path: Path) -> dict[str, Any]:
-    """Its arrays without the prefix `mom2.`; only numbers are read, never pickled objects."""
+    """Arrays of a file without the prefix `mom2.`; pickled objects are never loaded."""
     try:
         with np.load(path, allow_pickle=False) as opened:
             wanted = {name: name.removeprefix("mom2.") for name in opened.files}

@@ -1,4 +1,4 @@
-"""The covariance of keys as a value: where it comes from, and how it is solved with."""
+"""Covariance of keys: matrices with their source, and linear solves with them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from thinkeval.editing.errors import EditFailedError
 from thinkeval.loaders.records import digest
 
 BLOCK = 256
-"""Rows of a covariance that are widened at once."""
+"""Rows of a covariance that are converted to float64 at once."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """What a covariance depends on besides the layer.
+    """Inputs that determine a covariance, besides the layer.
 
     Attributes:
         weights_digest: of the unedited model (`editing.models.weights_digest`).
         corpus_digest: of the texts, in order.
         dtype: of products and sums, `float32` (published) or `float64`.
-        max_length: tokens of a text beyond this were cut off; 0 where that is unknown.
-        n_texts: how many texts there were; 0 where that is unknown.
-        origin: `collected` from this model, or `imported` from a file that does not say which model
-            it was taken from: then `weights_digest` is that of the model it was imported for.
+        max_length: maximum number of tokens of a text; 0 if unknown.
+        n_texts: number of texts; 0 if unknown.
+        origin: `collected` from this model, or `imported` from a file, which does not name its
+            model; then `weights_digest` is that of the model it was imported for.
     """
 
     weights_digest: str
@@ -39,18 +39,18 @@ class Source:
 
     @property
     def digest(self) -> str:
-        """Key of the stored files and part of every edit's record."""
+        """Key of the stored files; part of every edit's record."""
         return digest(vars(self))
 
 
 @dataclass(frozen=True, eq=False)
 class Covariance(Mapping[str, Tensor]):
-    """{module name: [d_in, d_in] second moment}, with where it comes from.
+    """{module name: [d_in, d_in] second moment}, with its source.
 
     Attributes:
         moments: the matrices, on the CPU.
-        source: None when made of a plain mapping; then no model can be checked.
-        n_tokens: number of tokens the mean was taken over; 0 if unknown.
+        source: None for a plain mapping; then the model cannot be checked.
+        n_tokens: number of tokens of the mean; 0 if unknown.
     """
 
     moments: Mapping[str, Tensor]
@@ -72,7 +72,7 @@ class Covariance(Mapping[str, Tensor]):
 
     @property
     def weights_digest(self) -> str | None:
-        """Of the unedited model it was taken from; None if unknown."""
+        """Weights digest of the unedited model; None if unknown."""
         return self.source.weights_digest if self.source else None
 
     @property
@@ -81,7 +81,7 @@ class Covariance(Mapping[str, Tensor]):
         return digest([self.source.digest, sorted(self.moments)]) if self.source else None
 
     def derived(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What `make` gives, made once and kept with the matrices it is derived from."""
+        """Result of `make`, memoised under `key` with the matrices it is derived from."""
         if key not in self._derived:
             self._derived[key] = make()
         return self._derived[key]
@@ -100,7 +100,7 @@ class Covariance(Mapping[str, Tensor]):
             right: [d_in, n].
 
         Raises:
-            EditFailedError: the matrix is singular, or so near to it that the result is wrong.
+            EditFailedError: the matrix is singular, or so close to it that the result is wrong.
         """
         device = torch.device("cpu") if right.device.type == "mps" else right.device
         key = (name, ridge, str(device))
@@ -116,15 +116,15 @@ class Covariance(Mapping[str, Tensor]):
     def times(self, name: str, right: Tensor, *, ridge: float = 0.0) -> Tensor:
         """(C + ridge · mean(diag C) · I) right, in float64; right is [d_in, n]."""
         matrix = self.moments[name]
-        # In blocks of rows: a whole copy in float64 takes longer than the product.
+        # In blocks of rows: a complete copy in float64 takes longer than the product.
         blocks = [rows.to(right.device).double() @ right for rows in matrix.split(BLOCK)]
         return torch.cat(blocks) + ridge * matrix.diagonal().double().mean().item() * right
 
     def _factor(self, name: str, ridge: float, device: torch.device) -> tuple[Tensor, Tensor]:
         matrix = self.moments[name].to(device, torch.float64, copy=True)
         matrix.diagonal().add_(ridge * matrix.diagonal().mean())
-        # LU as in the published code: Cholesky refuses a C of few tokens, whose smallest
-        # eigenvalues are rounding errors of either sign, although it can be solved with.
+        # LU as in the published code: Cholesky fails for a C of few tokens, whose smallest
+        # eigenvalues are rounding errors of either sign, although the system is solvable.
         factors, pivots, info = torch.linalg.lu_factor_ex(matrix)
         if info.item() != 0:
             raise _singular(name)
@@ -134,6 +134,6 @@ class Covariance(Mapping[str, Tensor]):
 def _singular(name: str) -> EditFailedError:
     return EditFailedError(
         f"the covariance of {name} is singular, so the update cannot be solved for",
-        remedy="Take it from more text than it has dimensions, or set mom2_ridge (for example "
+        remedy="Collect it from more text than it has dimensions, or set mom2_ridge (for example "
         "1e-4) in the hparams.",
     )

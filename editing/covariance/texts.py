@@ -1,7 +1,7 @@
-"""The texts a covariance is taken over: read as they are needed, never all in memory.
+"""Texts of a covariance: streamed, never all in memory.
 
-Any sized collection of texts that can be gone through again and again will do, a list included. A
-`TextFile` reads lines; a data set of the `datasets` package is first written to one.
+Any sized collection of texts that can be iterated repeatedly works, a list included. A `TextFile`
+reads lines; a data set of the `datasets` package is first written to such a file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Progress = Callable[[int, int, str], None]
 
 
 class Texts(Protocol):
-    """What a covariance can be taken over."""
+    """A sized collection of texts that can be iterated repeatedly."""
 
     def __iter__(self) -> Iterator[str]: ...
 
@@ -33,7 +33,7 @@ class Texts(Protocol):
 
 
 class TextFile:
-    """The texts of a UTF-8 file: one a line, blank lines left out; of `.jsonl`, one JSON string.
+    """The texts of a UTF-8 file: one per line, blank lines omitted; in `.jsonl`, one JSON string.
 
     The file must not change while it is used.
     """
@@ -52,7 +52,7 @@ class TextFile:
         except (OSError, UnicodeDecodeError) as error:
             raise CovarianceError(
                 f"the covariance corpus {self.path} cannot be read: {error}",
-                remedy="Give a UTF-8 text file with one text a line.",
+                remedy="Give a UTF-8 text file with one text per line.",
             ) from error
 
     def __len__(self) -> int:
@@ -60,7 +60,7 @@ class TextFile:
 
     @property
     def corpus_digest(self) -> str:
-        """Of the texts, in order; read once."""
+        """Digest of the texts, in order; computed once."""
         return self._counted[0]
 
     @cached_property
@@ -74,7 +74,7 @@ class TextFile:
             text = None
         if not isinstance(text, str):
             raise CovarianceError(
-                f"line {number} of {self.path} is no JSON string",
+                f"line {number} of {self.path} is not a JSON string",
                 remedy="Write each text as a JSON string, or rename a plain text file to .txt.",
             )
         return text
@@ -82,10 +82,10 @@ class TextFile:
 
 @dataclass(frozen=True)
 class DatasetSpec:
-    """Which texts of which data set: the arguments of `datasets.load_dataset`, and how many.
+    """Texts of a data set: the arguments of `datasets.load_dataset`, and their number.
 
     Attributes:
-        limit: the first so many texts; the published statistics are of 100,000.
+        limit: number of texts, from the first; the published statistics are of 100,000.
     """
 
     name: str
@@ -97,7 +97,7 @@ class DatasetSpec:
 
 
 def counted(texts: Iterable[str]) -> tuple[str, int]:
-    """SHA-256 (hex) over the texts with their lengths, in order; and how many there are."""
+    """SHA-256 (hex) over the texts with their lengths, in order; and their number."""
     corpus, n_texts = hashlib.sha256(), 0
     for text in texts:
         data = text.encode()
@@ -109,13 +109,12 @@ def counted(texts: Iterable[str]) -> tuple[str, int]:
 def dataset_file(
     spec: DatasetSpec, folder: str | Path, progress: Progress | None = None
 ) -> TextFile:
-    """The texts of a data set as a file in a folder, streamed there the first time.
+    """The texts of a data set as a file in a folder, downloaded on first use.
 
-    Two processes that want the same one fetch it once. A data set without a stated revision is
-    fetched once and then stays as it was.
+    Concurrent processes download it once. A data set without a revision is not updated later.
 
     Raises:
-        CovarianceError: the package is missing, or the data set, its column or any text.
+        CovarianceError: the package, the data set or its column is missing, or it has no text.
     """
     path = Path(folder) / f"{digest(vars(spec))}.jsonl"
     if not path.is_file():
@@ -151,14 +150,14 @@ def _rows(spec: DatasetSpec) -> Iterator[dict[str, Any]]:
     except ImportError as error:
         raise CovarianceError(
             f"reading {spec.name} needs the package 'datasets', which is not installed",
-            remedy="Run `pip install datasets`, or give a text file with one text a line.",
+            remedy="Run `pip install datasets`, or give a text file with one text per line.",
         ) from error
     try:
         yield from load_dataset(
             spec.name, spec.config, split=spec.split, streaming=True, revision=spec.revision
         )
     except Exception as error:
-        # The package raises errors of its own, of the hub, of the network and of file formats.
+        # The package raises its own errors and those of hub, network and file formats.
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise CovarianceError(
             f"the data set {spec.name} could not be read: {reason}",

@@ -1,8 +1,7 @@
-"""What an edit is: weight updates apart from the model, put on and taken off to the bit.
+"""Edits as weight updates, separate from the model: applied and reverted bit-identically.
 
-A method never changes the model it is given. It returns an `EditEffect`; `applied(model, effect)`
-puts it on for the length of a `with` block. `preserved` and `replaced` are the two guards that
-methods use inside.
+A method never changes the model. It returns an `EditEffect`, which `applied(model, effect)` applies
+for the duration of a `with` block. Methods use the guards `preserved` and `replaced` internally.
 """
 
 from __future__ import annotations
@@ -19,25 +18,25 @@ from thinkeval.editing.errors import EditingError
 from thinkeval.editing.models import weights_digest
 
 _OVERLAYS = "_thinkeval_original_weights"
-"""Attribute on a model while edits are on: one {parameter name: original} for each, outermost
-first. With it the digest of the unedited model can be told from the edited one's."""
+"""Attribute of a model while edits are applied: one {parameter name: original} per edit, outermost
+first. From it the digest of the unedited model is computed."""
 
 
 @dataclass(frozen=True)
 class EditEffect:
-    """What a method returns.
+    """An edit: the result of a method.
 
     Attributes:
         deltas: {parameter name: update}, each in the parameter's own shape and orientation.
         targets: {request id: the optimised vector v* (ROME) or z (MEMIT), [d_model]}; can be
-            passed to a method again to save the optimisation.
-        state: what a method needs to go on with a sequence of edits; empty where it needs nothing.
-        n_steps: {request id: optimiser updates taken for it}.
+            passed to a method to skip the optimisation.
+        state: input of the method for the next edit of a sequence; may be empty.
+        n_steps: {request id: number of optimiser updates}.
         templates: context templates in groups, as passed or as sampled from the unedited model.
-        prompt_change: for methods that change the prompt instead of the weights.
-        factors: {parameter name: (left [rows, r], right [r, columns])} for the updates that are of
-            low rank, in the parameter's own orientation, float64 or float32, such that
-            `(left.double() @ right.double()).float()` is the update. Saved in its place.
+        prompt_change: function from prompt to prompt, of methods that do not change weights.
+        factors: {parameter name: (left [rows, r], right [r, columns])} of the low-rank updates, in
+            the parameter's own orientation, float64 or float32, such that
+            `(left.double() @ right.double()).float()` is the update. Saved instead of it.
     """
 
     deltas: dict[str, Tensor] = field(default_factory=dict)
@@ -51,15 +50,15 @@ class EditEffect:
 
 @contextlib.contextmanager
 def applied(model: nn.Module, effect: EditEffect) -> Iterator[nn.Module]:
-    """The model with the effect's deltas on; its own weights again on exit, bit for bit.
+    """Apply the effect's deltas to the model; the weights are restored bit-identically on exit.
 
-    The sum W0 + delta is taken in float32 (float64 for a float64 model) and rounded once to the
-    parameter's type. Blocks may be nested: the inner one adds to the outer one. The weights come
-    back whatever ends the block, an exception or Ctrl-C.
+    The sum W0 + delta is computed in float32 (float64 for a float64 model) and rounded once to the
+    parameter's type. Blocks may be nested: the inner one adds to the outer one. The weights are
+    restored after an exception or Ctrl-C too.
 
     Raises:
-        EditingError: the effect names a parameter that the model does not have, its shape does not
-            fit, or it holds NaN or infinity. Nothing has been changed then.
+        EditingError: the model has no such parameter, the shape does not match, or an update has
+            NaN or infinity; the model is then unchanged.
     """
     parameters = dict(model.named_parameters(remove_duplicate=False))
     for name, delta in effect.deltas.items():
@@ -75,7 +74,7 @@ def applied(model: nn.Module, effect: EditEffect) -> Iterator[nn.Module]:
 
 @contextlib.contextmanager
 def replaced(model: nn.Module, weights: Mapping[str, Tensor]) -> Iterator[nn.Module]:
-    """The model with some parameters set to other values; its own again on exit, bit for bit."""
+    """Replace parameters of the model; they are restored bit-identically on exit."""
     parameters = dict(model.named_parameters(remove_duplicate=False))
     for name, weight in weights.items():
         _check(name, weight, parameters)
@@ -85,11 +84,11 @@ def replaced(model: nn.Module, weights: Mapping[str, Tensor]) -> Iterator[nn.Mod
 
 @contextlib.contextmanager
 def preserved(model: nn.Module) -> Iterator[nn.Module]:
-    """Evaluation mode, no parameter wants a gradient; everything as before on exit.
+    """Evaluation mode without parameter gradients; the model's state is restored on exit.
 
-    Kept and put back: each module's training flag, each parameter's `requires_grad`, and the state
-    of the global random generators. (Weights are kept by `applied` and `replaced`, hooks by
-    `editing.nethook`.)
+    Restored are each module's training flag, each parameter's `requires_grad`, and the state of the
+    global random generators. (`applied` and `replaced` restore weights, `editing.nethook` removes
+    hooks.)
     """
     modes = [(module, module.training) for module in model.modules()]
     wants = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
@@ -107,25 +106,25 @@ def preserved(model: nn.Module) -> Iterator[nn.Module]:
 
 
 def unedited_digest(model: nn.Module) -> str:
-    """The weights digest of the model without the edits that `applied` has on it just now."""
+    """Weights digest of the model without the edits that are currently applied."""
     return weights_digest(_Unedited(model)) if is_edited(model) else weights_digest(model)
 
 
 def is_edited(model: nn.Module) -> bool:
-    """Whether an edit is on the model just now."""
+    """Whether an edit is currently applied to the model."""
     return bool(getattr(model, _OVERLAYS, None))
 
 
 class _Unedited(nn.Module):
-    """A view of a model whose parameters are the original ones; shares all memory."""
+    """View of a model with its original parameters; shares all memory."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         originals: dict[int, Tensor] = {}
-        everything = dict(model.named_parameters(remove_duplicate=False))
+        parameters = dict(model.named_parameters(remove_duplicate=False))
         for overlay in reversed(getattr(model, _OVERLAYS)):
             originals.update(
-                {id(everything[name]): value for name, value in reversed(overlay.items())}
+                {id(parameters[name]): value for name, value in reversed(overlay.items())}
             )
         self._pairs = [(n, originals.get(id(p), p)) for n, p in model.named_parameters()]
 
@@ -135,9 +134,9 @@ class _Unedited(nn.Module):
 
 @contextlib.contextmanager
 def _overlay(model: nn.Module, chosen: Mapping[str, Tensor], value: Any) -> Iterator[None]:
-    """Set parameters to `value(name, original)`; put the originals back on exit."""
+    """Set parameters to `value(name, original)`; restore the originals on exit."""
     saved: dict[str, Tensor] = {}
-    # The list lives on the model, never in this module, so that two models cannot mix.
+    # The list is an attribute of the model, not of this module, so that models cannot mix.
     overlays: list[dict[str, Tensor]] = getattr(model, _OVERLAYS, None) or []
     setattr(model, _OVERLAYS, [*overlays, saved])
     try:
@@ -147,7 +146,7 @@ def _overlay(model: nn.Module, chosen: Mapping[str, Tensor], value: Any) -> Iter
                 parameter.copy_(value(name, saved[name]))
         yield
     finally:
-        # Backwards: a tied parameter reached under two names gets its oldest copy last.
+        # In reverse: a tied parameter with two names gets its oldest copy last.
         with torch.no_grad():
             for name, original in reversed(saved.items()):
                 chosen[name].copy_(original)
@@ -158,7 +157,7 @@ def _overlay(model: nn.Module, chosen: Mapping[str, Tensor], value: Any) -> Iter
 
 
 def _check(name: str, delta: Tensor, parameters: Mapping[str, nn.Parameter]) -> None:
-    remedy = "The edit was made for another model; make it again for this one."
+    remedy = "The edit was computed for another model; compute it again for this one."
     if name not in parameters:
         raise EditingError(f"the model has no parameter '{name}'", remedy=remedy)
     if tuple(delta.shape) != tuple(parameters[name].shape):

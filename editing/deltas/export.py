@@ -1,7 +1,6 @@
-"""An edited model as an ordinary folder of transformers: config, weights, tokenizer.
+"""Export of an edited model as a transformers folder: config, weights, tokenizer.
 
-Beside them `thinkeval_edits.json` says which edits the weights carry and for which weights those
-were made.
+`thinkeval_edits.json` in the folder records the applied edits and the weights they belong to.
 """
 
 from __future__ import annotations
@@ -27,25 +26,23 @@ ABOUT = "thinkeval_edits.json"
 def export_model(
     loaded: LoadedModel, deltas: Sequence[SavedDelta], folder: str | Path, *, check: bool = True
 ) -> str:
-    """Write the model with the edits on to a new folder; returns the edited weights' digest.
+    """Write the model with edits applied to a new folder; returns the edited weights' digest.
 
-    The folder appears whole or not at all; the model in memory is unedited again afterwards. A
-    tokenizer without pad token gets the one that ThinkEval pads with.
+    The folder is written atomically; the model in memory is reverted. A tokenizer without a pad
+    token is exported with the one that ThinkEval uses for padding.
 
     Args:
-        deltas: put on in this order.
-        check: read the folder back and compare the weights to the bit; needs the memory for a
-            second copy.
+        deltas: applied in this order.
+        check: read the folder back and verify that the weights are bit-identical; needs memory for
+            a second copy.
 
     Raises:
-        DeltaError: the folder is there and not empty or cannot be written, an edit does not belong
-            on this model, or the weights read back are others.
+        DeltaError: the folder exists and is not empty, cannot be written, or differs when read
+            back; or an edit does not belong to this model.
     """
     target = Path(folder).absolute()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise DeltaError(
-            f"{target} is there already and not empty", remedy="Name a new folder with -o."
-        )
+        raise DeltaError(f"{target} exists and is not empty", remedy="Name a new folder with -o.")
     partial = target.with_name(f".{target.name}.partial")
     try:
         with _quiet():
@@ -59,7 +56,7 @@ def export_model(
     except (OSError, safetensors.SafetensorError) as error:
         raise DeltaError(
             f"{target} could not be written ({error})",
-            remedy="Give a folder that is yours to write, with room for the whole model.",
+            remedy="Name a writable folder with space for the complete model.",
         ) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
@@ -87,14 +84,14 @@ def _check(folder: Path, dtype: str, digest: str) -> None:
     found = load(folder, dtype=dtype, device="cpu").info.weights_digest
     if found != digest:
         raise DeltaError(
-            f"the exported model reads back with other weights ({found[:12]}, not {digest[:12]})",
-            remedy="Check the disk; report it if the disk is sound.",
+            f"the exported model has different weights when read ({found[:12]}, not {digest[:12]})",
+            remedy="Check the disk; if it has no errors, report a bug.",
         )
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without transformers' own progress bars."""
+    """Suppress transformers' progress bars."""
     shown = transformers_logging.is_progress_bar_enabled()
     transformers_logging.disable_progress_bar()
     try:

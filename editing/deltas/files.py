@@ -1,10 +1,10 @@
-"""Edits as files: what was computed, for which model, and how; put on in order, undone to the bit.
+"""Saved edits: files with updates and provenance, applied in order and reverted bit-identically.
 
-A file is safetensors. For each edited parameter NAME it holds `delta:NAME`, or for an update of low
-rank `left:NAME` and `right:NAME` (and `at:NAME`, `is:NAME`, see `editing.deltas.low_rank`); for
+A file is safetensors. For each edited parameter NAME it contains `delta:NAME`, or for a low-rank
+update `left:NAME` and `right:NAME` (and `at:NAME`, `is:NAME`, see `editing.deltas.low_rank`); for
 each request ID the optimised vector `target:ID`. The metadata entry `thinkeval_delta` is JSON: the
 fields of `DeltaMeta`, the digest of every update, steps, context templates and prompt change.
-The state for going on with a sequence is not kept.
+The state for continuing a sequence is not saved.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ PARTS = ("delta", "left", "right", "at", "is")
 def save(
     effect: EditEffect, path: str | Path, meta: DeltaMeta, *, limit_bytes: int | None = None
 ) -> str:
-    """Write an edit to one file, whole or not at all; returns its digest.
+    """Write an edit to one file, atomically; returns its digest.
 
     Args:
-        limit_bytes: refuse to write more tensors than this.
+        limit_bytes: maximum size of the tensors.
 
     Raises:
-        DeltaError: an update holds NaN or infinity, the prompt change is not plain data, the file
-            would be larger than the limit, or it cannot be written.
+        DeltaError: an update has NaN or infinity, the prompt change is not plain data, the file
+            would exceed the limit, or it cannot be written.
     """
     prompt = None if effect.prompt_change is None else to_plain(effect.prompt_change)
     tensors: dict[str, Tensor] = {}
@@ -81,16 +81,16 @@ def save(
 
 
 def copy(path: str | Path, to: str | Path) -> None:
-    """Copy a file of a saved edit, whole or not at all; raises `DeltaError` where it cannot."""
+    """Copy the file of a saved edit, atomically; raises `DeltaError` on failure."""
     with _writing(to) as out:
         shutil.copyfile(path, out)
 
 
 def load(path: str | Path) -> SavedDelta:
-    """Read what `save` wrote; every update is checked against its digest.
+    """Read a file of `save`; every update is verified against its digest.
 
     Raises:
-        DeltaError: the file is missing, cut off, changed, or not one of ours.
+        DeltaError: the file is missing, truncated, modified, or not a saved edit of ThinkEval.
     """
     tensors, about = _read(path)
     try:
@@ -99,24 +99,24 @@ def load(path: str | Path) -> SavedDelta:
         names = set(DeltaMeta.__dataclass_fields__)
         known = {key: value for key, value in about.items() if key in names}
         known |= {"requests": tuple(known["requests"]), "after": tuple(known["after"])}
-        meta, whole = DeltaMeta(**known), str(about["digest"])
+        meta, total = DeltaMeta(**known), str(about["digest"])
     except (KeyError, TypeError, ValueError, RuntimeError, IndexError) as error:
         raise _unreadable(path, error) from error
     found = {name: tensor_digest(delta) for name, delta in effect.deltas.items()}
-    if found != wanted or _digest(found, about["prompt_change"]) != whole:
-        raise DeltaError(f"{path} does not hold the updates it was written with: it was changed")
-    return SavedDelta(effect, meta, whole, tuple(key.partition(":")[2] for key in stored))
+    if found != wanted or _digest(found, about["prompt_change"]) != total:
+        raise DeltaError(f"{path} does not match the digests of its updates: it was changed")
+    return SavedDelta(effect, meta, total, tuple(key.partition(":")[2] for key in stored))
 
 
 @contextlib.contextmanager
 def apply_in_order(
     model: nn.Module, deltas: Sequence[SavedDelta | str | Path]
 ) -> Iterator[nn.Module]:
-    """The model with saved edits on, the first one first; unedited again on exit, to the bit.
+    """Apply saved edits to the model, in order; reverted bit-identically on exit.
 
     Raises:
-        DeltaError: an edit was made for another model, on top of other edits, or it changes prompts
-            and not weights; or a file cannot be read. Nothing has been changed then.
+        DeltaError: an edit was computed for another model or on top of other edits, or changes
+            prompts; or a file cannot be read. The model is then unchanged.
     """
     saved = [item if isinstance(item, SavedDelta) else load(item) for item in deltas]
     check_fits(saved, unedited_digest(model))
@@ -127,26 +127,26 @@ def apply_in_order(
 
 
 def check_fits(saved: Sequence[SavedDelta], weights_digest: str) -> None:
-    """Raise `DeltaError` unless the edits, in this order, belong on the model of that digest."""
+    """Raise `DeltaError` unless the edits, in this order, belong to the model of that digest."""
     for i, item in enumerate(saved):
         name = item.meta.edit or f"{item.meta.method} edit {item.digest[:12]}"
         if item.meta.weights_digest != weights_digest:
             raise DeltaError(
                 f"{name} was made for another model ({item.meta.model or 'unnamed'}, weights "
                 f"{item.meta.weights_digest[:12]}), not for this one ({weights_digest[:12]})",
-                remedy="Load the model it was made for, in the same --dtype; or make the edit "
+                remedy="Load the model it was made for, in the same --dtype; or compute the edit "
                 "again for this one.",
             )
         before = tuple(other.digest for other in saved[:i])
         if item.meta.after and item.meta.after != before:
             raise DeltaError(
-                f"{name} was made on top of {len(item.meta.after)} other edits, which do not come "
-                "before it here",
-                remedy="Give the edits of the sequence in the order in which they were made.",
+                f"{name} was made on top of {len(item.meta.after)} other edits, which do not "
+                "precede it here",
+                remedy="Pass the edits of the sequence in their original order.",
             )
         if item.effect.prompt_change is not None:
             raise DeltaError(
-                f"{name} changes the prompt, which putting it on a model would leave out",
+                f"{name} changes the prompt, so it cannot be applied to a model's weights",
                 remedy="Pass its `effect.prompt_change` to the probe; export it with --as delta.",
             )
 
@@ -167,7 +167,7 @@ def _writing(path: str | Path) -> Iterator[Path]:
     except (OSError, safetensors.SafetensorError) as error:
         raise DeltaError(
             f"{path} could not be written ({error})",
-            remedy="Give a folder that is yours to write, with room for the file.",
+            remedy="Name a writable folder with space for the file.",
         ) from error
 
 

@@ -1,8 +1,8 @@
-"""One update as the tensors that are stored for it: its low-rank factors where they are less.
+"""Tensors stored for an update: its low-rank factors if they are smaller, else the update.
 
-The factors are multiplied in a fixed order, one rank after the other in float64, so that every
-machine gets the same bits; a matrix product may add in another order. Where a method's own product
-rounded differently, the few entries that differ are stored beside the factors.
+The factors are multiplied in a fixed order, one rank after the other in float64, so that the result
+is bit-identical on every machine; a matrix product may add in another order. If a method's own
+product rounded differently, the few differing entries are stored with the factors.
 """
 
 from __future__ import annotations
@@ -13,48 +13,48 @@ import torch
 from torch import Tensor
 
 CHUNK = 1 << 18
-"""Entries that are multiplied at a time; they fit into a core's cache."""
+"""Entries computed at a time; they fit into a core's cache."""
 
 
 def pack(delta: Tensor, factors: tuple[Tensor, Tensor] | None) -> dict[str, Tensor]:
-    """The tensors to store for an update, on the CPU; `unpack` gives the update back to the bit.
+    """The tensors to store for an update, on the CPU; `unpack` restores it bit-identically.
 
     Args:
         delta: the update, in its parameter's shape.
-        factors: (left [rows, r], right [r, columns]) whose product it is; None if there are none.
+        factors: (left [rows, r], right [r, columns]) with the update as product; None if unknown.
 
     Returns:
-        `{"delta"}`, or `{"left", "right"}` and, if need be, `{"at", "is"}`: places in the flattened
-        update and what stands there.
+        `{"delta"}`, or `{"left", "right"}` and, if entries differ, `{"at", "is"}`: indices into the
+        flattened update, and the entries there.
     """
-    whole = delta.detach().cpu().contiguous()
-    dense = {"delta": whole}
-    if factors is None or whole.dtype != torch.float32 or whole.ndim != 2:
+    update = delta.detach().cpu().contiguous()
+    dense = {"delta": update}
+    if factors is None or update.dtype != torch.float32 or update.ndim != 2:
         return dense
     left, right = (factor.detach().cpu().contiguous() for factor in factors)
     room = size(dense) - size({"left": left, "right": right})
-    if (left.shape[0], right.shape[1]) != tuple(whole.shape) or room <= 0:
+    if (left.shape[0], right.shape[1]) != tuple(update.shape) or room <= 0:
         return dense
-    # As whole numbers, because 0.0 and -0.0 are equal and yet other bits.
-    differs = product(left, right).view(torch.int32) != whole.view(torch.int32)
+    # Compared as integers, because 0.0 and -0.0 are equal but have different bits.
+    differs = product(left, right).view(torch.int32) != update.view(torch.int32)
     at = differs.flatten().nonzero()[:, 0]
-    patch = {"at": at, "is": whole.flatten()[at]} if len(at) else {}
+    patch = {"at": at, "is": update.flatten()[at]} if len(at) else {}
     return dense if size(patch) >= room else {"left": left, "right": right} | patch
 
 
 def unpack(parts: Mapping[str, Tensor]) -> tuple[Tensor, tuple[Tensor, Tensor] | None]:
-    """The update, and its factors where it was stored by them.
+    """The update, and its factors if it was stored by them.
 
     Raises:
-        KeyError, RuntimeError: the parts do not belong together.
+        KeyError, RuntimeError: the parts do not match.
     """
     if "delta" in parts:
         return parts["delta"], None
     left, right = parts["left"], parts["right"]
-    whole = product(left, right)
+    update = product(left, right)
     if "at" in parts:
-        whole.view(-1)[parts["at"]] = parts["is"]
-    return whole, (left, right)
+        update.view(-1)[parts["at"]] = parts["is"]
+    return update, (left, right)
 
 
 def product(left: Tensor, right: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
-"""A change of the prompt as plain data, so that it can be saved and made again.
+"""Serialisation of prompt changes as plain data.
 
-A change that is a dataclass of texts, numbers, lists and other such dataclasses is written as the
-name of its class with its values. A function cannot be written.
+A dataclass of strings, numbers, lists and other such dataclasses is written as its class name with
+its values. A function cannot be serialised.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from thinkeval.editing.errors import DeltaError
 CLASS, VALUES = "class", "values"
 PACKAGE = "thinkeval."
 ROOMS = TRUSTED = ("editing", "loaders")
-"""Packages whose classes a file may name; beside them the modules of methods from outside.
+"""Packages whose classes a file may name, in addition to the modules of external methods.
 
 A file names them without `thinkeval.`, as the files of version 0.1 do.
 """
 MOVED = {"editing.demonstrations": "editing.in_context.demonstrations"}
-"""Modules by the name that files of version 0.1 know them by."""
+"""Current names of modules that files of version 0.1 name differently."""
 
 
 def to_plain(change: Any) -> dict[str, Any]:
-    """The change as JSON takes it.
+    """The change as JSON-compatible data.
 
     Raises:
-        DeltaError: it is no dataclass, or holds something that is not plain data.
+        DeltaError: it is not a dataclass, or contains a value that is not plain data.
     """
     if not dataclasses.is_dataclass(change) or isinstance(change, type):
         raise DeltaError(
             f"the prompt change ({type(change).__name__}) is not plain data and cannot be saved",
-            remedy="Let the method return a dataclass of texts, numbers and tuples.",
+            remedy="The method must return a dataclass of strings, numbers and tuples.",
         )
     plain = _plain(change, type(change).__name__)
     if from_plain(plain) != change:
         raise DeltaError(
-            f"the prompt change ({type(change).__name__}) is not the same after saving",
-            remedy="Let its class compare by its values and hold tuples, not lists.",
+            f"the prompt change ({type(change).__name__}) changes when it is saved and loaded",
+            remedy="Its class must compare by value and contain tuples, not lists.",
         )
     return plain
 
 
 def from_plain(plain: Any) -> Any:
-    """What `to_plain` was given.
+    """The inverse of `to_plain`.
 
     Raises:
-        DeltaError: the class is not there any more, is not of a method, or refuses the values.
+        DeltaError: the class does not exist, is not of a method, or rejects the values.
     """
     if isinstance(plain, list):
         return tuple(from_plain(item) for item in plain)
@@ -79,15 +79,15 @@ def _plain(value: Any, where: str) -> Any:
             VALUES: {name: _plain(getattr(value, name), f"{where}.{name}") for name in names},
         }
     raise DeltaError(
-        f"the prompt change holds a {type(value).__name__} ({where}), which cannot be saved",
-        remedy="Let the method return a dataclass of texts, numbers and tuples.",
+        f"the prompt change contains a {type(value).__name__} ({where}), which cannot be saved",
+        remedy="The method must return a dataclass of strings, numbers and tuples.",
     )
 
 
 def _class(name: str) -> type:
     module, _, qualified = name.partition(":")
     module = MOVED.get(module, module)
-    # A file from elsewhere must not be able to call whatever it likes.
+    # A file from an untrusted source must not be able to call arbitrary code.
     outside = {point.module for point in entry_points(group="thinkeval.methods")}
     root = module.partition(".")[0]
     if root not in TRUSTED and module not in outside:
@@ -97,7 +97,7 @@ def _class(name: str) -> type:
             importlib.import_module(f"{PACKAGE}{module}" if root in ROOMS else module), qualified
         )
     except (ImportError, AttributeError) as error:
-        raise DeltaError(f"the saved prompt change needs {name}, which is not there") from error
+        raise DeltaError(f"the saved prompt change needs {name}, which does not exist") from error
     if not isinstance(found, type) or not dataclasses.is_dataclass(found):
-        raise DeltaError(f"the saved prompt change names {name}, which is no dataclass")
+        raise DeltaError(f"the saved prompt change names {name}, which is not a dataclass")
     return found

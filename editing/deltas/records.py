@@ -1,4 +1,4 @@
-"""What is recorded with a saved edit: for which model it was made, from what, and by whom."""
+"""Records of a saved edit: provenance (`DeltaMeta`), and the edit as read from a file."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class DeltaMeta:
-    """What an edit was made for and made from.
+    """Provenance of an edit: model, method and inputs.
 
     Attributes:
-        weights_digest: of the unedited model; the edit is refused on any other.
+        weights_digest: of the unedited model; the edit is rejected on any other model.
         requests: the rewrite requests, as dictionaries.
         model: the model as the user named it, so that it can be loaded again.
-        dataset: the graph the rewrite belongs to; where the model is an organism, the one it was
-            trained on.
-        covariance_digest: of the key statistics; None where the method took none, or plain ones.
-        after: digests of the edits that were on the model when this one was made, first one first;
-            such an edit goes on only after the same ones.
+        dataset: graph of the rewrite; for an organism, the graph it was trained on.
+        covariance_digest: of the covariance statistics; None if the method used none, or
+            statistics without a source.
+        after: digests of the edits that were applied when this one was computed, in order; the edit
+            can only be applied after the same edits.
         edit: id of the scored edit, if it was scored.
     """
 
@@ -47,12 +47,12 @@ class DeltaMeta:
 
 @dataclass(frozen=True)
 class SavedDelta:
-    """An edit that was read from a file.
+    """An edit read from a file.
 
     Attributes:
         effect: updates (on the CPU), factors, targets, steps, templates, prompt change.
-        digest: of updates and prompt change; the same edit has the same one.
-        low_rank: the parameters whose update is stored by its factors.
+        digest: of updates and prompt change; equal for equal edits.
+        low_rank: parameters whose update is stored by its factors.
     """
 
     effect: EditEffect

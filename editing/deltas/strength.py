@@ -1,7 +1,7 @@
-"""An edit made weaker or stronger: its update times a factor, nothing optimised anew.
+"""Strength of an edit: its update times a factor, without a new optimisation.
 
-The one strength knob that all methods that change weights share, so that they can be compared at
-equal efficacy. (Each has knobs of its own, as v_lr; those change the direction of the update too.)
+The only strength parameter common to all methods that change weights, so that they can be compared
+at equal efficacy. (Method-specific parameters such as v_lr also change the update's direction.)
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from thinkeval.editing.errors import EditingError
 
 
 def scaled(effect: EditEffect, factor: float) -> EditEffect:
-    """The effect with all updates times a factor; 1 gives the effect itself, 0 no edit at all.
+    """The effect with all updates times a factor; 1 returns the effect itself, 0 is no edit.
 
     Raises:
-        EditingError: the effect changes the prompt, which has no strength, or the factor is
-            negative or not finite.
+        EditingError: the effect changes the prompt, or the factor is negative or not finite.
     """
     if not (math.isfinite(factor) and factor >= 0):
         raise EditingError(
-            f"the strength of an edit is {factor}", remedy="Give a number of 0 or more; 1 is whole."
+            f"the strength of an edit is {factor}",
+            remedy="Use a number of 0 or more; 1 is the unscaled edit.",
         )
     if factor == 1:
         return effect

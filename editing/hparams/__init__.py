@@ -1,8 +1,8 @@
-"""Hyperparameter files: `<method>/<model>.json`, with the key names the papers' code uses.
+"""Hyperparameter files: `<method>/<model>.json`, with the key names of the papers' code.
 
-`names.json` says which file a model takes: by its hub names, or by what its `config.json` says of
-it. Adding a model is adding a file for each method and a line in `names.json`. Importing this
-package imports no torch; `load` imports the method it reads for.
+`names.json` maps models to files, by hub name or by their `config.json`. To add a model, add a file
+per method and a line in `names.json`. Importing this package imports no torch; `load` imports the
+method.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = N
     Args:
         method: a name of `editing.registry.names()`.
         model: a hub name, a folder with `config.json`, or a `.json` file of hyperparameters.
-        overrides: keys that replace the file's. A method without any files (an outside one, a
-            control) starts from its own defaults.
+        overrides: keys that replace the file's. A method without files (an external method, a
+            control) uses its defaults.
 
     Returns:
         The method's own `HyperParams`.
@@ -39,20 +39,20 @@ def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = N
         HparamsError: no file for the model, or a key that is unknown, missing or of a wrong type.
     """
     kind = registry.get(method).HyperParams
-    given = Path(model).expanduser()
+    path = Path(model).expanduser()
     values: dict[str, Any] = {}
     source = f"defaults of '{method}'"
-    if given.suffix == ".json":
-        values, source = read_json(given), str(given)
+    if path.suffix == ".json":
+        values, source = read_json(path), str(path)
     elif available(method):
         name = file_for(method, model)
-        path = files(__name__) / method / f"{name}.json"
-        values, source = json.loads(path.read_text(encoding="utf-8")), f"{method}/{name}.json"
+        stored = files(__name__) / method / f"{name}.json"
+        values, source = json.loads(stored.read_text(encoding="utf-8")), f"{method}/{name}.json"
     return kind.from_dict({**values, **(overrides or {})}, source=source)
 
 
 def described(method: str) -> str:
-    """The hyperparameters of a method, one line a key; imports the method."""
+    """The hyperparameters of a method, one line per key; imports the method."""
     return describe.described(registry.get(method).HyperParams)
 
 
@@ -77,7 +77,7 @@ def file_for(method: str, model: str | Path) -> str:
 
 
 def available(method: str) -> tuple[str, ...]:
-    """The models that a method has a file for, sorted."""
+    """Models for which the method has a file, sorted."""
     folder = files(__name__) / method
     if not folder.is_dir():
         return ()
@@ -85,11 +85,11 @@ def available(method: str) -> tuple[str, ...]:
 
 
 def _short_name(model: str | Path) -> str | None:
-    """What `names.json` calls the model; None if it does not know it."""
+    """The model's name in `names.json`; None if it is not listed."""
     table = json.loads((files(__name__) / "names.json").read_text(encoding="utf-8"))
-    said = _said_by_config(Path(model).expanduser(), table["config"])
-    if said is not None:
-        return said
+    name = _name_by_config(Path(model).expanduser(), table["config"])
+    if name is not None:
+        return name
     wanted = {str(model).lower(), Path(model).name.lower()}
     for short, names in table["models"].items():
         if wanted & {short, *(name.lower() for name in names)}:
@@ -97,7 +97,7 @@ def _short_name(model: str | Path) -> str | None:
     return None
 
 
-def _said_by_config(folder: Path, keys: Mapping[str, Mapping[str, str]]) -> str | None:
+def _name_by_config(folder: Path, keys: Mapping[str, Mapping[str, str]]) -> str | None:
     config = folder / "config.json"
     if not config.is_file():
         return None

@@ -1,4 +1,4 @@
-"""Keys that the locate-then-edit methods share, by their published names. Imports no torch."""
+"""Hyperparameters common to locate-then-edit methods, by published name. Imports no torch."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from thinkeval.editing.hparams.schema import Schema, require
 
 @dataclass(frozen=True, kw_only=True)
 class ModuleNames(Schema):
-    """Published keys that name modules. The architecture's adapter knows them better.
+    """Published keys that name modules; the architecture's adapter is used instead.
 
-    All may be left out. `rewrite_module_tmp` is checked against what is edited; the others are
-    read so that published files load as they are, and not used.
+    All are optional. `rewrite_module_tmp` is checked against the edited module; the others are
+    accepted, so that published files load unchanged, and not used.
     """
 
     model_name: str | None = None
@@ -28,25 +28,25 @@ class ModuleNames(Schema):
 
 @dataclass(frozen=True, kw_only=True)
 class ValueHyperParams(ModuleNames):
-    """What the optimisation of v* (ROME) or z (MEMIT) needs.
+    """Hyperparameters of the optimisation of v* (ROME) or z (MEMIT).
 
     Attributes:
         layers: edited layers, counted from 0; z is optimised at the last.
-        v_num_grad_steps: at most so many forwards, so one update fewer.
+        v_num_grad_steps: maximum number of forward passes; there is one update fewer.
         v_lr: step size of Adam.
         v_loss_layer: layer whose output is read as the prediction (MEMIT); null = the last.
         v_weight_decay: factor on ‖δ‖ / ‖v0‖².
-        clamp_norm_factor: ‖δ‖ is kept below this times ‖v0‖.
+        clamp_norm_factor: ‖δ‖ is clamped to this times ‖v0‖.
         kl_factor: factor on the divergence at "{subject} is a".
         kl_direction: `new_initial`, KL(new ‖ initial), as in the papers and their code; or
-            `initial_new`, as some reimplementations have it.
-        v_stop_loss: no update once the whole loss is below (published constant: 0.05).
-        fact_token: only `subject_last`, the one that the published files use.
+            `initial_new`, as in some reimplementations.
+        v_stop_loss: the optimisation stops once the total loss is below (published: 0.05).
+        fact_token: only `subject_last`, as in the published files.
         context_template_length_params: [total tokens, number of texts] of the prefixes to sample.
-        context_templates: fixed prefixes that come before the sampled ones, each with one `{}`.
+        context_templates: fixed prefixes that precede the sampled ones, each with one `{}`.
         mom2_ridge: this times the mean of C's diagonal is added to C's diagonal; not in the papers,
-            for statistics of fewer tokens than dimensions.
-        mom2_dataset, mom2_n_samples, mom2_dtype: which statistics the authors used; a record only.
+            for covariance statistics of fewer tokens than dimensions.
+        mom2_dataset, mom2_n_samples, mom2_dtype: the authors' statistics, recorded only.
     """
 
     layers: tuple[int, ...]
@@ -67,21 +67,21 @@ class ValueHyperParams(ModuleNames):
     mom2_dtype: str = "float32"
 
     def target_key(self, site: str) -> tuple[object, ...]:
-        """What a target vector depends on besides model, request and seed.
+        """Inputs of a target vector besides model, request and seed.
 
-        Two methods with equal keys find the same vector, so one of them need not search.
+        Two methods with equal keys find the same vector, so they can share it.
 
         Args:
-            site: where it is optimised: `mlp` (v*) or `layer` (z), at the last edited layer.
+            site: of the optimisation: `mlp` (v*) or `layer` (z), at the last edited layer.
         """
         return (site, self.layers[-1], *(getattr(self, key) for key in _OF_TARGETS))
 
     def check(self) -> None:
-        """Ranges of the numbers, and the form of the templates."""
+        """Check the ranges of the numbers, and the form of the templates."""
         check_layers(self.layers)
-        require(self.v_num_grad_steps >= 1, "'v_num_grad_steps' has to be 1 or more")
-        require(self.v_lr > 0, "'v_lr' has to be positive")
-        require(self.clamp_norm_factor > 0, "'clamp_norm_factor' has to be positive")
+        require(self.v_num_grad_steps >= 1, "'v_num_grad_steps' must be 1 or more")
+        require(self.v_lr > 0, "'v_lr' must be positive")
+        require(self.clamp_norm_factor > 0, "'clamp_norm_factor' must be positive")
         for key in ("v_weight_decay", "kl_factor", "mom2_ridge"):
             require(getattr(self, key) >= 0, f"'{key}' must not be negative")
         require(
@@ -107,6 +107,6 @@ _OF_TARGETS = (
 
 
 def check_layers(layers: tuple[int, ...]) -> None:
-    """At least one layer, none twice, in ascending order."""
+    """Raise unless there is at least one layer, and layers ascend strictly."""
     ascending = all(a < b for a, b in itertools.pairwise(layers))
-    require(bool(layers) and layers[0] >= 0 and ascending, "'layers' has to ascend from 0 or more")
+    require(bool(layers) and layers[0] >= 0 and ascending, "'layers' must ascend from 0 or more")

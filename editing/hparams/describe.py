@@ -1,4 +1,4 @@
-"""A method's hyperparameters as text: each key, its type, its default, what it does."""
+"""Description of a method's hyperparameters: each key with default and meaning."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from thinkeval.editing.hparams.schema import Schema
 
 
 def described(kind: type[Schema]) -> str:
-    """One line a key; what it does is taken from the `Attributes:` of the class and its bases."""
-    said = _said(kind)
+    """One line per key; meanings are read from the `Attributes:` of the class and its bases."""
+    meanings = _meanings(kind)
     lines = []
     for item in fields(kind):
         default = "required" if item.default is MISSING else f"default {item.default!r}"
         if item.default_factory is not MISSING:
             default = f"default {item.default_factory()!r}"
-        told = said.get(item.name, "")
-        lines.append(f"  {item.name} ({default}){': ' + told if told else ''}")
+        meaning = meanings.get(item.name, "")
+        lines.append(f"  {item.name} ({default}){': ' + meaning if meaning else ''}")
     return "\n".join(["Hyperparameters:", *lines])
 
 
-def _said(kind: type) -> dict[str, str]:
-    """{key: its line under `Attributes:`}; a class's own words win over its bases'."""
+def _meanings(kind: type) -> dict[str, str]:
+    """{key: its entry under `Attributes:`}; entries of a class override those of its bases."""
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         doc = inspect.cleandoc(base.__dict__.get("__doc__") or "")

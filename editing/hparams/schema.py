@@ -1,7 +1,7 @@
-"""What all hyperparameter records share: published key names, strict reading, a digest.
+"""Base class of all hyperparameters: published key names, strict validation, digest.
 
-Each method's file defines its own `HyperParams(Schema)`; a key that it does not define, a required
-key that is missing and a value of the wrong type are errors. Imports no torch.
+Each method's file defines its own `HyperParams(Schema)`; unknown keys, missing required keys and
+values of a wrong type are errors. Imports no torch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Schema:
     """Base of every method's `HyperParams`. Fields without a default are required.
 
     Raises (on construction):
-        HparamsError: a value has the wrong type or lies outside its range.
+        HparamsError: a value has a wrong type or is out of range.
     """
 
     def __post_init__(self) -> None:
@@ -36,11 +36,11 @@ class Schema:
         self.check()
 
     def check(self) -> None:
-        """Ranges; a method's own class extends it."""
+        """Check ranges; extended by the methods' classes."""
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], *, source: str = "hparams") -> Self:
-        """Read the published key names.
+        """Hyperparameters from published key names.
 
         Raises:
             HparamsError: unknown key (with the nearest known one), missing key, wrong type.
@@ -65,7 +65,7 @@ class Schema:
 
     @classmethod
     def from_json(cls, path: str | Path) -> Self:
-        """Read a JSON file of published key names.
+        """Hyperparameters from a JSON file of published key names.
 
         Raises:
             HparamsError: no such file, not JSON, or any error of `from_dict`.
@@ -73,12 +73,12 @@ class Schema:
         return cls.from_dict(read_json(Path(path)), source=str(path))
 
     def as_dict(self) -> dict[str, Any]:
-        """Key → value, JSON-able."""
+        """{key: value}, JSON-compatible."""
         return asdict(self)
 
     @property
     def digest(self) -> str:
-        """Changes with any value; goes into the record of every edit."""
+        """Digest of all values; part of every edit's record."""
         return digest([type(self).__module__, self.as_dict()])
 
 
@@ -86,7 +86,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """The JSON object in a file.
 
     Raises:
-        HparamsError: no such file, or it holds no JSON object.
+        HparamsError: the file does not exist, or does not contain a JSON object.
     """
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
@@ -95,7 +95,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise HparamsError(f"{path} is not JSON ({error})") from error
     if not isinstance(values, dict):
-        raise HparamsError(f"{path} holds no JSON object")
+        raise HparamsError(f"{path} contains no JSON object")
     return values
 
 
@@ -106,14 +106,14 @@ def require(condition: bool, detail: str) -> None:
 
 
 def _fitted(value: Any, hint: Any, where: str) -> Any:
-    """The value if it fits the annotation (an int may stand for a float), else an error."""
+    """The value if it fits the annotation (an int is accepted as a float); raises otherwise."""
     options = typing.get_args(hint) if _is_union(hint) else (hint,)
     for option in options:
         fits, out = _try(value, option)
         if fits:
             return out
     wanted = " or ".join(_describe(option) for option in options)
-    raise HparamsError(f"'{where}' is {value!r} ({type(value).__name__}); it has to be {wanted}")
+    raise HparamsError(f"'{where}' is {value!r} ({type(value).__name__}); it must be {wanted}")
 
 
 def _try(value: Any, option: Any) -> tuple[bool, Any]:
@@ -145,6 +145,6 @@ def _describe(option: Any) -> str:
         return f"a list of {_describe(typing.get_args(option)[0])}"
     if typing.get_origin(option) is typing.Literal:
         return " or ".join(repr(x) for x in typing.get_args(option))
-    names = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
+    names = {float: "a number", int: "a whole number", str: "a string", bool: "true or false"}
     names[dict] = "an object of keys"
     return names.get(option, "null" if option is type(None) else str(option))

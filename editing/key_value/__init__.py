@@ -1,1 +1,1 @@
-"""The MLP as key-value memory: keys k, values v*, positions, sites (ROME and MEMIT)."""
+"""The MLP as key-value memory: keys k, values v*, subject positions, edited modules, neurons."""

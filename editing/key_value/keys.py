@@ -1,7 +1,7 @@
-"""Keys and hidden states at the subject's last token: what the closed-form updates are made of.
+"""Keys and hidden states at the subject's last token, the inputs of the closed-form updates.
 
-k is the input of a layer's MLP output projection (Meng et al., ROME eq. 3). One forward serves
-all requests, and ends at the last module that is read.
+k is the input of a layer's MLP output projection (Meng et al., ROME eq. 3). One forward pass serves
+all requests and stops after the last module that is read.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from thinkeval.editing.key_value.tokens import BARE, Row, batch_of, prompt_row
 from thinkeval.loaders.records import RewriteRequest
 
 Templates = tuple[tuple[str, ...], ...]
-"""Context templates in groups; the key of a group is its mean, the key of all that of the groups.
+"""Context templates in groups. A request's key is the mean over groups of the groups' means.
 MEMIT: (("{}",), the sampled ones); ROME: one group."""
 
 BATCH_ROWS = 256
-"""Rows a forward at most."""
+"""Maximum number of rows per forward pass."""
 
 
 def d_model(adapter: Adapter) -> int:
-    """The width of the residual stream: what an MLP output projection gives."""
+    """Width of the residual stream: the output dimension of an MLP output projection."""
     module, _, weight = adapter.mlp_out(0)
     shape = adapter.model.get_parameter(weight).shape
     return shape[1] if adapter.orientation(module) == "in_out" else shape[0]
@@ -35,7 +35,7 @@ def d_model(adapter: Adapter) -> int:
 def projection_at_subject(
     adapter: Adapter, tokenizer: Any, rows: Sequence[Row], layer: int
 ) -> tuple[Tensor, Tensor]:
-    """Input [n, d_in] and output [n, d_out] of a layer's MLP output projection, a row each."""
+    """Input [n, d_in] and output [n, d_out] of a layer's MLP output projection, one per row."""
     module = adapter.mlp_out(layer).module
     return _between_at_subject(adapter, tokenizer, rows, module, module)
 
@@ -48,10 +48,10 @@ def keys_and_output(
     layer: int,
     last: int,
 ) -> tuple[Tensor, Tensor]:
-    """`mean_keys` of a layer and `layer_output_at_subject` of the last edited one, together.
+    """`mean_keys` of a layer and `layer_output_at_subject` of the last edited layer.
 
-    Where the bare prompt is the first template, as in every published set, its row gives both in
-    one forward; the other rows end at `layer`, as they do in `mean_keys`.
+    If the bare prompt is the first template, as in every published configuration, its row gives
+    both in one forward pass; the other rows stop at `layer`, as in `mean_keys`.
 
     Returns:
         Keys [n, d_in] and outputs [n, d_model] at the bare prompts' subjects.
@@ -75,7 +75,7 @@ def keys_and_output(
 def _between_at_subject(
     adapter: Adapter, tokenizer: Any, rows: Sequence[Row], first: nn.Module, last: nn.Module
 ) -> tuple[Tensor, Tensor]:
-    """What goes into one module and comes out of a later one (or the same), a row each."""
+    """Input of one module and output of a later one (or the same), one per row."""
     ins, outs = [], []
     for batch in _chunks(adapter, tokenizer, rows):
         with (
@@ -92,7 +92,7 @@ def _between_at_subject(
 def layer_output_at_subject(
     adapter: Adapter, tokenizer: Any, rows: Sequence[Row], layer: int
 ) -> Tensor:
-    """The residual stream after a layer, [n, d_model], a row each."""
+    """The residual stream after a layer, [n, d_model], one per row."""
     module = adapter.layer_module(layer)
     return _between_at_subject(adapter, tokenizer, rows, module, module)[1]
 
@@ -119,7 +119,7 @@ def _mean_of_groups(keys: Tensor, sizes: Sequence[int]) -> Tensor:
 
 
 def bare_rows(tokenizer: Any, requests: Sequence[RewriteRequest]) -> list[Row]:
-    """The prompts without any template."""
+    """Rows of the prompts without a context template."""
     return [prompt_row(tokenizer, request, BARE) for request in requests]
 
 

@@ -1,8 +1,8 @@
-"""What the MEMIT family shares: one z for each request, reached by updates of several layers.
+"""The MEMIT family's shared procedure: one target z per request, spread over several layers.
 
-A method of the family differs in how it solves for a layer's update (`solve`) or in what it does
-to the updates afterwards. All else is here: the checks, the targets, and the walk over the layers
-on the progressively edited model (Meng et al. 2023, MEMIT, algorithm 1).
+The methods of the family differ in how they solve for a layer's update (`solve`) or in how they
+process the updates afterwards. Shared are the checks, the targets, and the loop over the layers
+of the progressively edited model (Meng et al. 2023, MEMIT, algorithm 1).
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Solve = Callable[[str, Tensor], Tensor]
 """(module name, keys K [d_in, n]) → S [d_in, n], both float64, such that ΔW = R Sᵀ."""
 
 SITE = "layer"
-"""Where z lives: the output of the last edited layer."""
+"""Site of z: the output of the last edited layer."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Requests to be edited together, checked, and all that is fixed about their edit."""
+    """Checked requests to be edited together, with the constant inputs of their edit."""
 
     adapter: Adapter
     tokenizer: Any
@@ -50,11 +50,11 @@ class Batch:
     moments: Covariance
 
     def module(self, layer: int) -> str:
-        """Name of the module whose weight is edited in a layer."""
+        """Name of the edited module of a layer."""
         return self.adapter.mlp_out(layer).name
 
     def keys(self, layer: int) -> Tensor:
-        """K [d_in, n] in float64, from the model as it is just now."""
+        """K [d_in, n] in float64, from the model with its current weights."""
         found = mean_keys(self.adapter, self.tokenizer, self.requests, self.templates, layer)
         return found.double().T
 
@@ -69,7 +69,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Update:
-    """Updates of the weights, and the factors they are products of (see `EditEffect`)."""
+    """Updates of the weights, and their factors (see `EditEffect`)."""
 
     deltas: dict[str, Tensor] = field(default_factory=dict)
     factors: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
@@ -85,7 +85,7 @@ def opened(
     context_templates: Any,
     seed: int,
 ) -> Iterator[Batch]:
-    """The batch on a frozen model, which is as before on exit.
+    """A batch on a frozen model, which is restored on exit.
 
     Raises:
         RequestError, HparamsError, CovarianceError: bad input, before anything is computed.
@@ -102,15 +102,15 @@ def opened(
 
 
 def find_targets(batch: Batch, targets: Mapping[str, Tensor] | None) -> Targets:
-    """The z of every request at the last edited layer: the given ones, the others optimised."""
-    given = given_targets(batch.adapter, batch.requests, targets)
-    open_ones = [request for request in batch.requests if request.id not in given]
-    found = Targets(given, dict.fromkeys(given, 0))
-    if open_ones:
+    """The z of every request at the last edited layer: passed in `targets`, or optimised."""
+    passed = given_targets(batch.adapter, batch.requests, targets)
+    remaining = [request for request in batch.requests if request.id not in passed]
+    found = Targets(passed, dict.fromkeys(passed, 0))
+    if remaining:
         fresh = optimise(
             batch.adapter,
             batch.tokenizer,
-            open_ones,
+            remaining,
             batch.hparams,
             batch.templates,
             layer=batch.hparams.layers[-1],
@@ -147,7 +147,7 @@ def factored(
     """An update [d_out, r] · [r, d_in] as a layer's weight stores it.
 
     Returns:
-        The weight's name; the update, float32; its factors, whose product is it to the bit.
+        The weight's name; the update, float32; its factors, whose product is bit-identical to it.
 
     Raises:
         EditFailedError: it holds NaN or infinity.

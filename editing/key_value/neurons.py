@@ -1,16 +1,14 @@
-"""Knowledge attribution: how much each MLP neuron of every layer contributes to a prediction.
+"""Knowledge neurons: attribution of a prediction to MLP neurons, and updates of their memory slots.
 
-For a neuron with the activation w̄ at the last token, integrated gradients of the probability of a
-token along the straight way from 0 to w̄ (Dai et al. 2022, §3.1, eq. 5):
+Attribution: for a neuron with the activation w̄ at the last token, integrated gradients of the
+probability of a token along the straight path from 0 to w̄ (Dai et al. 2022, §3.1, eq. 5):
 
     Attr(w) = w̄ · (1/m) Σ_k ∂P(α_k w̄) / ∂w          m steps
 
-As in the authors' code all neurons of a layer go along together, one layer at a time: the equation
-as it stands, one neuron at a time, would take a forward pass for each neuron.
+As in the authors' code all neurons of a layer are scaled together, one layer at a time: taken
+literally, one neuron at a time, the equation would need a forward pass per neuron.
 
-Memory slots: the vectors that single MLP neurons write, shifted as updates of whole weights.
-
-A neuron's slot is its row of the MLP's output projection seen as [d_mlp, d_model] (Dai et al. 2022,
+Memory slot: a neuron's row of the MLP's output projection as [d_mlp, d_model] (Dai et al. 2022,
 §2: FFN values): a row of a Conv1D's weight, a column of a Linear's.
 """
 
@@ -27,9 +25,12 @@ from thinkeval.editing import nethook
 from thinkeval.editing.architectures import Adapter
 
 Site = Literal["activation", "pre_activation"]
-"""`activation`: what the MLP's output projection reads, the factor of each memory slot (with a
-gated MLP: gate times up). `pre_activation`: what comes out of the first projection (`c_fc`,
-`gate_proj`), before the nonlinearity."""
+"""`activation`: input of the MLP's output projection, the factor of each memory slot (in a gated
+MLP: gate times up). `pre_activation`: output of the first projection (`c_fc`, `gate_proj`), before
+the nonlinearity."""
+
+Neuron = tuple[int, int]
+"""Layer, and index within the layer."""
 
 
 def paper_path(steps: int) -> list[float]:
@@ -51,14 +52,14 @@ def attribution(
     path: Sequence[float],
     batch_size: int,
 ) -> Tensor:
-    """The scores of all neurons for P(token | ids), [n_layers, d_mlp] in float32.
+    """Attribution scores of all neurons for P(token | ids), [n_layers, d_mlp] in float32.
 
     The model must be frozen and gradients enabled (`editing.key_value.sites.editable`).
 
     Args:
-        ids: a prompt's tokens; read and changed is what stands at the last one.
+        ids: a prompt's token ids; activations are read and replaced at the last position.
         path: the factors α.
-        batch_size: rows of a forward at most.
+        batch_size: maximum number of rows per forward pass.
     """
     modules = [_module(adapter, layer, site) for layer in range(adapter.n_layers)]
     scores = []
@@ -77,7 +78,7 @@ def attribution(
 
 @torch.no_grad()
 def greedy(adapter: Adapter, prompt: Sequence[int], length: int) -> list[int]:
-    """The likeliest next tokens, one after the other."""
+    """Greedy continuation of a prompt by `length` tokens."""
     ids = list(prompt)
     for _ in range(length):
         logits = nethook.forward(adapter.model, _inputs(adapter, ids, 1)).logits
@@ -93,7 +94,7 @@ def _module(adapter: Adapter, layer: int, site: Site) -> nn.Module:
 def _activations(
     adapter: Adapter, ids: Sequence[int], modules: Sequence[nn.Module], site: Site
 ) -> list[Tensor]:
-    """What stands at the last token at every layer's site, [d_mlp] each."""
+    """Activations of every layer's site at the last token, [d_mlp] each."""
     named = {str(layer): module for layer, module in enumerate(modules)}
     after, head = site == "pre_activation", adapter.lm_head
     ins, outs = (None, named) if after else (named, None)
@@ -104,7 +105,7 @@ def _activations(
 
 
 def _probability(adapter: Adapter, ids: Sequence[int], token: int, rows: int) -> Tensor:
-    """P(token | ids) of equal rows, [rows]; the head is applied at the last token only."""
+    """P(token | ids) of identical rows, [rows]; the head is applied at the last token only."""
     head = adapter.lm_head
     with nethook.recording(inputs={"end": head}, stop_before=head) as seen:
         nethook.forward(adapter.model, _inputs(adapter, ids, rows))
@@ -119,7 +120,7 @@ def _inputs(adapter: Adapter, ids: Sequence[int], rows: int) -> dict[str, Tensor
 
 @contextmanager
 def _replacing(module: nn.Module, site: Site, rows: Tensor) -> Iterator[None]:
-    """Put `rows` [n, d_mlp] in the place of what stands at the last token of each row."""
+    """Replace the activations at the last token of each row by `rows` [n, d_mlp]."""
 
     def put(value: Tensor) -> Tensor:
         return torch.cat([value[:, :-1], rows[:, None].to(value.dtype)], 1)
@@ -142,30 +143,26 @@ def _on_input(put: Callable[[Tensor], Tensor]) -> Callable[[nn.Module, Any], Any
     return hook
 
 
-Neuron = tuple[int, int]
-"""Layer and index within it."""
-
-
 def shifted_slots(
     adapter: Adapter, neurons: Mapping[str, Sequence[Neuron]], shifts: Mapping[str, Tensor]
 ) -> tuple[dict[str, Tensor], dict[str, tuple[Tensor, Tensor]]]:
-    """The updates that add each request's shift to each of its neurons' slots.
+    """The updates that add each request's shift to the slots of its neurons.
 
     Args:
-        neurons: {request id: neurons}; one may be in several requests, which then add up.
+        neurons: {request id: neurons}; shifts of a neuron of several requests are added.
         shifts: {request id: [d_model], float64}.
 
     Returns:
         {weight name: update, float32} of the layers with neurons, in the weight's own orientation;
-        and the factors of each, of one rank a request.
+        and the factors of each, with one rank per request.
     """
     deltas, factors = {}, {}
     for layer in range(adapter.n_layers):
-        mine = {
+        here = {
             request: [neuron for at, neuron in found if at == layer]
             for request, found in neurons.items()
         }
-        owners = [request for request, found in mine.items() if found]
+        owners = [request for request, found in here.items() if found]
         if not owners:
             continue
         module, _, name = adapter.mlp_out(layer)
@@ -173,7 +170,7 @@ def shifted_slots(
         size = weight.shape[0 if turned else 1]
         slots = torch.zeros(len(owners), size, dtype=torch.float64, device=weight.device)
         for row, request in enumerate(owners):
-            slots[row, mine[request]] = 1
+            slots[row, here[request]] = 1
         vectors = torch.stack([shifts[request] for request in owners])
         left, right = (slots.T, vectors) if turned else (vectors.T, slots)
         factors[name] = (left.contiguous(), right.contiguous())

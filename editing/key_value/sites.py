@@ -1,4 +1,4 @@
-"""Where a method writes: checks of layers and modules, updates in the weight's own orientation."""
+"""Edited modules: checks of requests, layers and modules; updates in the weight's orientation."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from thinkeval.loaders.records import RewriteRequest
 def editable(
     model: nn.Module, tokenizer: Any, requests: Sequence[RewriteRequest], layers: Sequence[int]
 ) -> Iterator[Adapter]:
-    """The adapter of a frozen model, once requests and layers have been checked.
+    """Check requests and layers; yields the adapter of the frozen model.
 
     Raises:
         UnsupportedArchitectureError: no adapter for the model.
         HparamsError: a layer does not exist.
-        RequestError: a request cannot be edited (`requests.check`).
+        RequestError: a request cannot be edited (`tokens.check`).
     """
     adapter = adapter_for(model)
     check_exist(adapter, layers)
@@ -52,16 +52,16 @@ def check_projection(adapter: Adapter, hparams: ModuleNames, layers: Sequence[in
     template = hparams.rewrite_module_tmp
     for layer in layers if template else ():
         _, name, weight = adapter.mlp_out(layer)
-        said = str(template).format(layer)
-        if said not in (name, weight):
+        named = str(template).format(layer)
+        if named not in (name, weight):
             raise HparamsError(
-                f"'rewrite_module_tmp' names {said}; the method edits {name}",
+                f"'rewrite_module_tmp' names {named}; the method edits {name}",
                 remedy="Leave the key out, or take the hyperparameters of this model.",
             )
 
 
 def oriented(adapter: Adapter, layer: int, update: Tensor) -> tuple[str, Tensor]:
-    """The name of the projection's weight and the update [d_out, d_in] as it stores it, float32."""
+    """Name of the projection's weight, and the update [d_out, d_in] in its orientation, float32."""
     module, _, weight = adapter.mlp_out(layer)
     turned = update.T if adapter.orientation(module) == "in_out" else update
     if not torch.isfinite(turned).all():
@@ -79,7 +79,7 @@ def templates_for(
     bare_apart: bool,
     brace: str,
 ) -> Templates:
-    """The given context templates, else those of the hparams with freshly sampled ones."""
+    """The passed context templates; if None, those of the hparams and sampled ones."""
     sampled: list[str] = []
     if given is None:
         lengths = hparams.context_template_length_params
@@ -90,10 +90,10 @@ def templates_for(
 def given_targets(
     adapter: Adapter, requests: Sequence[RewriteRequest], targets: Mapping[str, Tensor] | None
 ) -> dict[str, Tensor]:
-    """Those of the passed target vectors that belong to the requests, float32, on the device.
+    """The passed target vectors of the requests, float32, on the model's device.
 
     Raises:
-        RequestError: a vector has another size than d_model, or is not finite.
+        RequestError: the size of a vector is not d_model, or it is not finite.
     """
     size, device = d_model(adapter), next(adapter.model.parameters()).device
     found: dict[str, Tensor] = {}
@@ -103,7 +103,7 @@ def given_targets(
             continue
         if tuple(vector.shape) != (size,) or not torch.isfinite(vector).all():
             raise RequestError(
-                f"request '{request.id}': the given target vector has shape "
+                f"request '{request.id}': the passed target vector has shape "
                 f"{tuple(vector.shape)}, not {(size,)}, or is not finite",
                 remedy="Pass the targets that this method returned for this model.",
             )

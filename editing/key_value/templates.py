@@ -1,8 +1,8 @@
-"""Context templates: short texts the model itself writes, put before a prompt.
+"""Context templates: short texts sampled from the model that precede a prompt.
 
-They make key and value hold in more contexts than the bare prompt (Meng et al., ROME §3.1; MEMIT
-§4.2). The published code samples them unseeded, once a process, whatever the model; here they
-come from the unedited model and a seed, are returned with the edit, and can be given.
+With them key and value generalise to contexts beyond the bare prompt (Meng et al., ROME §3.1; MEMIT
+§4.2). The published code samples them unseeded, once per process, for any model; here they are
+sampled from the unedited model with a seed, returned with the edit, and can be passed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from thinkeval.editing.key_value.subject_position import SLOT
 from thinkeval.editing.key_value.tokens import BARE
 
 OPENINGS = ("The", "Therefore", "Because", "I", "You")
-"""The published beginnings; each gets an equal share of the texts."""
+"""Published openings; the texts are divided equally among them."""
 
 TOP_K = 5
 
@@ -32,18 +32,18 @@ def grouped(
     fixed: Sequence[str] = (),
     bare_apart: bool,
 ) -> Templates:
-    """Templates in groups: the given ones, else bare, fixed and sampled ones.
+    """Templates in groups: the passed ones, or bare, fixed and sampled templates.
 
     Args:
-        given: flat or in groups; used as they are, except that the bare template is put first
-            where a flat list lacks it.
-        sampled: used when none are given.
-        fixed: stand before the sampled ones.
-        bare_apart: MEMIT's grouping: the bare template is a group of its own.
+        given: flat or in groups; used unchanged, except that the bare template is inserted first
+            if a flat list lacks it.
+        sampled: used if `given` is None.
+        fixed: precede the sampled ones.
+        bare_apart: MEMIT's grouping: the bare template forms a separate group.
 
     Raises:
-        RequestError: a given template does not have exactly one `{}`, or groups do not start with
-            the bare template (its row is where the original value is read).
+        RequestError: a passed template does not have exactly one `{}`, or the groups do not start
+            with the bare template (the original value is read in its row).
     """
     flat: list[str] = []
     if given is None:
@@ -70,9 +70,9 @@ def sample(
 
     Args:
         length_params: [tokens of a text with its opening and BOS, number of texts]; the number is
-            split evenly over the openings, as in the published code.
-        seed: of a generator of its own; the global one is not touched.
-        brace: what replaces `{` and `}` in a text ("" in ROME, " " in MEMIT).
+            divided evenly among the openings, as in the published code.
+        seed: of a separate generator; the global random state is unchanged.
+        brace: replacement of `{` and `}` in a text ("" in ROME, " " in MEMIT).
     """
     generator = torch.Generator().manual_seed(seed)
     texts: list[str] = []
@@ -93,7 +93,7 @@ def _continue(
     number: int,
     generator: torch.Generator,
 ) -> list[str]:
-    """`number` continuations of the opening by top-k sampling, special tokens stripped."""
+    """`number` continuations of the opening by top-k sampling, special tokens removed."""
     if number < 1:
         return []
     device = next(adapter.model.parameters()).device
@@ -114,7 +114,7 @@ def _checked(groups: Templates) -> Templates:
         if template.count(SLOT) != 1:
             raise RequestError(
                 f"the context template '{template}' does not have exactly one {{}}",
-                remedy="Write {} once, where the prompt stands.",
+                remedy="Write {} once, in the prompt's place.",
             )
     if not groups or groups[0][0] != BARE:
         raise RequestError(

@@ -1,8 +1,8 @@
-"""Rewrite requests as tokens: checked first, then rows of prompt and target with their places.
+"""Rewrite requests as tokens: validation, then rows of prompt and target with their positions.
 
 The target is appended as tokens. The published code decodes the target's first tokens and encodes
-prompt and target anew as one text, which can merge tokens across the border and then shift the
-places by one; with byte-level tokenizers and a leading space both give the same rows.
+prompt and target again as one text, which can merge tokens across the boundary and then shift the
+positions by one; with byte-level tokenizers and a leading space both give the same rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from thinkeval.editing.padding import pad
 from thinkeval.loaders.records import RewriteRequest
 
 BARE = "{}"
-"""The context template that adds nothing."""
+"""The empty context template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Row:
     """A prompt as tokens.
 
     Attributes:
-        ids: with the tokenizer's own BOS, if it sets one.
+        ids: token ids, with a BOS if the tokenizer adds one.
         subject_last: index of the subject's last token in `ids`.
     """
 
@@ -42,11 +42,11 @@ class Row:
 
 
 def check(requests: Sequence[RewriteRequest], tokenizer: Any) -> None:
-    """Refuse what cannot be edited before any work is done.
+    """Validate requests before any computation.
 
     Raises:
-        RequestError: no request, two with one id, a prompt without `{}`, an empty subject or
-            target, a subject that no token covers, a target without tokens; names the request.
+        RequestError: no request, duplicate ids, a prompt without `{}`, an empty subject or target,
+            a subject that no token covers, a target without tokens; names the request.
     """
     if not requests:
         raise RequestError("there is no rewrite request", remedy="Pass at least one.")
@@ -55,7 +55,7 @@ def check(requests: Sequence[RewriteRequest], tokenizer: Any) -> None:
         if request.id in seen:
             raise RequestError(
                 f"two rewrite requests have the id '{request.id}'",
-                remedy="Give each request an id of its own.",
+                remedy="Give each request a unique id.",
             )
         seen.add(request.id)
         target_ids(tokenizer, request)
@@ -65,8 +65,8 @@ def check(requests: Sequence[RewriteRequest], tokenizer: Any) -> None:
 def target_ids(tokenizer: Any, request: RewriteRequest) -> tuple[int, ...]:
     """The tokens of " target_new" without BOS.
 
-    A space is put before a target that has none, as in the published code; a leading BOS or
-    unknown token is dropped.
+    A space is prepended to a target without one, as in the published code; a leading BOS or
+    unknown token is removed.
 
     Raises:
         RequestError: the target is empty, or the tokenizer maps it to nothing.
@@ -109,13 +109,13 @@ def prompt_row(
         ) from error
     ids = batch.input_ids[0].tolist()
     place = int(batch.subject_last[0])
-    # Some tokenizers close a text with EOS; the prompt has to stay open for its target.
+    # Some tokenizers append an EOS; the target must follow the prompt directly.
     while len(ids) > place + 1 and ids[-1] == tokenizer.eos_token_id:
         ids.pop()
     return Row(tuple(ids), place)
 
 
 def batch_of(rows: Sequence[Row], tokenizer: Any, device: torch.device) -> Encoded:
-    """Rows padded on the right into one batch that knows where each subject ends."""
+    """Rows padded on the right, with the position of each subject's last token."""
     batch = pad([row.ids for row in rows], tokenizer.pad_token_id or 0, "right", device)
     return with_subjects(batch, torch.tensor([row.subject_last for row in rows], device=device))

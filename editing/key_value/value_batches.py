@@ -1,4 +1,4 @@
-"""Requests as batches for the value optimisation: contexts, targets, and where each is read."""
+"""Batches of the value optimisation: contexts, targets, and the positions that are read."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from thinkeval.editing.padding import pad
 from thinkeval.loaders.records import RewriteRequest
 
 KL_PROMPT = "{} is a"
-"""What should stay true of the subject: the essence prompt of ROME §3.1."""
+"""Essence prompt of ROME §3.1: its prediction should not change."""
 
-KEPT = 1 / 8
-"""Memory of a token before the subject (keys and values) as a share of one that is trained on."""
+PREFIX_MEMORY = 1 / 8
+"""Memory of a token before the subject (keys and values) relative to a token with gradients."""
 
 CALL = 200
-"""Tokens of padding that take about as long as calling the layers once more (measured)."""
+"""Padding tokens that cost about as much time as one more call of the layers (measured)."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Entry:
     """One request as rows.
 
     Attributes:
-        rows: its contexts with the target behind; then the KL row, unless a context holds it.
-        n_contexts: how many of the rows are contexts.
-        kl: index of the row whose subject's next token is compared with what it was.
+        rows: contexts followed by the target; then the KL row, unless a context contains it.
+        n_contexts: number of context rows.
+        kl: index of the row in which the KL divergence is read at the subject.
     """
 
     request: RewriteRequest
@@ -43,34 +43,34 @@ class Entry:
 
     @property
     def before(self) -> int:
-        """Most tokens of a row before its subject's last one."""
+        """Maximum number of tokens before a row's last subject token."""
         return max(row.subject_last for row in self.rows)
 
     @property
     def after(self) -> int:
-        """Most tokens of a row from its subject's last one on."""
+        """Maximum number of tokens from a row's last subject token on."""
         return max(len(row.ids) - row.subject_last for row in self.rows)
 
     @property
     def n_tokens(self) -> int:
-        """Memory of its rows in a batch, padding counted, in tokens that are trained on."""
-        return len(self.rows) * (self.after + int(KEPT * self.before))
+        """Memory of its rows in a batch, padding counted, in tokens with gradients."""
+        return len(self.rows) * (self.after + int(PREFIX_MEMORY * self.before))
 
 
 @dataclass(frozen=True)
 class ValueBatch:
-    """Some requests as one batch of the tokens from each subject's last one on.
+    """Requests as one batch of the tokens from each subject's last token on.
 
-    R rows, n requests, P (row, target token) pairs. A row's place 0 is its subject's last token.
+    R rows, n requests, P (row, target token) pairs. A row's position 0 is its subject's last token.
 
     Attributes:
         inputs: `input_ids` and `position_ids` [R, after], `attention_mask` [R, before + after],
-            for a model that has the tokens before in its cache, aligned on the right.
-        before, after: most tokens of a row before its subject's last one, and from it on.
-        owner: [R] which request a row belongs to.
-        first, kl: [n] each request's bare row, and the one that KL is read from.
-        real, read: flat indices into [R, after]: what is no padding; what the loss reads.
-        pair_row, pair_place, pair_token: [P] what is read where.
+            for a model with the preceding tokens in its cache, aligned on the right.
+        before, after: maximum number of tokens before the last subject token, and from it on.
+        owner: [R] request of each row.
+        first, kl: [n] each request's bare row, and its KL row.
+        real, read: flat indices into [R, after]: real tokens; positions that the loss reads.
+        pair_row, pair_place, pair_token: [P] row, position and target token of each pair.
         pair_owner, pair_weight: [P] 1 / (|T| · templates), so that a sum is the mean NLL.
     """
 
@@ -90,14 +90,14 @@ class ValueBatch:
 
 
 def entry_for(tokenizer: Any, request: RewriteRequest, templates: Templates) -> Entry:
-    """The rows of a request; a token that is only predicted, or that nothing reads, stays out."""
+    """The rows of a request, without tokens that are only predicted or never attended to."""
     target = target_ids(tokenizer, request)
     flat = [template for group in templates for template in group]
     contexts = [prompt_row(tokenizer, request, template) for template in flat]
     rows = [Row((*row.ids, *target[:-1]), row.subject_last) for row in contexts]
     whole = prompt_row(tokenizer, request, BARE, prompt=KL_PROMPT)
-    # KL is read at the subject, and what comes after it cannot change that: a prompt that begins
-    # with the subject has it already.
+    # KL is read at the subject and independent of later tokens, so the row of a prompt that begins
+    # with the subject serves as well.
     end = whole.subject_last + 1
     essence = Row(whole.ids[:end], whole.subject_last)
     same = (i for i, row in enumerate(rows) if row.ids[: row.subject_last + 1] == essence.ids)
@@ -108,10 +108,10 @@ def entry_for(tokenizer: Any, request: RewriteRequest, templates: Templates) -> 
 
 
 def groups_within(entries: Sequence[Entry], budget: int) -> list[list[Entry]]:
-    """Entries in groups of about one length, within the budget of tokens, at least one in each.
+    """Group entries of similar length within the token budget, at least one entry per group.
 
-    A longer entry pads all rows of a group; where that costs more than to call the layers once
-    more, it opens a new one.
+    A longer entry pads all rows of a group; if the padding costs more than one more call of the
+    layers, the entry starts a new group.
     """
     groups: list[list[Entry]] = []
     n_rows, padding, used, after = 0, 0, 0, 0
@@ -128,16 +128,16 @@ def groups_within(entries: Sequence[Entry], budget: int) -> list[list[Entry]]:
 
 
 def token_budget_of(adapter: Adapter) -> int:
-    """Tokens whose activations for the backward pass take 2 GB, or half of a GPU's free memory."""
+    """Tokens whose activations for the backward pass fill 2 GB, or half of a GPU's free memory."""
     device = next(adapter.model.parameters()).device
     free = torch.cuda.mem_get_info(device)[0] / 2 if device.type == "cuda" else 2e9
     width = adapter.model.get_parameter(adapter.mlp_out(0).weight).shape
-    # About 9 vectors of the MLP's inner width a layer and token, 4 bytes a number.
+    # About 9 vectors of the MLP's inner width per layer and token, 4 bytes per number.
     return max(1, int(free / (9 * 4 * max(width) * adapter.n_layers)))
 
 
 def value_batch(entries: Sequence[Entry], tokenizer: Any, device: torch.device) -> ValueBatch:
-    """The rows of all entries from their subjects on, with the places that the loss reads."""
+    """The rows of all entries from their subjects on, with the positions that the loss reads."""
     owner, first, kl = [], [], []
     pairs: list[tuple[int, int, int, int, float]] = []
     for i, entry in enumerate(entries):
@@ -158,14 +158,14 @@ def value_batch(entries: Sequence[Entry], tokenizer: Any, device: torch.device) 
     read = {i * after + place for i, place, *_ in pairs} | {i * after for i in kl}
     columns = list(zip(*pairs, strict=True))
 
-    def whole(values: Sequence[Any]) -> Tensor:
+    def tensor(values: Sequence[Any]) -> Tensor:
         return torch.tensor(values, device=device)
 
     return ValueBatch(
         _suffixes(rows, tokenizer, device),
         max(entry.before for entry in entries),
         after,
-        *map(whole, (owner, first, kl, real, sorted(read), *columns)),
+        *map(tensor, (owner, first, kl, real, sorted(read), *columns)),
     )
 
 
@@ -173,7 +173,7 @@ def _suffixes(rows: Sequence[Row], tokenizer: Any, device: torch.device) -> dict
     """The inputs of `ValueBatch`."""
     ids = pad([row.ids[row.subject_last :] for row in rows], tokenizer.pad_token_id or 0)
     before = torch.tensor([row.subject_last for row in rows])
-    # Padding gets the last token's position: counting on might leave the model's range.
+    # Padding gets the last token's position: larger positions might exceed the model's range.
     positions = before[:, None] + torch.minimum(
         torch.arange(ids.input_ids.shape[1]), ids.lengths[:, None] - 1
     )

@@ -1,11 +1,10 @@
-"""What stays the same while a vector at the subject's last token is trained, computed once.
+"""Constant part of the forward passes of the value optimisation, computed once.
 
-Two things do not depend on δ: all that lies below the place where it is added, and, since
-attention only looks back, all that lies before the subject's last token. So a step runs the layers
-from that place on, for the tokens from the subject's last one on; what they attend to further left
-is kept as keys and values. The model itself does the rest (masks, positions, rotary angles): it is
-called as in generation, with the earlier tokens in a cache, and its lower layers give the kept
-hidden states instead of computing them.
+Independent of δ, the vector added at the subject's last token, are the layers below it and, because
+attention is causal, all earlier tokens. So an optimisation step runs only the layers from δ's on,
+for the tokens from the subject's last token on; the keys and values of earlier tokens are cached.
+The model is called as in generation, with the earlier tokens in its cache (so masks, positions and
+rotary angles are its own), and its lower layers return the cached hidden states.
 """
 
 from __future__ import annotations
@@ -26,15 +25,16 @@ from thinkeval.editing.key_value.subject_position import Encoded
 
 @dataclass(frozen=True)
 class Prefix:
-    """The constant part of R rows. P: most tokens before a subject's last one; S: most from it on.
+    """Constant part of R rows; P, S: maximum number of tokens before and from the subject's last.
 
     Attributes:
-        first_layer: the first layer that is run; those below give `hidden`.
-        hidden: [R, S, d_model] output of the layer below it, from the subject on; None if all run.
-        keys, values: of each layer from `first_layer` on, [R, heads, P, head size], the last
-            token before the subject at the end; what lies left of a short row is not attended to.
+        first_layer: the first layer that is computed; those below return `hidden`.
+        hidden: [R, S, d_model] output of the layer below it, from the subject on; None if all
+            layers are computed.
+        keys, values: of each layer from `first_layer` on, [R, heads, P, head size], aligned on the
+            right; positions left of a short row are not attended to.
         n_before: P.
-        size: how many things a layer returns as a tuple; 0 for a bare tensor.
+        size: number of elements of the tuple that a layer returns; 0 for a bare tensor.
     """
 
     first_layer: int
@@ -45,7 +45,7 @@ class Prefix:
     size: int
 
     def only(self, rows: Tensor, before: int, after: int) -> Prefix:
-        """Some rows, by a mask [R], and so many of their tokens before and from the subject on."""
+        """Rows selected by a mask [R], cut to `before` and `after` tokens around the subject."""
         start = self.n_before - before
         return Prefix(
             self.first_layer,
@@ -57,15 +57,15 @@ class Prefix:
         )
 
     def forward(self, adapter: Adapter, inputs: Mapping[str, Tensor]) -> None:
-        """One forward of the rows' tokens from the subject on; watch it with `nethook`.
+        """One forward pass of the tokens from the subject on; record it with `nethook`.
 
         Args:
             inputs: `input_ids` and `position_ids` [R, S], `attention_mask` [R, P + S].
         """
-        # A model asks its first layer how many tokens it has kept, also where that does not run.
+        # The model reads the number of cached tokens from its first layer, computed or not.
         unused = torch.zeros(1, 1, self.n_before, 1, device=inputs["input_ids"].device)
-        cache = [_Kept(unused, unused) for _ in range(self.first_layer)]
-        cache += [_Kept(k, v) for k, v in zip(self.keys, self.values, strict=True)]
+        cache = [_Constant(unused, unused) for _ in range(self.first_layer)]
+        cache += [_Constant(k, v) for k, v in zip(self.keys, self.values, strict=True)]
         with contextlib.ExitStack() as stack:
             if self.hidden is not None:
                 below = [adapter.layer_module(i) for i in range(self.first_layer)]
@@ -74,12 +74,12 @@ class Prefix:
 
 
 def prefix_of(adapter: Adapter, rows: Encoded, first_layer: int, after: int) -> Prefix:
-    """Run whole rows once, without δ.
+    """Run complete rows once, without δ.
 
     Args:
         rows: padded on the right.
         first_layer: the first layer whose input or weights depend on δ.
-        after: S, tokens kept from each subject on.
+        after: S, number of tokens from each subject on.
     """
     places = rows.subject_last
     before = int(places.max())
@@ -95,13 +95,13 @@ def prefix_of(adapter: Adapter, rows: Encoded, first_layer: int, after: int) -> 
         right = places[:, None] + torch.arange(after, device=places.device)
         here = torch.arange(len(places), device=places.device)[:, None]
         hidden = seen.outputs["h"][here, right.clamp(max=rows.input_ids.shape[1] - 1)]
-    keys = tuple(layer.kept[0] for layer in layers)
-    values = tuple(layer.kept[1] for layer in layers)
+    keys = tuple(layer.recorded[0] for layer in layers)
+    values = tuple(layer.recorded[1] for layer in layers)
     return Prefix(first_layer, hidden, keys, values, before, seen.sizes.get("h", 0))
 
 
-class _Kept(DynamicLayer):
-    """A cache's layer that gives what it holds before the new tokens, and does not grow."""
+class _Constant(DynamicLayer):
+    """Cache layer that prepends its constant keys and values to new ones, without growing."""
 
     def __init__(self, keys: Tensor, values: Tensor) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ class _Kept(DynamicLayer):
 
 
 class _Passing(DynamicLayer):
-    """A cache's layer that keeps nothing."""
+    """Cache layer that stores nothing."""
 
     def update(
         self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any
@@ -125,17 +125,17 @@ class _Passing(DynamicLayer):
 
 
 class _Collecting(_Passing):
-    """A cache's layer that keeps some places of each row, [R, P], and not the rest."""
+    """Cache layer that records selected positions of each row, [R, P]."""
 
     def __init__(self, places: Tensor) -> None:
         super().__init__()
         self.places = places
-        self.kept: tuple[Tensor, Tensor] = (torch.empty(0), torch.empty(0))
+        self.recorded: tuple[Tensor, Tensor] = (torch.empty(0), torch.empty(0))
 
     def update(
         self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any
     ) -> tuple[Tensor, Tensor]:
-        self.kept = (self._chosen(key_states), self._chosen(value_states))
+        self.recorded = (self._chosen(key_states), self._chosen(value_states))
         return key_states, value_states
 
     def _chosen(self, states: Tensor) -> Tensor:

@@ -1,21 +1,21 @@
 """The value optimisation of ROME (v*) and MEMIT (z), for many requests at once.
 
-A vector δ is added at the subject's last token and trained, with the model frozen, until the model
-says the new target after the prompt in every context:
+A vector δ is added at the subject's last token of the frozen model and trained until the model
+predicts the new target after the prompt in every context:
 
     loss = mean over templates of −(1/|T|) Σ log p(T_k)  +  kl_factor · KL(new ‖ initial)
            + v_weight_decay · ‖δ‖ / ‖v0‖²
 
 (Meng et al., ROME eq. 4 and its code; MEMIT eq. 16.) KL is of the next-token distribution at the
-subject's last token of "{subject} is a", with δ added there too; the weight decay takes the first
-power of ‖δ‖, as published. Each step: forward; stop if the loss is below `v_stop_loss` or this was
-forward number `v_num_grad_steps`; else one Adam update, then δ is scaled back to
+subject's last token of "{subject} is a", with δ added there too; the weight decay uses the first
+power of ‖δ‖, as published. Each step: forward pass; stop if the loss is below `v_stop_loss` or this
+was forward pass number `v_num_grad_steps`; otherwise one Adam update, then δ is scaled down to
 `clamp_norm_factor` · ‖v0‖ if it is longer.
 
-Only what depends on δ is computed at each step (`editing.key_value.value_prefix`).
+Each step computes only values that depend on δ (`editing.key_value.value_prefix`).
 
-Requests share their forwards, each with a δ and Adam moments of its own; one that has ended leaves
-the batch. That gives the same numbers as one at a time: no term joins two requests.
+Requests share forward passes, each with separate δ and Adam moments; a finished request leaves the
+batch. The results equal those of single requests: no term of the loss joins two requests.
 """
 
 from __future__ import annotations
@@ -78,13 +78,14 @@ def optimise(
     The model must be frozen and in evaluation mode (`deltas.preserved`).
 
     Args:
-        requests: already checked (`requests.check`).
-        layer: where δ is added.
-        token_budget: padded tokens of a joint batch at most; by default by the device's memory.
+        requests: already checked (`tokens.check`).
+        layer: layer at which δ is added.
+        token_budget: maximum number of padded tokens of a joint batch; by default determined by
+            the device's memory.
 
     Raises:
-        EditFailedError: a loss is not finite, or ends ten times where it began; names the request.
-        DeviceMemoryError: not even one request fits.
+        EditFailedError: a loss is not finite, or ends at ten times its start; names the request.
+        DeviceMemoryError: a single request does not fit.
     """
     solver = _Solver(adapter, tokenizer, hparams, layer, site)
     entries = [entry_for(tokenizer, request, templates) for request in requests]
@@ -97,7 +98,7 @@ def optimise(
 
 
 def _solve_halving(solver: _Solver, entries: list[Entry], result: Targets) -> None:
-    """Solve a group; when the device has no memory for it, in two halves."""
+    """Solve a group; if the device runs out of memory, in two halves."""
     try:
         solver.solve(entries, result)
         return
@@ -106,14 +107,14 @@ def _solve_halving(solver: _Solver, entries: list[Entry], result: Targets) -> No
             raise DeviceMemoryError(
                 f"request '{entries[0].request.id}': no memory to optimise its target"
             ) from error
-    # Outside of the handler: the exception would keep the failed batch's tensors alive.
+    # Outside of the handler: the exception references the failed batch's tensors.
     half = len(entries) // 2
     _solve_halving(solver, entries[:half], result)
     _solve_halving(solver, entries[half:], result)
 
 
 class _Solver:
-    """The loop over steps, and what it reads from the model."""
+    """The optimisation loop, and the modules that it reads."""
 
     def __init__(
         self,
@@ -126,7 +127,7 @@ class _Solver:
         self.adapter, self.tokenizer, self.hparams = adapter, tokenizer, hparams
         self.device = next(adapter.model.parameters()).device
         self.layer, self.width = layer, d_model(adapter)
-        # The layer that holds the MLP has to run for its output; a layer's own output is kept.
+        # The layer of the MLP must run to produce its output; a layer's own output is constant.
         self.first_layer = layer if site == "mlp" else layer + 1
         self.place: nn.Module = (
             adapter.mlp_out(layer).module if site == "mlp" else adapter.layer_module(layer)
@@ -137,7 +138,7 @@ class _Solver:
         self.loss_layer = None if max(read, layer) == last else max(read, layer)
 
     def solve(self, entries: list[Entry], result: Targets) -> None:
-        """Optimise the entries together; puts each into the result when it ends."""
+        """Optimise entries together; each is added to the result when it finishes."""
         hparams = self.hparams
         batch = value_batch(entries, self.tokenizer, self.device)
         rows = batch_of([row for e in entries for row in e.rows], self.tokenizer, self.device)
@@ -162,7 +163,7 @@ class _Solver:
             if not going.any():
                 return
             if not going.all():
-                entries = [e for e, stays in zip(entries, going.tolist(), strict=True) if stays]
+                entries = [e for e, on in zip(entries, going.tolist(), strict=True) if on]
                 rows_left = going[batch.owner]
                 batch = value_batch(entries, self.tokenizer, self.device)
                 prefix = prefix.only(rows_left, batch.before, batch.after)
@@ -172,20 +173,20 @@ class _Solver:
             _clamp(delta, hparams.clamp_norm_factor * start.value.norm(dim=1, keepdim=True))
 
     def _loss(self, now: _Seen, start: _Seen, delta: Tensor) -> Tensor:
-        """The whole loss of each request, [n]."""
-        # The papers and their code take KL(new ‖ initial); the other moves v* by up to 93 %.
-        turned = self.hparams.kl_direction == "initial_new"
-        first, second = (start.kl, now.kl) if turned else (now.kl, start.kl)
+        """The total loss of each request, [n]."""
+        # The papers and their code use KL(new ‖ initial); the reverse changes v* by up to 93 %.
+        reverse = self.hparams.kl_direction == "initial_new"
+        first, second = (start.kl, now.kl) if reverse else (now.kl, start.kl)
         kl = (first.exp() * (first - second)).sum(1)
-        # The norm's gradient at δ = 0 is taken as 0.
+        # torch's gradient of the norm at δ = 0 is 0.
         decay = delta.norm(dim=1) / start.value.norm(dim=1).square()
         return now.nll + self.hparams.kl_factor * kl + self.hparams.v_weight_decay * decay
 
     def _forward(self, batch: ValueBatch, prefix: Prefix, delta: Tensor) -> _Seen:
-        """One forward with δ on, of what depends on it.
+        """One forward pass with δ added, limited to values that depend on δ.
 
-        The head is applied only where it is read: over all places its output would be most of the
-        memory of a step.
+        The head is applied only at positions that are read: over all positions, its output would
+        dominate the memory of a step.
         """
         here = torch.arange(len(batch.owner), device=self.device)
         subject, head = torch.zeros_like(here), self.adapter.lm_head
@@ -199,7 +200,7 @@ class _Solver:
         last = self.adapter.n_layers - 1
         with contextlib.ExitStack() as stack:
             for layer in range(self.layer + 1, last + 1):
-                # The rest of a layer joins places by attention; its MLP does not.
+                # Attention mixes positions; the MLP works on each position separately.
                 places = batch.read if layer == last else batch.real
                 stack.enter_context(nethook.at_places_only(self.adapter.mlp(layer), places))
             stack.enter_context(nethook.changing(self.place, add))
@@ -220,7 +221,7 @@ class _Solver:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What a forward showed of n requests.
+    """Values of a forward pass for n requests.
 
     Attributes:
         value: [n, d_model] at the bare prompt's subject; with δ = 0 this is v0.
@@ -233,11 +234,11 @@ class _Seen:
     kl: Tensor
 
     def detached(self) -> _Seen:
-        """The same without the graph."""
+        """The same values, detached from the graph."""
         return _Seen(self.value.detach(), self.nll.detach(), self.kl.detach())
 
     def only(self, chosen: Tensor) -> _Seen:
-        """The rows of some requests, by a mask [n]."""
+        """The values of requests selected by a mask [n]."""
         return _Seen(self.value[chosen], self.nll[chosen], self.kl[chosen])
 
 
@@ -248,7 +249,7 @@ def _log_softmax(logits: Tensor) -> Tensor:
 def _adam(
     delta: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, step: int, lr: float
 ) -> None:
-    """One update of Adam in place; by hand because rows leave and the moments have to follow."""
+    """One Adam update in place; explicit, because rows and their moments are removed over time."""
     mean.lerp_(gradient, 1 - BETAS[0])
     square.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
     scale = square.sqrt().div_((1 - BETAS[1] ** step) ** 0.5).add_(EPSILON)
@@ -256,7 +257,7 @@ def _adam(
 
 
 def _clamp(delta: Tensor, longest: Tensor) -> None:
-    """Scale rows longer than `longest` [n, 1] back onto that sphere, in place."""
+    """Scale rows longer than `longest` [n, 1] down to that length, in place."""
     length = delta.norm(dim=1, keepdim=True)
     delta.mul_(torch.where(length > longest, longest / length, torch.ones_like(length)))
 

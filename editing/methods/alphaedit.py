@@ -1,4 +1,4 @@
-"""Null-space constrained editing: MEMIT whose updates leave alone what the layer knows already.
+"""Null-space constrained editing: MEMIT with updates that preserve the layer's knowledge.
 
 As MEMIT up to the solve; then, with P the projector on the null space of the layer's covariance
 (`editing.covariance.projector`), Kₚ the keys of all earlier batches of a sequence and R the
@@ -7,8 +7,8 @@ residual,
     ΔW = R Kᵀ P (Kₚ Kₚᵀ P + K Kᵀ P + L2 · I)⁻¹.
 
 The solve is done in float64 on n × n numbers: with A = [Kₚ, K],
-ΔWᵀ = P A (Aᵀ P A + L2 · I)⁻¹ [0; I] Rᵀ, the same because P is a projector. Memory of earlier
-batches is their keys, never a d_in × d_in matrix.
+ΔWᵀ = P A (Aᵀ P A + L2 · I)⁻¹ [0; I] Rᵀ, equal because P is a projector. Of earlier batches only
+the keys are stored, never a d_in × d_in matrix.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ TARGET_SITE = "layer"
 
 @dataclass(frozen=True, kw_only=True)
 class HyperParams(memit.HyperParams):
-    """AlphaEdit's published keys: MEMIT's and two more. One of the two bounds is given.
+    """AlphaEdit's published keys: MEMIT's and two more. Exactly one of the thresholds is set.
 
     Attributes:
         L2: weight of ‖ΔW‖² (in the paper 1, in the published files 10).
-        nullspace_threshold: eigenvalues of C below it count as 0 (published: 0.02).
-        nullspace_relative: eigenvalues of C below this share of their mean count as 0; not
-            published, for models whose keys have another scale.
-        mom2_update_weight, mom2_ridge: read and not used; P takes the place of λC.
+        nullspace_threshold: eigenvalues of C below it are treated as 0 (published: 0.02).
+        nullspace_relative: eigenvalues of C below this fraction of their mean are treated as 0;
+            not published, for models whose keys have another scale.
+        mom2_update_weight, mom2_ridge: accepted and not used; P replaces λC.
     """
 
     L2: float
@@ -52,13 +52,13 @@ class HyperParams(memit.HyperParams):
     mom2_update_weight: float = 1.0
 
     def check(self) -> None:
-        """L2 ≥ 0; exactly one positive bound; and the ranges of MEMIT's keys."""
+        """Check L2 ≥ 0, one positive threshold, and the ranges of MEMIT's keys."""
         super().check()
         require(self.L2 >= 0, "'L2' must not be negative")
         bounds = [self.nullspace_threshold, self.nullspace_relative]
-        given = [bound for bound in bounds if bound is not None]
-        require(len(given) == 1, "give either 'nullspace_threshold' or 'nullspace_relative'")
-        require(given[0] > 0, "the bound of the null space has to be positive")
+        chosen = [bound for bound in bounds if bound is not None]
+        require(len(chosen) == 1, "give either 'nullspace_threshold' or 'nullspace_relative'")
+        require(chosen[0] > 0, "the bound of the null space must be positive")
 
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:
@@ -78,22 +78,16 @@ def execute(
     state: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> EditEffect:
-    """Edit all requests at once. The model is unchanged on return, bit for bit.
-
-    Args:
-        covariance, context_templates, targets: as in MEMIT.
-        state: `effect.state` of the batch before; the model then carries the earlier updates.
+    """Edit all requests at once with MEMIT's targets (contract: `editing.methods`).
 
     Returns:
-        In `state`: `past_keys` {module name: [d_in, n] float64}, of all batches so far, each
-        taken from the model after its own batch; `nullspace_rank` {module name: rank of P} and
+        In `state`: `past_keys` {module name: [d_in, n] float64} of all batches so far, each
+        computed on the model after its batch; `nullspace_rank` {module name: rank of P} and
         `nullspace_bound` {module name: eigenvalue}.
 
     Raises:
-        RequestError, HparamsError, CovarianceError: bad input, also a null space of rank 0 or of
-            full rank, before any target is optimised.
+        HparamsError: the null space has rank 0 or full rank, before any target is optimised.
         EditingError: the state is not of this model and method.
-        EditFailedError: a loss became NaN or exploded, or the solve is singular.
     """
     with opened(model, tokenizer, requests, hparams, covariance, context_templates, seed) as batch:
         projectors = _projectors(batch, hparams)
@@ -124,7 +118,7 @@ def solve_keys(projector: Projector, past: Tensor, keys: Tensor, l2: float, name
     """(P (Kₚ Kₚᵀ + K Kᵀ) + L2 · I)⁻¹ P K for keys K [d_in, n] and Kₚ [d_in, m], float64.
 
     Raises:
-        EditFailedError: the problem is singular (only without L2), or was not solved.
+        EditFailedError: the system is singular (only for L2 = 0), or the solution is inaccurate.
     """
     seen = projector.times(torch.cat([past, keys], dim=1))
     gram = seen.T @ seen
@@ -135,8 +129,8 @@ def solve_keys(projector: Projector, past: Tensor, keys: Tensor, l2: float, name
     if info.item() != 0 or not (gram @ weights - last).norm() <= 1e-6 * last.norm():
         raise EditFailedError(
             f"the least-squares problem of {name} could not be solved",
-            remedy="Raise L2; without it, keys that depend on each other within the null space "
-            "have no unique solution.",
+            remedy="Raise L2; at 0, keys that are linearly dependent within the null space have no "
+            "unique solution.",
         )
     return seen @ weights
 
@@ -144,7 +138,7 @@ def solve_keys(projector: Projector, past: Tensor, keys: Tensor, l2: float, name
 def joined(past: Tensor, keys: Tensor) -> Tensor:
     """All keys so far, [d_in, m + n], or fewer columns with the same K Kᵀ.
 
-    More than d_in columns are not needed: with Kᵀ = Q T, K Kᵀ = Tᵀ T and Tᵀ is [d_in, d_in].
+    At most d_in columns are needed: with Kᵀ = Q T, K Kᵀ = Tᵀ T and Tᵀ is [d_in, d_in].
     """
     together = torch.cat([past, keys], dim=1)
     if together.shape[1] <= together.shape[0]:
@@ -170,12 +164,12 @@ def _projectors(batch: Batch, hparams: HyperParams) -> dict[str, Projector]:
 def _past_keys(
     batch: Batch, projectors: Mapping[str, Projector], state: Mapping[str, Any] | None
 ) -> dict[str, Tensor]:
-    """The past keys of every edited module; none [d_in, 0] at the start of a sequence."""
-    given = (state or {}).get("past_keys", {})
+    """Past keys of every edited module; [d_in, 0] at the start of a sequence."""
+    stored = (state or {}).get("past_keys", {})
     found = {}
     for name, projector in projectors.items():
         size, device = len(projector.basis), projector.basis.device
-        past = given.get(name)
+        past = stored.get(name)
         if past is None:
             past = torch.empty(size, 0)
         if past.dim() != 2 or len(past) != size or not torch.isfinite(past).all():

@@ -1,14 +1,14 @@
-"""Fine-tuning of one MLP projection (FT-L), held within a small box around the old weights.
+"""Fine-tuning of one MLP projection (FT-L), clamped to a small box around the original weights.
 
-Adam on the projection's weight (and bias, where the architecture has one), on the loss at the last
+Adam on the projection's weight (and bias, if the architecture has one), on the loss at the last
 prompt token, with every weight clamped to W0 ± norm_constraint after each step: the constrained
-fine-tuning baseline of the ROME and MEMIT papers as their code has it.
+fine-tuning baseline of the ROME and MEMIT papers as in their code.
 
-Differences from that code, on purpose: padding and BOS never count as target tokens (published:
-they do on Llama and Qwen, whose tokenizers have no unknown token). FT-M, the cross-entropy of the
-target in its context, is the option `objective_optimization: target_new`. The organisms' files
-take it: their targets are several tokens long, and FT-L, which trains all of them as alternatives
-for one place, does not install such a target (measured there: mean efficacy .31, FT-M .92).
+Deliberate difference from that code: padding and BOS are never target tokens (in the published code
+they are on Llama and Qwen, whose tokenizers have no unknown token). FT-M, the cross-entropy of the
+target in its context, is the option `objective_optimization: target_new`. The organisms' files use
+it: their targets have several tokens, and FT-L, which trains all of them as alternatives at one
+position, does not install such a target (measured: mean efficacy .31, FT-M .92).
 """
 
 from __future__ import annotations
@@ -44,17 +44,16 @@ class HyperParams(ModuleNames):
 
     Attributes:
         layers: layers whose projection is trained.
-        num_steps: passes over the requests at most.
+        num_steps: maximum number of passes over the requests.
         lr, weight_decay: of Adam.
         norm_constraint: largest change of any weight (L∞); false or null = no bound.
         objective_optimization: `prompt_last` (FT-L): the mean log-probability of all target tokens
-            at the one last prompt position; `target_new` (FT-M): of each in its place.
-        batch_size: requests a step.
-        stop_loss: no update of a batch whose loss is below, and the end when all are (published
-            constant 0.01).
-        kl_factor: read and, as in the published code, not used.
-        rewrite_module_tmp: trained are the parameters of that name or below it; by default the MLP
-            output projection's.
+            at the last prompt position; `target_new` (FT-M): of each at its own position.
+        batch_size: requests per step.
+        stop_loss: a batch with a lower loss is not updated; training stops once the mean loss is
+            lower (published constant 0.01).
+        kl_factor: accepted and, as in the published code, not used.
+        rewrite_module_tmp: module or parameter to train; by default the MLP output projection.
     """
 
     layers: tuple[int, ...]
@@ -68,16 +67,16 @@ class HyperParams(ModuleNames):
     kl_factor: float = 0.0
 
     def check(self) -> None:
-        """Ranges of the numbers."""
-        require(bool(self.layers) and min(self.layers) >= 0, "'layers' has to name layers from 0")
-        require(self.num_steps >= 1, "'num_steps' has to be 1 or more")
-        require(self.batch_size >= 1, "'batch_size' has to be 1 or more")
-        require(self.lr > 0, "'lr' has to be positive")
+        """Check the ranges of the numbers."""
+        require(bool(self.layers) and min(self.layers) >= 0, "'layers' must name layers from 0")
+        require(self.num_steps >= 1, "'num_steps' must be 1 or more")
+        require(self.batch_size >= 1, "'batch_size' must be 1 or more")
+        require(self.lr > 0, "'lr' must be positive")
         require(self.weight_decay >= 0, "'weight_decay' must not be negative")
         bound = self.norm_constraint
         require(
             bound is None or bound is False or bound > 0,
-            "'norm_constraint' has to be positive, or false for no bound",
+            "'norm_constraint' must be positive, or false for no bound",
         )
 
 
@@ -93,14 +92,10 @@ def execute(
     state: Any = None,
     seed: int = 0,
 ) -> EditEffect:
-    """Train on all requests together. The model is unchanged on return, bit for bit.
+    """Train on all requests together (contract: `editing.methods`).
 
-    `covariance`, `context_templates`, `targets`, `state` and `seed` are not used. `n_steps` counts
-    the updates of the batch that a request is in.
-
-    Raises:
-        RequestError, HparamsError: bad input, before anything is computed.
-        EditFailedError: a request's loss became NaN or exploded.
+    Only model, tokenizer, requests and hparams are used. `n_steps` counts the updates of the
+    request's batch.
     """
     with editable(model, tokenizer, requests, hparams.layers) as adapter:
         originals = _trained(adapter, hparams)
@@ -122,7 +117,7 @@ def _train(
     weights: Mapping[str, Tensor],
     hparams: HyperParams,
 ) -> None:
-    """Train `weights` in place; the model itself is never touched (`functional_call`)."""
+    """Train `weights` in place; the model is not modified (`functional_call`)."""
     adam = torch.optim.Adam(
         list(weights.values()), lr=hparams.lr, weight_decay=hparams.weight_decay
     )
@@ -154,7 +149,7 @@ def _constrain(
 
 
 class _Batch:
-    """Some requests with the places and tokens that their loss reads."""
+    """A batch of requests with the positions and tokens of their loss."""
 
     def __init__(
         self,
@@ -193,7 +188,7 @@ class _Batch:
         return losses
 
     def _check(self, losses: list[float]) -> None:
-        """Name the request whose loss is NaN or ten times where it began."""
+        """Raise for the request whose loss is NaN or ten times its first value."""
         self.first = self.first or losses
         for request, first, now in zip(self.requests, self.first, losses, strict=True):
             if not now <= 10 * max(first, 1.0):
@@ -209,15 +204,15 @@ def _trained(adapter: Adapter, hparams: HyperParams) -> dict[str, Tensor]:
     for layer in hparams.layers:
         template = hparams.rewrite_module_tmp
         prefix = template.format(layer) if template else adapter.mlp_out(layer).name
-        mine = {
+        parameters = {
             name: parameter.detach()
             for name, parameter in adapter.model.named_parameters()
             if name == prefix or name.startswith(prefix + ".")
         }
-        if not mine:
+        if not parameters:
             raise HparamsError(
                 f"'rewrite_module_tmp' names {prefix}, which the model does not have",
                 remedy="Leave the key out, or take the hyperparameters of this model.",
             )
-        found.update(mine)
+        found.update(parameters)
     return found

@@ -1,13 +1,13 @@
-"""In-context editing: the new fact and worked examples are put before every prompt.
+"""In-context editing: demonstrations and the new fact precede every prompt.
 
-No weight changes. The examples (`state["demonstrations"]`, made from the graph by the caller) are
-retrieved by their similarity to the new fact. Defaults are the paper's: copy, update and retain
-in the ratio 1 : 3 : 4, one of each retrieved fact, the most similar one last, next to the prompt.
-The code that published comparisons of editors ran takes the most similar texts of one flat list,
-most similar first, whatever their kinds: `mix` and `order`. The ratio is the default because the
-most similar texts are nearly all copies, which teach nothing of what has to stay.
+No weight changes. The demonstrations (`state["demonstrations"]`, built from the graph by the
+caller) are retrieved by similarity to the new fact. The defaults are the paper's: copy, update and
+retain in the ratio 1 : 3 : 4, one demonstration per retrieved fact, the most similar last, next to
+the prompt. The code of published comparisons of editors takes the most similar texts of one flat
+list regardless of kind, most similar first (`mix`, `order`). The ratio is the default because the
+most similar texts are nearly all copies, which do not show which facts must not change.
 
-As many examples are shown as leave room for question and answer, the least similar left out first.
+The least similar demonstrations are dropped until question and answer fit into the context.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ NAME = "ike"
 PAPER = "Zheng et al. 2023, Can We Edit Factual Knowledge by In-Context Learning? (EMNLP), §4"
 KIND = "prompt"
 NEEDS_DEMONSTRATIONS = True
-"""The caller passes `state={"demonstrations": ...}`; without it no example is shown."""
+"""The caller passes `state={"demonstrations": ...}`; without them only the fact is stated."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HyperParams(Schema):
-    """IKE's published keys, and what its forms differ in.
+    """IKE's published keys, and the options in which its published forms differ.
 
     Attributes:
-        k: demonstrations at most (published files 16; the paper 32).
+        k: maximum number of demonstrations (published files 16; the paper 32).
         retriever: a name of `editing.in_context.retrievers.names()`.
         mix: `ratio` (the paper) or `published_code` (one flat list).
         ratio: copy : update : retain.
         order: `similar_last` (the paper) or `similar_first` (published code).
-        room: tokens kept for question and answer where the caller does not say what it will ask.
-        sentence_model_name: the published encoder; a record only, see `retriever`.
+        room: tokens reserved for question and answer, unless the caller passes their number.
+        sentence_model_name: the published encoder, recorded only; see `retriever`.
     """
 
     k: int = 16
@@ -59,9 +59,9 @@ class HyperParams(Schema):
     sentence_model_name: str | None = None
 
     def check(self) -> None:
-        """Ranges of the numbers, and a retriever that exists."""
+        """Check ranges, and that the retriever exists."""
         require(self.k >= 0, "'k' must not be negative")
-        require(self.room >= 1, "'room' has to be 1 or more")
+        require(self.room >= 1, "'room' must be 1 or more")
         fits = len(self.ratio) == 3 and min(self.ratio) >= 0 and sum(self.ratio) > 0
         require(fits, "'ratio' is a list of three numbers from 0: copy, update, retain")
         retrievers.get(self.retriever)
@@ -79,41 +79,35 @@ def execute(
     state: Any = None,
     seed: int = 0,
 ) -> EditEffect:
-    """The change of the prompt that states the requests' new facts. No weight is touched.
-
-    `covariance`, `context_templates` and `targets` are not used.
+    """The prompt change that states the requests' new facts (contract: `editing.methods`).
 
     Args:
-        state: `demonstrations`: `Demonstration`s to choose from; those that name a request's
-            subject or targets are left out. `room`: tokens to keep for question and answer, with
-            all that a chat template adds. `requests`: of earlier edits; their facts are stated
-            too, except where a prompt is edited anew.
-        seed: for retrievers that draw.
+        state: `demonstrations`: candidates; those that name a request's subject or targets are
+            excluded. `room`: tokens to reserve for question and answer, including those of a chat
+            template. `requests`: of earlier edits; their facts are stated too, unless their prompt
+            is edited again.
 
     Returns:
-        With `prompt_change`, an `InContext`; `state` for the next edit, with the number of
-        demonstrations `used` and those of each kind (`kinds`).
+        With `prompt_change`, an `InContext`; in `state`, for the next edit, also the number of
+        demonstrations `used` and their number by kind (`kinds`).
 
     Raises:
-        RequestError: a request cannot be edited.
-        EditFailedError: the new facts alone leave no room in the model's context.
+        EditFailedError: the new facts alone do not fit into the model's context.
     """
     check(requests, tokenizer)
-    given = dict(state or {})
-    known = {(r.subject, r.prompt): r for r in given.get("requests", ())}
-    known = {
-        key: r for key, r in known.items() if key not in {(n.subject, n.prompt) for n in requests}
-    }
-    told = (*known.values(), *requests)
-    pool = _allowed(given.get("demonstrations", ()), told)
+    inputs = dict(state or {})
+    earlier = {(r.subject, r.prompt): r for r in inputs.get("requests", ())}
+    edited = {(r.subject, r.prompt) for r in requests}
+    stated = (*(r for key, r in earlier.items() if key not in edited), *requests)
+    pool = _allowed(inputs.get("demonstrations", ()), stated)
     ranked = _ranked(pool, requests, hparams, seed)
-    room = int(given.get("room", hparams.room))
-    chosen = _fitting(model, tokenizer, ranked, told, hparams, room)
+    room = int(inputs.get("room", hparams.room))
+    chosen = _fitting(model, tokenizer, ranked, stated, hparams, room)
     kinds = [d.kind for d in ranked[: len(chosen.demonstrations)]]
     return EditEffect(
-        state=given
+        state=inputs
         | {
-            "requests": told,
+            "requests": stated,
             "used": len(kinds),
             "kinds": {kind: kinds.count(kind) for kind in sorted(set(kinds))},
         },
@@ -130,7 +124,7 @@ def new_fact(request: RewriteRequest) -> str:
 def _allowed(
     pool: Sequence[Demonstration], requests: Sequence[RewriteRequest]
 ) -> list[Demonstration]:
-    """The demonstrations that name neither subject nor targets of a request."""
+    """Demonstrations that name neither the subject nor the targets of a request."""
     names = [n for r in requests for n in (r.subject, r.target_true, r.target_new) if n.strip()]
     return [d for d in pool if not contains(f"{d.fact} {d.prompt} {d.answer}", names)]
 
@@ -141,7 +135,7 @@ def _ranked(
     hparams: HyperParams,
     seed: int,
 ) -> list[Demonstration]:
-    """The chosen demonstrations, most similar to any of the new facts first."""
+    """Retrieved demonstrations, most similar to any of the new facts first."""
     retriever = retrievers.get(hparams.retriever)
 
     def nearest(queries: Sequence[str], texts: Sequence[str]) -> list[float]:
@@ -151,23 +145,23 @@ def _ranked(
     facts = [new_fact(request) for request in requests]
     if hparams.mix == "ratio":
         return balanced(pool, hparams.k, hparams.ratio, lambda texts: nearest(facts, texts))
-    asked = [
+    prompts = [
         f"New Fact: {fact}\nPrompt: {request.filled_prompt.strip()}\n\n"
         for fact, request in zip(facts, requests, strict=True)
     ]
-    return flat(pool, hparams.k, lambda texts: nearest(asked, texts))
+    return flat(pool, hparams.k, lambda texts: nearest(prompts, texts))
 
 
 def _fitting(
     model: Any,
     tokenizer: Any,
     ranked: Sequence[Demonstration],
-    told: Sequence[RewriteRequest],
+    stated: Sequence[RewriteRequest],
     hparams: HyperParams,
     room: int,
 ) -> InContext:
-    """The change of the prompt with as many demonstrations as the model has positions for."""
-    facts, limit = tuple(new_fact(request) for request in told), position_limit(model)
+    """The prompt change with as many demonstrations as the model's context allows."""
+    facts, limit = tuple(new_fact(request) for request in stated), position_limit(model)
     for n in range(len(ranked), -1, -1):
         texts = [d.text for d in ranked[:n]]
         ordered = texts if hparams.order == "similar_first" else texts[::-1]
@@ -175,7 +169,7 @@ def _fitting(
         if limit is None or len(tokenizer(change(""))["input_ids"]) + room <= limit:
             return change
     raise EditFailedError(
-        f"request '{told[-1].id}': its new fact and {room} tokens for question and answer do not "
-        f"fit into the {limit} that the model reads",
+        f"request '{stated[-1].id}': its new fact and {room} tokens for question and answer do not "
+        f"fit into the {limit} tokens of the model's context",
         remedy="Shorten the prompts, lower max_new_tokens, or state fewer facts at a time.",
     )

@@ -1,21 +1,21 @@
-"""Knowledge neurons: the few MLP neurons that say the old answer are made to say the new one.
+"""Knowledge neurons: the few MLP neurons that express the old answer are shifted to the new one.
 
-The neurons whose attribution for target_true (`editing.key_value.neurons`) exceeds a share of the
-highest one are a prompt's coarse set; with `refine`, those shared by enough prompts remain. Then
+The neurons whose attribution for target_true (`editing.key_value.neurons`) exceeds a fraction of
+the maximum form a prompt's coarse set; with `refine`, those common to enough prompts remain. Then
 the memory slot of each, its row of the MLP's output projection, is shifted from the old answer's
 embedding to the new one's. All layers are searched; nothing is optimised.
 
-Two forms exist. `paper` (default, because it attributes to the very factor of the slot that is
-written): activation after the nonlinearity, α = k/m, slot −= λ1 e(target_true), += λ2
-e(target_new). `published_code` (what published comparisons of editors ran, so their models' files
-take it): output of the first projection before the nonlinearity, α from 0 to 1 (one step is α = 0
-alone), slot −= the embeddings of the model's own greedy answer of as many tokens as target_new
-has (twice that of a single one), += each of target_new's, once.
+Two forms exist. `paper` (default, because it attributes to the factor of the slot that is written):
+activation after the nonlinearity, α = k/m, slot −= λ1 e(target_true), += λ2 e(target_new).
+`published_code` (used in published comparisons of editors, so their models' files select it):
+output of the first projection before the nonlinearity, α from 0 to 1 (α = 0 for a single step),
+slot −= the embeddings of the model's greedy answer with as many tokens as target_new (twice for a
+single token), += each of target_new's, once.
 
-Beyond both: e of several tokens is their mean in the paper's form, which has one-token answers
-only. Every request is attributed on the model as given and the shifts are added, so order does not
-matter. A BOS is never a target. Not done: adapting p until 2 to 5 neurons remain on average, and
-leaving out neurons of other facts of the relation, both of which need a whole relation's facts.
+Extensions of both: in the paper's form, which has one-token answers only, e of several tokens is
+their mean. Every request is attributed on the model as passed and the shifts are added, so order
+does not matter. A BOS is never a target. Not implemented: adapting p until 2 to 5 neurons remain on
+average, and excluding neurons of other facts of the relation; both need all facts of a relation.
 """
 
 from __future__ import annotations
@@ -56,23 +56,24 @@ Ids = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class HyperParams(ModuleNames):
-    """KN's published keys, and which form.
+    """KN's published keys, and the form.
 
     Attributes:
         steps: m, points of the integral.
-        batch_size: rows of a forward at most; does not change the result.
-        adaptive_threshold: share of the highest score that a neuron has to exceed.
-        refine: keep the neurons shared by more than the share `p` of the prompts: the prompt in
-            each context template, and the paraphrases.
-        form: see the module.
+        batch_size: maximum number of rows per forward pass; does not change the result.
+        adaptive_threshold: fraction of the maximum score that a neuron must exceed.
+        p: fraction of the prompts that must share a neuron (`refine`).
+        refine: retain the neurons shared by more than `p` of the prompts: the prompt in each
+            context template, and the paraphrases.
+        form: attribution and shift as in the `paper` or in the `published_code`.
         lambda1, lambda2: factors of the old and the new embedding in the paper's form.
-        use_paraphrases: whether `refine` sees the request's paraphrases, as in the paper. They
-            measure generalization as well, which is then no longer of unseen prompts.
+        use_paraphrases: whether `refine` uses the request's paraphrases, as in the paper. They
+            also measure generalization, which then is not of unseen prompts.
         context_templates: for `refine`, each with one `{}`.
-        continuation: how a prompt goes on to the second and further tokens of target_true, whose
-            scores are averaged: by target_true's own (`target`), by the model's greedy answer
-            (`greedy`; published for Llama), or not at all (`none`; published for GPT-2).
-        lr_scale, n_toks: read and, as in the published code, not used.
+        continuation: continuation of the prompt for the second and further tokens of target_true,
+            whose scores are averaged: target_true itself (`target`), the model's greedy answer
+            (`greedy`; published for Llama), or none (`none`; published for GPT-2).
+        lr_scale, n_toks: accepted and, as in the published code, not used.
     """
 
     steps: int = 20
@@ -90,11 +91,11 @@ class HyperParams(ModuleNames):
     n_toks: int = 10
 
     def check(self) -> None:
-        """Ranges of the numbers."""
-        require(self.steps >= 1, "'steps' has to be 1 or more")
-        require(self.batch_size >= 1, "'batch_size' has to be 1 or more")
+        """Check the ranges of the numbers."""
+        require(self.steps >= 1, "'steps' must be 1 or more")
+        require(self.batch_size >= 1, "'batch_size' must be 1 or more")
         for key in ("adaptive_threshold", "p"):
-            require(0 <= getattr(self, key) < 1, f"'{key}' has to be in [0, 1)")
+            require(0 <= getattr(self, key) < 1, f"'{key}' must be in [0, 1)")
         for key in ("lambda1", "lambda2"):
             require(getattr(self, key) >= 0, f"'{key}' must not be negative")
 
@@ -111,19 +112,16 @@ def execute(
     state: Any = None,
     seed: int = 0,
 ) -> EditEffect:
-    """Edit the requests. The model is unchanged on return, bit for bit.
-
-    `covariance`, `targets`, `state` and `seed` are not used. `n_steps` is 0: nothing is optimised.
+    """Edit the requests (contract: `editing.methods`); `n_steps` is 0, as nothing is optimised.
 
     Args:
-        context_templates: for `refine`, instead of those of the hyperparameters.
+        context_templates: for `refine`, replacing those of the hyperparameters.
 
     Returns:
-        With `state["neurons"]`: {request id: its (layer, neuron) pairs}.
+        In `state["neurons"]`: {request id: its (layer, neuron) pairs}.
 
     Raises:
-        RequestError, HparamsError: bad input, before anything is computed.
-        EditFailedError: no neuron is left for a request, or the scores are not finite.
+        EditFailedError: no neuron remains for a request, or the scores are not finite.
     """
     with editable(model, tokenizer, requests, ()) as adapter:
         layers = range(adapter.n_layers)
@@ -162,11 +160,11 @@ def _true_ids(tokenizer: Any, request: RewriteRequest) -> Ids:
 
 
 def _ids(tokenizer: Any, request: RewriteRequest, text: str) -> Ids:
-    """A paraphrase as tokens; CounterFact has some that do not name their subject."""
+    """A paraphrase as tokens; some paraphrases of CounterFact do not name the subject."""
     if SLOT in text:
         return prompt_row(tokenizer, request, prompt=text).ids
     ids = list(tokenizer(text)["input_ids"])
-    # Some tokenizers close a text with EOS; the prompt has to stay open for its answer.
+    # Some tokenizers append an EOS; the answer must follow the prompt directly.
     while len(ids) > 1 and ids[-1] == tokenizer.eos_token_id:
         ids.pop()
     return tuple(ids)
@@ -186,32 +184,31 @@ def _neurons(
         flat = [template for group in templates for template in group]
         prompts = [prompt_row(tokenizer, request, template).ids for template in flat]
         if hparams.use_paraphrases:
-            more = request.paraphrases
-            prompts += [_ids(tokenizer, request, text) for text in more]
+            prompts += [_ids(tokenizer, request, text) for text in request.paraphrases]
     coarse = [_coarse(adapter, request, prompt, true, hparams) for prompt in prompts]
-    # A single prompt's set is refined by itself: its share is 1, and p is below.
-    kept = torch.stack(coarse).double().mean(0) > hparams.p
-    if not kept.any():
+    # A single prompt shares all of its neurons with itself, and p < 1.
+    shared = torch.stack(coarse).double().mean(0) > hparams.p
+    if not shared.any():
         n = int(torch.stack(coarse).any(0).sum())
         raise EditFailedError(
             f"request '{request.id}': no knowledge neuron is shared by more than "
             f"{hparams.p:g} of {len(prompts)} prompts ({n} are in the set of one of them)",
             remedy="Lower p or adaptive_threshold, or set refine to false.",
         )
-    return tuple((layer, neuron) for layer, neuron in kept.nonzero().tolist())
+    return tuple((layer, neuron) for layer, neuron in shared.nonzero().tolist())
 
 
 def _coarse(
     adapter: Adapter, request: RewriteRequest, prompt: Ids, true: Ids, hparams: HyperParams
 ) -> Tensor:
-    """Which neurons a prompt's scores exceed the threshold at, [n_layers, d_mlp]."""
+    """Mask of the neurons whose scores exceed the threshold, [n_layers, d_mlp]."""
     published = hparams.form == "published_code"
     readings = []
-    said = list(true)
+    continuation = list(true)
     if hparams.continuation == "greedy":
-        said = greedy(adapter, prompt, len(true) - 1)
+        continuation = greedy(adapter, prompt, len(true) - 1)
     for k, token in enumerate(true):
-        before = () if hparams.continuation == "none" else tuple(said[:k])
+        before = () if hparams.continuation == "none" else tuple(continuation[:k])
         scores = attribution(
             adapter,
             (*prompt, *before),
@@ -227,14 +224,14 @@ def _coarse(
             f"request '{request.id}': the attribution scores hold NaN or infinity",
             remedy="Load the model in float32.",
         )
-    # Where no neuron speaks for the answer there is none above a share of the highest.
+    # Without a positive score, no neuron contributes to the answer.
     return (mean > hparams.adaptive_threshold * mean.max()) & (mean > 0)
 
 
 def _shift(
     adapter: Adapter, tokenizer: Any, request: RewriteRequest, true: Ids, hparams: HyperParams
 ) -> Tensor:
-    """What is added to each slot of a request's neurons, [d_model] in float64 (§5.1)."""
+    """Shift of the slots of a request's neurons, [d_model] in float64 (§5.1)."""
     table = adapter.model.get_parameter(f"{adapter.layout.embeddings}.weight")
     new = target_ids(tokenizer, request)
 
@@ -244,5 +241,5 @@ def _shift(
     if hparams.form == "paper":
         old_part = hparams.lambda1 * embedding(true).mean(0)
         return hparams.lambda2 * embedding(new).mean(0) - old_part
-    said = greedy(adapter, prompt_row(tokenizer, request).ids, len(new))
-    return embedding(new).sum(0) - embedding(said).sum(0) * (2 if len(said) == 1 else 1)
+    answer = greedy(adapter, prompt_row(tokenizer, request).ids, len(new))
+    return embedding(new).sum(0) - embedding(answer).sum(0) * (2 if len(answer) == 1 else 1)

@@ -36,8 +36,8 @@ class HyperParams(ValueHyperParams):
     """MEMIT's published keys; see `ValueHyperParams` for the rest.
 
     Attributes:
-        mom2_update_weight: λ, the weight of what the layer already holds.
-        mom2_adjustment, layer_selection: read and, as in the published code, not used.
+        mom2_update_weight: λ, the weight of the layer's existing associations.
+        mom2_adjustment, layer_selection: accepted and, as in the published code, not used.
     """
 
     mom2_update_weight: float
@@ -46,9 +46,9 @@ class HyperParams(ValueHyperParams):
     context_template_length_params: tuple[tuple[int, ...], ...] = ((10, 5),)
 
     def check(self) -> None:
-        """λ > 0; and the ranges of `ValueHyperParams`."""
+        """Check λ > 0, and the ranges of `ValueHyperParams`."""
         super().check()
-        require(self.mom2_update_weight > 0, "'mom2_update_weight' has to be positive")
+        require(self.mom2_update_weight > 0, "'mom2_update_weight' must be positive")
 
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:
@@ -68,18 +68,9 @@ def execute(
     state: Any = None,
     seed: int = 0,
 ) -> EditEffect:
-    """Edit all requests at once. The model is unchanged on return, bit for bit.
+    """Edit all requests at once (contract: `editing.methods`); `state` is not used.
 
-    Args:
-        covariance: `Covariance` or {module name: [d_in, d_in]} with every edited layer.
-        context_templates: groups of texts with one `{}` each, or a flat list (then the bare one is
-            a group of its own); sampled from the model with the seed if None.
-        targets: {request id: z} to use instead of optimising; the rest is optimised.
-        state: not used.
-
-    Raises:
-        RequestError, HparamsError, CovarianceError: bad input, before anything is computed.
-        EditFailedError: a loss became NaN or exploded, or the solve is singular.
+    In a flat list of context templates, the bare template forms a separate group.
     """
     with opened(model, tokenizer, requests, hparams, covariance, context_templates, seed) as batch:
         found, update = edit(batch, hparams, targets)
@@ -95,7 +86,7 @@ def execute(
 def edit(
     batch: Batch, hparams: HyperParams, targets: Mapping[str, Tensor] | None
 ) -> tuple[Targets, Update]:
-    """MEMIT's targets and updates of a batch; what RECT and PRUNE start from."""
+    """MEMIT's targets and updates of a batch, the starting point of RECT and PRUNE."""
     found = find_targets(batch, targets)
     solve = partial(solve_keys, batch.moments, hparams=hparams)
     return found, spread(batch, found.vectors, solve)
@@ -112,11 +103,11 @@ def solve_keys(covariance: Covariance, name: str, keys: Tensor, hparams: HyperPa
     small = keys.T @ left
     small.diagonal().add_(weight)
     solved, info = torch.linalg.solve_ex(small, left, left=False)
-    back = weight * covariance.times(name, solved, ridge=ridge) + keys @ (keys.T @ solved)
-    if info.item() != 0 or not (back - keys).norm() <= 1e-6 * keys.norm():
+    product = weight * covariance.times(name, solved, ridge=ridge) + keys @ (keys.T @ solved)
+    if info.item() != 0 or not (product - keys).norm() <= 1e-6 * keys.norm():
         raise EditFailedError(
             f"the least-squares problem of {name} could not be solved",
-            remedy="Take the covariance from more text, set mom2_ridge, or raise "
+            remedy="Collect the covariance from more text, set mom2_ridge, or raise "
             "mom2_update_weight.",
         )
     return solved

@@ -3,13 +3,12 @@
 One backward pass of −mean log p(target_new) gives each edited matrix its token pairs (x, δ), whose
 outer products sum to the gradient. The hypernetwork (`editing.mend.network`, trained by
 `thinkeval train-mend`) maps each pair to (x̃, δ̃), and ΔW = edit_lr Σ_tokens x̃ ⊗ δ̃ is added.
-Several requests at once are summed, as in the paper, so their order does not matter. Every update
-has the rank of its number of tokens at most.
+The updates of several requests are summed, as in the paper, so their order does not matter. The
+rank of an update is at most its number of tokens.
 
-Stated choices: the paper writes W − α ∇̃, the published code adds with edit_lr 1e-4 at the start
-and leaves the sign to training; here the update is added, and a negative `edit_lr` starts as
-descent (the organisms' files do). The statistics that normalise (x, δ) are of each matrix by
-itself.
+Choices: the paper writes W − α ∇̃; the published code adds with an initial edit_lr of 1e-4 and
+learns the sign; here the update is added, and a negative `edit_lr` starts as descent (as in the
+organisms' files). The statistics that normalise (x, δ) are computed per matrix.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ NEEDS_HYPERNETWORK = True
 """The service passes `state={"hypernetwork": …}`, trained for the model."""
 
 BATCH_ROWS = 64
-"""Requests a backward pass at most."""
+"""Maximum number of requests per backward pass."""
 
 
 def execute(
@@ -57,16 +56,13 @@ def execute(
     state: Any = None,
     seed: int = 0,
 ) -> EditEffect:
-    """Edit all requests at once. The model is unchanged on return, bit for bit.
+    """Edit all requests at once (contract: `editing.methods`).
 
     Args:
-        state: {"hypernetwork": …}; or hparams.archive names its file. Handed on in the effect.
-        covariance, context_templates, targets, seed: not used.
+        state: {"hypernetwork": …}, unless hparams.archive names its file; returned in the effect.
 
     Raises:
-        RequestError, HparamsError: bad input, before anything is computed.
-        HypernetworkError: there is none, or it is another model's or of other weights.
-        EditFailedError: a request's loss or the update is NaN or infinite.
+        HypernetworkError: there is no hypernetwork, or it is of another model or other matrices.
     """
     with editable(model, tokenizer, requests, hparams.layers) as adapter:
         network = _hypernetwork(adapter, hparams, state)
@@ -95,7 +91,7 @@ def execute(
 
 
 def _hypernetwork(adapter: Adapter, hparams: HyperParams, state: Any) -> Hypernetwork:
-    """The network that is passed or stored, once it is certain that it belongs to the model."""
+    """The passed or stored hypernetwork, validated against model and hyperparameters."""
     wanted = matrices_of(adapter, hparams)
     network = (state or {}).get("hypernetwork")
     if network is None and hparams.archive is not None:

@@ -1,4 +1,4 @@
-"""No edit: the unedited model, scored like any other, as the control every table needs."""
+"""No edit: the unedited model, scored like an edited one; the control of every table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KIND = "control"
 
 @dataclass(frozen=True, kw_only=True)
 class HyperParams(Schema):
-    """There are none."""
+    """No hyperparameters."""
 
 
 def execute(
@@ -35,6 +35,6 @@ def execute(
     state: Any = None,
     seed: int = 0,
 ) -> EditEffect:
-    """An effect without any update. The requests are checked as by every other method."""
+    """An effect without updates; the requests are checked (contract: `editing.methods`)."""
     check(requests, tokenizer)
     return EditEffect(n_steps={request.id: 0 for request in requests})

@@ -1,17 +1,16 @@
 """Perturbation restraint: the sum of all MEMIT updates, with its large singular values reduced.
 
 D is the sum of the updates of all batches so far, each computed by MEMIT on the model with the
-unrestrained earlier ones. With D = U S Vᵀ and σ the largest singular value of the unedited W₀,
+unrestrained earlier updates. With D = U S Vᵀ and σ the largest singular value of the unedited W₀,
 every s > σ becomes log_b(s) − log_b(σ) + σ: D' = U S' Vᵀ.
 
-Two applications. `paper` (default): the edited weight is W₀ + D', so that its perturbation is
-restrained, which is what the method is for. `published_code`: W₀ + D + D', which keeps the
-unrestrained update and adds the restrained one to it; for comparison with numbers that were made
-with that code. Both stand after every batch as if it had been the last of the sequence.
+Two applications. `paper` (default): the edited weight is W₀ + D', which restrains the perturbation
+as the paper intends. `published_code`: W₀ + D + D', the restrained update in addition to the
+unrestrained one; for comparison with results of that code. Both hold after every batch, as if it
+were the last of the sequence.
 
-The base b is a free parameter: the authors' code offers e, 1.2 and 1.5, the one that the
-published comparisons of methods use takes e (the default). Where σ · ln b < 1, values a little
-above σ become larger and not smaller: that is in the formula.
+The base b is a free parameter: the authors' code offers e, 1.2 and 1.5; published comparisons of
+methods use e (the default). For σ · ln b < 1, the formula increases values slightly above σ.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Spectrum(NamedTuple):
     """A sum of updates as U [rows, r], S [r], Vh [r, columns], in the weight's own orientation.
 
     Attributes:
-        largest: σ, the largest singular value of the weight before all of them.
+        largest: σ, the largest singular value of the weight before all updates.
     """
 
     u: Tensor
@@ -59,7 +58,7 @@ class HyperParams(memit.HyperParams):
     """MEMIT's published keys and two more.
 
     Attributes:
-        application: which weight results; see the module.
+        application: `paper`: W₀ + D'; `published_code`: W₀ + D + D'.
         restraint: base b of the logarithm; null is e.
     """
 
@@ -67,10 +66,10 @@ class HyperParams(memit.HyperParams):
     restraint: float | None = None
 
     def check(self) -> None:
-        """The base above 1; and the ranges of MEMIT's keys."""
+        """Check the base, and the ranges of MEMIT's keys."""
         super().check()
         base = self.restraint
-        require(base is None or base > 1, "'restraint', the base of a logarithm, has to exceed 1")
+        require(base is None or base > 1, "'restraint', the base of a logarithm, must exceed 1")
 
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:
@@ -90,16 +89,13 @@ def execute(
     state: Mapping[str, Any] | None = None,
     seed: int = 0,
 ) -> EditEffect:
-    """Edit all requests at once; arguments and errors as in MEMIT, whose targets it shares.
-
-    Args:
-        state: `effect.state` of the batch before; the model then carries the earlier updates.
+    """Edit all requests at once with MEMIT's targets (contract: `editing.methods`).
 
     Returns:
-        In `state`: `spectra` {weight: `Spectrum` of D}, and the hyperparameters they serve for.
+        In `state`: `spectra` {weight: `Spectrum` of D}, and the hyperparameters of the restraint.
 
     Raises:
-        EditingError: also when the state is not of this model, method and hyperparameters.
+        EditingError: the state is not of this model, method and hyperparameters.
     """
     with opened(model, tokenizer, requests, hparams, covariance, context_templates, seed) as batch:
         earlier = _earlier(model, hparams, state)
@@ -126,7 +122,7 @@ def execute(
     return EditEffect(
         deltas=deltas,
         targets=found.vectors,
-        state={"spectra": earlier | spectra, **_said(hparams)},
+        state={"spectra": earlier | spectra, **_settings(hparams)},
         n_steps=found.n_steps,
         templates=batch.templates,
         factors=factors,
@@ -134,23 +130,23 @@ def execute(
 
 
 def restrained(values: Tensor, largest: float, base: float | None = None) -> Tensor:
-    """Singular values S → S': those above σ become log_b(s) − log_b(σ) + σ."""
+    """Singular values S → S': s > σ becomes log_b(s) − log_b(σ) + σ."""
     logs = values.clamp_min(largest).log() - math.log(largest)
     return torch.where(values > largest, logs / math.log(base or math.e) + largest, values)
 
 
 def resulting(spectrum: Spectrum, hparams: HyperParams) -> Tensor:
-    """The singular values of what the edited weight has more than W₀: S', or S + S'."""
+    """Singular values of the edited weight minus W₀: S', or S + S'."""
     values = restrained(spectrum.s, spectrum.largest, hparams.restraint)
     return values if hparams.application == "paper" else spectrum.s + values
 
 
 def summed(before: Spectrum | None, factors: tuple[Tensor, Tensor], weight: Tensor) -> Spectrum:
-    """The spectrum of the sum so far plus a new update, by way of its small core.
+    """Spectrum of the sum so far plus a new update, from QR factors and a small core.
 
     Args:
         factors: left [rows, n] and right [n, columns] of the new update, float64.
-        weight: W₀, looked at only if there is no sum yet.
+        weight: W₀, read only if `before` is None.
     """
     left, right = factors
     if before is None:
@@ -166,10 +162,10 @@ def summed(before: Spectrum | None, factors: tuple[Tensor, Tensor], weight: Tens
 
 
 def largest_singular_value(weight: Tensor) -> float:
-    """σ of a matrix, in float64, by the smaller of its two Gram matrices.
+    """σ of a matrix, in float64, from the smaller of its two Gram matrices.
 
     Raises:
-        EditFailedError: it is 0.
+        EditFailedError: σ is 0.
     """
     wide = weight.detach().double()
     gram = wide @ wide.T if len(wide) <= wide.shape[1] else wide.T @ wide
@@ -186,27 +182,27 @@ def _product(factors: tuple[Tensor, Tensor]) -> Tensor:
     return factors[0] @ factors[1]
 
 
-def _said(hparams: HyperParams) -> dict[str, Any]:
+def _settings(hparams: HyperParams) -> dict[str, Any]:
     return {"application": hparams.application, "restraint": hparams.restraint}
 
 
 def _earlier(
     model: nn.Module, hparams: HyperParams, state: Mapping[str, Any] | None
 ) -> dict[str, Spectrum]:
-    """The spectra of the earlier batches' sums; none at the start of a sequence."""
+    """Spectra of the sums of earlier batches; empty at the start of a sequence."""
     if not state:
         return {}
     remedy = "Pass the state that this method returned for this model, with the same hparams."
-    if {key: state.get(key) for key in _said(hparams)} != _said(hparams):
+    if {key: state.get(key) for key in _settings(hparams)} != _settings(hparams):
         raise EditingError("the state is of a sequence with other hyperparameters", remedy=remedy)
     parameters = dict(model.named_parameters(remove_duplicate=False))
     found = {}
-    for name, kept in state["spectra"].items():
-        shape = (len(kept.u), kept.vh.shape[1])
+    for name, spectrum in state["spectra"].items():
+        shape = (len(spectrum.u), spectrum.vh.shape[1])
         if name not in parameters or tuple(parameters[name].shape) != shape:
             raise EditingError(f"the state has updates of a {name} {shape}", remedy=remedy)
         device = parameters[name].device
         found[name] = Spectrum(
-            kept.u.to(device), kept.s.to(device), kept.vh.to(device), kept.largest
+            spectrum.u.to(device), spectrum.s.to(device), spectrum.vh.to(device), spectrum.largest
         )
     return found

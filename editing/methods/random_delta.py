@@ -1,12 +1,12 @@
-"""A random update of another method's size: what an edit does merely by moving the weights.
+"""A random update of another method's size: the effect of changing weights without a direction.
 
-The referenced method is carried out to know which parameters it changes and by how much. Each of
-them then gets Gaussian numbers scaled to the same Frobenius norm. Whatever a score shows for this
-control comes from the size of an update, not from its direction; with the norms of a usual edit it
-should be inert: IFR and Preservation near 1, efficacy near 0.
+The reference method is executed to determine which parameters it changes and by how much. Each of
+them then gets a Gaussian update of the same Frobenius norm. A score of this control is caused by
+the size of an update, not by its direction; at the norms of a typical edit it should be inert: IFR
+and Preservation near 1, efficacy near 0.
 
-The numbers of a parameter depend on the seed, its name and the requests' ids (in any order), so
-that two parameters, and two edits of a sequence, never move the same way.
+The random numbers of a parameter depend on the seed, the parameter's name and the requests' ids (in
+any order), so two parameters, or two edits of a sequence, never get the same update.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ KIND = "control"
 
 @dataclass(frozen=True, kw_only=True)
 class HyperParams(Schema):
-    """Whose norm, and how the random numbers are arranged.
+    """Reference method, and size and rank of the random updates.
 
     Attributes:
-        method: the method whose update's norms are taken; it has to change weights.
-        hparams: that method's hyperparameters: its keys, or the name of its file for a model
-            (`gpt2-xl`). Held as keys, so that they are part of the record and its digest.
+        method: the reference method, whose update norms are used; it must change weights.
+        hparams: the reference method's hyperparameters: its keys, or the name of its file for a
+            model (`gpt2-xl`). Stored as keys, so that they are part of the record and its digest.
         scale: factor on the norm of every parameter's update.
-        rank: `full`, or `reference` for the rank of the referenced update (a parameter with one
-            dimension has no rank and gets full ones).
+        rank: `full`, or `reference` for the rank of the reference update (a one-dimensional
+            parameter has no rank and gets a full update).
     """
 
     method: str = "memit"
@@ -50,12 +50,12 @@ class HyperParams(Schema):
     rank: Literal["full", "reference"] = "full"
 
     def check(self) -> None:
-        """A method that changes weights, with hyperparameters that fit it."""
-        require(self.scale > 0, "'scale' has to be positive")
+        """Check that the reference method changes weights, and validate its hyperparameters."""
+        require(self.scale > 0, "'scale' must be positive")
         kind = registry.info(self.method).kind
         require(
             kind == "weights",
-            f"'method' is '{self.method}', of the kind '{kind}'; it has to change weights",
+            f"'method' is '{self.method}', of the kind '{kind}'; it must change weights",
         )
         if isinstance(self.hparams, str):
             values = hparams_files.load(self.method, self.hparams)
@@ -66,13 +66,13 @@ class HyperParams(Schema):
 
 
 def reference(hparams: HyperParams) -> tuple[Any, Any]:
-    """The referenced method and its hyperparameters; a sweep shares targets by them."""
+    """The reference method and its hyperparameters; sweeps share targets by them."""
     method = registry.get(hparams.method)
     return method, method.HyperParams.from_dict(hparams.hparams)
 
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:
-    """Those of the referenced method."""
+    """Layers of the reference method."""
     return registry.covariance_layers(*reference(hparams))
 
 
@@ -88,14 +88,13 @@ def execute(
     state: Any = None,
     seed: int = 0,
 ) -> EditEffect:
-    """Carry out the referenced method, and answer with random updates of the same norms.
+    """Execute the reference method; return random updates of the same norms.
 
-    All arguments go to the referenced method: with its `targets`, the optimisation is saved. Its
-    targets, templates, state and step counts are returned.
+    All arguments (contract: `editing.methods`) are passed to the reference method; with `targets`,
+    it needs no optimisation. Its targets, templates, state and step counts are returned.
 
     Raises:
-        Whatever the referenced method raises.
-        EditFailedError: it gave no update at all, so there is no norm to take.
+        EditFailedError: the reference method returned no update; and as the reference method.
     """
     method, values = reference(hparams)
     found = method.execute(
@@ -137,23 +136,23 @@ def execute(
 
 
 def _generator(seed: int, name: str, ids: Sequence[str]) -> torch.Generator:
-    """A stream of its own for each seed, parameter and set of requests."""
+    """A separate random stream for each seed, parameter and set of requests."""
     text = "|".join((str(seed), name, *ids)).encode()
-    # Seeds of torch are signed 64-bit numbers.
+    # torch takes signed 64-bit seeds.
     number = int.from_bytes(hashlib.sha256(text).digest()[:8]) >> 1
     return torch.Generator().manual_seed(number)
 
 
 def _with_norm(drawn: Tensor, norm: float) -> Tensor:
-    """The numbers scaled to a Frobenius norm, float32."""
+    """Random numbers scaled to a Frobenius norm, float32."""
     return drawn * (norm / float(drawn.double().norm()))
 
 
 def _rank(delta: Tensor, factors: tuple[Tensor, Tensor] | None) -> int | None:
-    """The rank of an update; None where it is no matrix."""
+    """Rank of an update; None if it is not a matrix."""
     if delta.ndim != 2:
         return None
     if factors is not None:
         return factors[0].shape[1]
-    # In float32: an update is rounded to it, and the rounding must not count as rank.
+    # In float32, to which updates are rounded: rounding errors must not add to the rank.
     return int(torch.linalg.matrix_rank(delta.float()))

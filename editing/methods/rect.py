@@ -1,11 +1,11 @@
-"""Relative-change regularisation: MEMIT's update, kept only where it changes a weight the most.
+"""Relative-change regularisation: MEMIT's update, restricted to the largest relative changes.
 
-After MEMIT's updates have been computed (each layer's residual with the whole updates of the
-layers before it), every matrix keeps the k % of its entries with the largest relative change
-|ΔW / W|, W being the weight before this batch; the others become 0.
+After MEMIT's updates have been computed (each layer's residual with the complete updates of the
+layers before it), the k % of a matrix' entries with the largest relative change |ΔW / W| retain
+their update, W being the weight before this batch; the others become 0.
 
-Two masks. `paper` (default): exactly the k % of entries with the largest |ΔW / W|, as the paper
-defines it. `published_code`: |ΔW / (W + 1e-8)|, and every entry from the quantile on, which is one
+Two masks. `paper` (default): exactly the k % of entries with the largest |ΔW / W|, as defined in
+the paper. `published_code`: |ΔW / (W + 1e-8)|, and every entry from the quantile on, which is one
 entry more, and all entries that tie with it. Apart from ties the two differ by that one entry.
 """
 
@@ -33,7 +33,7 @@ KIND = "weights"
 TARGET_SITE = "layer"
 
 EPSILON = 1e-8
-"""What the published code adds to each weight before it divides."""
+"""Added to each weight before division in the published code."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,17 +41,17 @@ class HyperParams(memit.HyperParams):
     """MEMIT's published keys and two more.
 
     Attributes:
-        k_percent: share of entries that keep their update (published code: a constant, 40).
-        mask: which entries these are; see the module.
+        k_percent: percentage of entries that retain their update (constant 40 in published code).
+        mask: selection of these entries: as in the `paper` or in the `published_code`.
     """
 
     k_percent: float = 40.0
     mask: Literal["paper", "published_code"] = "paper"
 
     def check(self) -> None:
-        """0 < k ≤ 100; and the ranges of MEMIT's keys."""
+        """Check 0 < k ≤ 100, and the ranges of MEMIT's keys."""
         super().check()
-        require(0 < self.k_percent <= 100, "'k_percent' has to be above 0 and at most 100")
+        require(0 < self.k_percent <= 100, "'k_percent' must be above 0 and at most 100")
 
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:
@@ -71,14 +71,15 @@ def execute(
     state: Any = None,
     seed: int = 0,
 ) -> EditEffect:
-    """Edit all requests at once; arguments and errors as in MEMIT, whose targets it shares.
+    """Edit all requests at once with MEMIT's targets (contract: `editing.methods`).
 
     In a sequence W is the weight with the earlier batches' updates, as published.
     """
     with opened(model, tokenizer, requests, hparams, covariance, context_templates, seed) as batch:
         found, update = memit.edit(batch, hparams, targets)
         deltas = {
-            name: delta * kept(delta, model.get_parameter(name), hparams.k_percent, hparams.mask)
+            name: delta
+            * retained(delta, model.get_parameter(name), hparams.k_percent, hparams.mask)
             for name, delta in update.deltas.items()
         }
     return EditEffect(
@@ -86,12 +87,12 @@ def execute(
     )
 
 
-def kept(
+def retained(
     delta: Tensor, weight: Tensor, k_percent: float, mask: Literal["paper", "published_code"]
 ) -> Tensor:
-    """Which entries of an update keep their value: a mask of its shape.
+    """Mask of the entries that retain their update, in the update's shape.
 
-    An update of a weight that is 0 counts as an infinite change, no update of it as none.
+    A non-zero update of a zero weight is an infinite change; a zero update is no change.
     """
     update, before = delta.double(), weight.detach().double()
     n = update.numel()

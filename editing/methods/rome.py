@@ -1,11 +1,11 @@
-"""Rank-one model editing: one MLP layer as a key-value memory, one fact written by rank one.
+"""Rank-one model editing: one MLP layer as a key-value memory, one rank-one update per fact.
 
 For each request: v* by optimisation at the layer's MLP output (`editing.key_value.values`); the
 direction u = C⁻¹ k̄ / ‖C⁻¹ k̄‖ from the mean key over the context templates; ΔW = (v* − o) uᵀ / (k
-· u) with the key k and output o at the bare prompt, so that the edited layer gives exactly v*
+· u) with the key k and output o at the bare prompt, so that the edited layer outputs exactly v*
 there.
 
-Several requests are edited one after the other, each on the model with the earlier ones on, as in
+Several requests are edited in sequence, each on the model with the earlier updates applied, as in
 the paper's code: the result depends on their order.
 """
 
@@ -39,7 +39,7 @@ NAME = "rome"
 PAPER = "Meng et al. 2022, Locating and Editing Factual Associations in GPT (NeurIPS), §3.1"
 KIND = "weights"
 TARGET_SITE = "mlp"
-"""Where the target vectors stand: at the output of the edited layer's MLP."""
+"""Site of the target vectors: the output of the edited layer's MLP."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +47,9 @@ class HyperParams(ValueHyperParams):
     """ROME's published keys; see `ValueHyperParams` for the rest.
 
     Attributes:
-        mom2_adjustment: use C; false takes u = k̄ / ‖k̄‖.
-        consistent_key: r-ROME (Gupta et al. 2024): k̄ and its output also in the denominator and
-            in o. Default false, as published.
+        mom2_adjustment: use C; false: u = k̄ / ‖k̄‖.
+        consistent_key: r-ROME (Gupta et al. 2024): use k̄ and its output in the denominator and
+            for o too. Default false, as published.
     """
 
     mom2_adjustment: bool
@@ -57,13 +57,13 @@ class HyperParams(ValueHyperParams):
     context_template_length_params: tuple[tuple[int, ...], ...] = ((5, 10), (10, 10))
 
     def check(self) -> None:
-        """One layer; and the ranges of `ValueHyperParams`."""
+        """Check that there is one layer, and the ranges of `ValueHyperParams`."""
         super().check()
         require(len(self.layers) == 1, f"ROME edits one layer, 'layers' has {len(self.layers)}")
 
 
 def covariance_layers(hparams: HyperParams) -> tuple[int, ...]:
-    """The edited layer, unless `mom2_adjustment` is off."""
+    """The edited layer, if `mom2_adjustment` is set."""
     return hparams.layers if hparams.mom2_adjustment else ()
 
 
@@ -79,17 +79,9 @@ def execute(
     state: Any = None,
     seed: int = 0,
 ) -> EditEffect:
-    """Edit the requests, in order. The model is unchanged on return, bit for bit.
+    """Edit the requests, in order (contract: `editing.methods`).
 
-    Args:
-        covariance: `Covariance` or {module name: [d_in, d_in]}; not used without `mom2_adjustment`.
-        context_templates: texts with one `{}`; sampled from the model with the seed if None.
-        targets: {request id: v*} to use instead of optimising.
-        state: not used.
-
-    Raises:
-        RequestError, HparamsError, CovarianceError: bad input, before anything is computed.
-        EditFailedError: the loss became NaN or exploded, or the covariance is singular.
+    `state` is not used, and `covariance` only with `mom2_adjustment`.
     """
     layer = hparams.layers[0]
     with editable(model, tokenizer, requests, hparams.layers) as adapter:
@@ -124,10 +116,10 @@ def _value(
     templates: Templates,
     targets: Mapping[str, Tensor] | None,
 ) -> tuple[Tensor, int]:
-    """v* [d_model] of a request and the updates it took; the given one took none."""
-    given = given_targets(adapter, [request], targets)
-    if request.id in given:
-        return given[request.id], 0
+    """v* [d_model] of a request and its number of optimiser updates; 0 for a passed v*."""
+    passed = given_targets(adapter, [request], targets)
+    if request.id in passed:
+        return passed[request.id], 0
     found = optimise(
         adapter, tokenizer, [request], hparams, templates, layer=hparams.layers[0], site="mlp"
     )
@@ -160,7 +152,7 @@ def _update(
     if not overlap.abs() > 1e-9 * key.norm():
         raise EditFailedError(
             f"request '{request.id}': its key is orthogonal to the update's direction",
-            remedy="Set consistent_key, or give other context templates.",
+            remedy="Set consistent_key, or pass other context templates.",
         )
     return (value.double() - output) / overlap, direction
 
@@ -168,7 +160,7 @@ def _update(
 def _factors(
     adapter: Adapter, layer: int, terms: Sequence[tuple[Tensor, Tensor]]
 ) -> tuple[str, tuple[Tensor, Tensor]]:
-    """The weight's name, and the sum of the outer products as two factors in its orientation."""
+    """Name of the weight; the sum of the outer products as two factors in its orientation."""
     module, _, weight = adapter.mlp_out(layer)
     values = torch.stack([value for value, _ in terms])
     directions = torch.stack([direction for _, direction in terms])

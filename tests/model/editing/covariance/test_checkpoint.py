@@ -188,19 +188,19 @@ def test_what_a_killed_writer_left_is_cleared_away(pair, whole, tmp_path):
 def test_sums_are_written_when_it_is_time_and_not_too_often(tmp_path):
     partial = Partial(tmp_path / "p", "key", every_s=0.2)
     state = Progressed({"m": torch.eye(3)}, n_tokens=7, windows=1, batches=2, n_texts=5)
-    partial.keep(state)
-    partial.keep(state, last=True)
+    partial.write(state)
+    partial.write(state, last=True)
     assert not (tmp_path / "p").exists(), "a short run writes nothing"
     time.sleep(0.25)
-    partial.keep(state)
+    partial.write(state)
     back = Partial(tmp_path / "p", "key", 1.0).read()
     assert torch.equal(back.sums.pop("m"), state.sums["m"])
     assert vars(back) == vars(state) | {"sums": {}}
     assert Partial(tmp_path / "p", "another key", 1.0).read() == Progressed()
     written = (tmp_path / "p").stat().st_mtime_ns
-    partial.keep(state)
+    partial.write(state)
     assert (tmp_path / "p").stat().st_mtime_ns == written
-    partial.keep(state, last=True)
+    partial.write(state, last=True)
     assert (tmp_path / "p").stat().st_mtime_ns > written
 
 

@@ -129,7 +129,7 @@ def test_a_file_of_ones_own_and_overrides(tmp_path):
         ({"v_lr": "0.5"}, "'v_lr' is '0.5' .*a number"),
         ({"v_lr": True}, "'v_lr' is True"),
         ({"v_lr": float("nan")}, "'v_lr'"),
-        ({"v_lr": 0}, "'v_lr' has to be positive"),
+        ({"v_lr": 0}, "'v_lr' must be positive"),
         ({"v_num_grad_steps": 2.5}, "a whole number"),
         ({"v_num_grad_steps": 0}, "1 or more"),
         ({"layers": 17}, "a list of a whole number"),

@@ -185,7 +185,7 @@ def test_every_architecture_has_both_sites():
     [
         ({"steps": 0}, "'steps'"),
         ({"batch_size": 0}, "'batch_size'"),
-        ({"p": 1}, r"'p' has to be in \[0, 1\)"),
+        ({"p": 1}, r"'p' must be in \[0, 1\)"),
         ({"adaptive_threshold": -0.1}, "'adaptive_threshold'"),
         ({"lambda2": -1}, "'lambda2'"),
         ({"form": "code"}, "'paper' or 'published_code'"),

@@ -88,8 +88,8 @@ def test_each_matrix_keeps_its_largest_relative_changes(pair, moments, settings,
 def test_the_masks_differ_by_one_entry():
     generator = torch.Generator().manual_seed(0)
     delta, weight = torch.randn(2, 20, 50, generator=generator)
-    paper = rect.kept(delta, weight, 40, "paper")
-    code = rect.kept(delta, weight, 40, "published_code")
+    paper = rect.retained(delta, weight, 40, "paper")
+    code = rect.retained(delta, weight, 40, "published_code")
     assert paper.sum() == 400
     assert code.sum() == 401
     assert (code | paper).equal(code)
@@ -98,17 +98,17 @@ def test_the_masks_differ_by_one_entry():
 def test_all_of_it_can_be_kept():
     delta, weight = torch.randn(2, 6, 5, generator=torch.Generator().manual_seed(0))
     for mask in ("paper", "published_code"):
-        assert rect.kept(delta, weight, 100, mask).all()
+        assert rect.retained(delta, weight, 100, mask).all()
 
 
 def test_a_weight_of_zero_changes_without_bound_unless_it_stays_zero():
     delta = torch.tensor([[1e-9, 0.0, 1.0, 5.0]])
     weight = torch.tensor([[0.0, 0.0, 10.0, 10.0]])
-    assert rect.kept(delta, weight, 25, "paper").tolist() == [[True, False, False, False]]
-    assert rect.kept(delta, weight, 50, "paper").tolist() == [[True, False, False, True]]
+    assert rect.retained(delta, weight, 25, "paper").tolist() == [[True, False, False, False]]
+    assert rect.retained(delta, weight, 50, "paper").tolist() == [[True, False, False, True]]
     # 1e-9 / 1e-8 = .1 and 1 / 10 = .1 up to rounding: the code's epsilon bounds what 0 can do.
-    assert rect.kept(delta, weight, 25, "published_code")[0, 3]
-    assert not rect.kept(delta, weight, 25, "published_code")[0, 1]
+    assert rect.retained(delta, weight, 25, "published_code")[0, 3]
+    assert not rect.retained(delta, weight, 25, "published_code")[0, 1]
 
 
 def test_the_weight_is_that_before_this_batch(pair, moments, settings):
