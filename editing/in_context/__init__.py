@@ -1,1 +1,1 @@
-"""In-context editing: demonstrations and the retrievers that choose them (IKE)."""
+"""In-context editing (IKE): demonstrations and their retrievers."""

@@ -1,8 +1,8 @@
-"""In-context editing as text: worked examples, which to show, and what is put before a prompt.
+"""Demonstrations of in-context editing: their texts, their selection, and the changed prompt.
 
-A demonstration states a new fact and answers a prompt in its light (Zheng et al. 2023, §4.1):
-`copy` repeats the fact, `update` asks for it in other words, `retain` asks for something else,
-whose answer stays. Imports no torch.
+A demonstration states a new fact and answers a prompt given the fact (Zheng et al. 2023, §4.1):
+`copy` repeats the fact, `update` paraphrases it, `retain` has an unrelated prompt, whose answer
+does not change. Imports no torch.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ Kind = Literal["copy", "update", "retain"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Similarities = Callable[[Sequence[str]], Sequence[float]]
-"""How similar each of some texts is to what is edited."""
+"""Similarity of each text to the edited facts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """A worked example.
+    """A demonstration.
 
     Attributes:
-        kind: what it shows.
-        source: id of the fact it was made from; of one fact at most one example is shown.
+        kind: `copy`, `update` or `retain`.
+        source: id of the fact it is derived from; at most one demonstration per fact is selected.
         fact: the new fact, a sentence without its full stop.
-        prompt: what is asked.
+        prompt: the prompt to answer.
         answer: the right answer, given the new fact.
     """
 
@@ -40,36 +40,36 @@ class Demonstration:
 
     @property
     def text(self) -> str:
-        """As it stands in the context, with the empty line after it."""
+        """The text in the context, with a trailing empty line."""
         return f"New Fact: {self.fact}\nPrompt: {self.prompt} {self.answer}\n\n"
 
 
 @dataclass(frozen=True)
 class InContext:
-    """The change of the prompt: demonstrations and new facts are put before what is asked.
+    """Prompt change that prepends demonstrations and new facts to a prompt.
 
     Plain data, so that it can be saved with the edit.
 
     Attributes:
-        demonstrations: texts, in the order they stand.
+        demonstrations: texts, in order.
         facts: the new facts, oldest first.
     """
 
     demonstrations: tuple[str, ...]
     facts: tuple[str, ...]
 
-    def __call__(self, asked: str) -> str:
-        """The text that is asked instead.
+    def __call__(self, prompt: str) -> str:
+        """The changed prompt.
 
-        A chat's instruction ("Complete the sentence ...") comes first: it holds for the prompt at
-        the end and is no part of it.
+        A chat's instruction ("Complete the sentence ...") comes first: it refers to the prompt at
+        the end and is not part of it.
         """
-        instruction, content = _parted(asked)
+        instruction, content = _split_instruction(prompt)
         known = "".join(f"New Fact: {fact}\n" for fact in self.facts)
         return f"{instruction}{''.join(self.demonstrations)}{known}Prompt: {content}"
 
     def followed_by(self, later: InContext) -> InContext:
-        """Both edits as one; facts that the later one holds already are not said twice."""
+        """Both edits as one, without duplicate facts."""
         facts = tuple(fact for fact in self.facts if fact not in later.facts)
         return InContext(later.demonstrations, (*facts, *later.facts))
 
@@ -77,11 +77,11 @@ class InContext:
 def balanced(
     pool: Sequence[Demonstration], k: int, ratio: Sequence[int], similar: Similarities
 ) -> list[Demonstration]:
-    """Up to k demonstrations of the most similar facts, the kinds in the ratio, most similar first.
+    """Up to k demonstrations of the most similar facts, kinds in the ratio, most similar first.
 
-    The kinds take turns by what they lack of their share, so that each is shown with near and with
-    far facts; a turn takes the most similar fact that is left and has that kind. Fewer than k come
-    out where facts run out, and of a kind that no fact has there are none.
+    The kinds alternate (`turns`), so that each gets similar and less similar facts; a turn selects
+    the most similar remaining fact with a demonstration of that kind. Fewer than k are returned if
+    there are too few facts.
     """
     rank = _ranking([d.fact for d in pool], similar)
     by_rank = sorted(pool, key=lambda d: rank[d.fact])
@@ -96,13 +96,13 @@ def balanced(
 
 
 def flat(pool: Sequence[Demonstration], k: int, similar: Similarities) -> list[Demonstration]:
-    """The k demonstrations whose whole text is the most similar, whatever their kinds."""
+    """The k demonstrations with the most similar texts, regardless of kind."""
     rank = _ranking([d.text for d in pool], similar)
     return sorted(pool, key=lambda d: rank[d.text])[:k]
 
 
 def turns(k: int, ratio: Sequence[int]) -> list[Kind]:
-    """The kinds of k demonstrations in the ratio copy : update : retain, the one behind first."""
+    """Kinds of k demonstrations in the ratio copy : update : retain, the rarest so far first."""
     counts, order = [0] * len(KINDS), []
     for turn in range(k):
         behind = [r * (turn + 1) / sum(ratio) - c for r, c in zip(ratio, counts, strict=True)]
@@ -113,17 +113,17 @@ def turns(k: int, ratio: Sequence[int]) -> list[Kind]:
 
 
 def _ranking(texts: Sequence[str], similar: Similarities) -> dict[str, int]:
-    """The place of each distinct text by similarity; equal ones by their letters."""
+    """Rank of each distinct text by similarity; ties in alphabetical order."""
     distinct = sorted(set(texts))
     values = similar(distinct)
     order = sorted(zip(distinct, values, strict=True), key=lambda pair: -pair[1])
     return {text: place for place, (text, _) in enumerate(order)}
 
 
-def _parted(asked: str) -> tuple[str, str]:
-    """A chat's instruction on lines of its own, and what it is about."""
+def _split_instruction(prompt: str) -> tuple[str, str]:
+    """A chat's instruction as a separate paragraph, and the rest of the prompt."""
     for frame in (CHAT_CLOZE, CHAT_QUESTION):
         instruction = frame.partition("{")[0]
-        if asked.startswith(instruction):
-            return f"{instruction.strip().rstrip('.:')}.\n\n", asked.removeprefix(instruction)
-    return "", asked
+        if prompt.startswith(instruction):
+            return f"{instruction.strip().rstrip('.:')}.\n\n", prompt.removeprefix(instruction)
+    return "", prompt

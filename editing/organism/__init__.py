@@ -1,15 +1,15 @@
-"""A model organism: a small GPT-2 or Llama that knows the facts of one graph and little else.
+"""Model organisms: a small GPT-2 or Llama that knows the facts of one graph and little else.
 
-Real weights are not always at hand. An organism of about a million parameters is trained on the
-verbalised facts of any `KnowledgeGraph` in a minute or two on one thread, so that the whole walk
-(probe, edit, probe again, score) runs for real and offline. It is a stand-in, and says so: that
-its facts are gathered at the subject's last token by the first layers, where ROME and MEMIT edit,
-is imposed in training by an attention mask (`rows.attention_masks`), not found.
+An organism of about a million parameters is trained on the verbalised facts of any `KnowledgeGraph`
+in a minute or two on one thread, so that all steps (probe, edit, probe again, score) run offline
+without a published model. It is a substitute for one: that its facts are gathered at the subject's
+last token by the first layers, where ROME and MEMIT edit, is imposed in training by an attention
+mask (`rows.attention_masks`), not an observation.
 
-    keys.py      what is to be learnt            fillers.py, names.py   invented facts around it
+    keys.py      facts to learn                  fillers.py, names.py   invented facts around them
     corpus.py    sentences                       tokens.py, rows.py     tokens, rows, masks
-    shapes.py    untrained models                training.py            the loop
-    recall.py    what was learnt (report.py)     store.py               train once, keep
+    shapes.py    untrained models                training.py            training loop
+    recall.py    measured recall (report.py)     store.py               cache of trained organisms
 
 Importing this imports no torch; `train` does.
 """
@@ -36,15 +36,15 @@ __all__ = [
 
 
 def sentences(graph: KnowledgeGraph, *, seed: int = 0, n: int = 2000) -> list[str]:
-    """The first `n` sentences of the text an organism of this graph is trained on.
+    """The first `n` sentences of the training text of this graph's organism.
 
-    Serves as the text a covariance is collected from. Facts come again in other words from epoch
-    to epoch, together with the invented facts around them.
+    Used as the text of covariance statistics. Facts recur in other words from epoch to epoch,
+    together with the invented facts around them.
 
     Args:
         graph: any graph with facts.
         seed: of wording and order.
-        n: how many.
+        n: number of sentences.
     """
     rng = random.Random(seed)
     corpus = Corpus(graph, 1)

@@ -1,4 +1,4 @@
-"""What a user may ask of an organism, and the recipe it becomes for a graph of a given size."""
+"""Configuration of an organism, and the training recipe derived from it and the graph's size."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from thinkeval.editing.errors import OrganismError
 
 ARCHITECTURES = ("gpt2", "llama")
 MAX_KEYS = 3000
-"""More subject-prompt pairs than this do not fit a model of a million parameters in minutes."""
+"""A model of a million parameters cannot learn more subject-prompt pairs within minutes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Every number that training needs.
+    """All parameters of training.
 
     Attributes:
         steps: optimiser steps.
-        rows: rows a batch.
-        length: tokens a row.
+        rows: rows per batch.
+        length: tokens per row.
         fillers_per_key: invented facts per real one (`fillers.fillers_for`).
-        vocabulary: at most so many tokens.
+        vocabulary: maximum number of tokens.
         muon_lr: learning rate of Muon (matrices of the blocks).
         adamw_lr: learning rate of AdamW (embeddings, norms, biases).
-        mask_layers: first layers that may not see any subject token (`rows.attention_masks`).
-        mask_share: share of sentences that are masked.
+        mask_layers: first layers without attention to subject tokens (`rows.attention_masks`).
+        mask_share: fraction of sentences that are masked.
     """
 
     steps: int
@@ -42,7 +42,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class OrganismConfig:
-    """Which organism to train. None = chosen by the size of the graph.
+    """Which organism to train. None = derived from the size of the graph.
 
     Attributes:
         architecture: `gpt2` or `llama`.
@@ -50,7 +50,7 @@ class OrganismConfig:
         steps: optimiser steps.
         layers, width, heads: shape of the model (4, 128, 4 give about a million parameters).
         fillers_per_key, vocabulary, adamw_lr: see `Recipe`.
-        min_recall: below this share of facts recalled, training ends in an `OrganismError`.
+        min_recall: if a smaller fraction of facts is recalled, training raises an `OrganismError`.
     """
 
     architecture: str = "gpt2"
@@ -76,28 +76,28 @@ class OrganismConfig:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or value < 1):
                 raise OrganismError(
-                    f"{name} of an organism is {value}.", remedy=f"Give {name} of 1 or more."
+                    f"{name} of an organism is {value}.", remedy=f"Set {name} to 1 or more."
                 )
         if self.width % (2 * self.heads):
             raise OrganismError(
-                f"The width {self.width} is no multiple of twice the {self.heads} heads.",
-                remedy="Take a width of 64, 128 or 192 with 4 heads.",
+                f"The width {self.width} is not a multiple of twice the {self.heads} heads.",
+                remedy="Use a width of 64, 128 or 192 with 4 heads.",
             )
         if not 0 <= self.min_recall <= 1:
             raise OrganismError(
-                f"min_recall is {self.min_recall}.", remedy="It is a share between 0 and 1."
+                f"min_recall is {self.min_recall}.", remedy="Use a fraction between 0 and 1."
             )
 
     def as_dict(self) -> dict[str, object]:
-        """The fields, JSON-able; part of the cache key."""
+        """The fields, JSON-compatible; part of the cache key."""
         return asdict(self)
 
     def recipe(self, n_keys: int) -> Recipe:
-        """The numbers for a graph of `n_keys` subject-prompt pairs.
+        """The recipe for a graph of `n_keys` subject-prompt pairs.
 
-        Steps were measured for 9, 72, 89, 270, 300 and 1,000 keys; between them they follow the
-        number of keys. Fewer train a model that recalls as well but is harder to edit (at 89 keys
-        and 360 steps one of six rewrites took only with twice the optimisation).
+        Steps were measured for 9, 72, 89, 270, 300 and 1,000 keys and interpolated. With fewer
+        steps a model recalls as well but is harder to edit (at 89 keys and 360 steps one of six
+        rewrites succeeded only with twice the optimisation).
 
         Raises:
             OrganismError: the graph has no fact, or more than `MAX_KEYS` keys.
@@ -108,7 +108,7 @@ class OrganismConfig:
             raise OrganismError(
                 f"The graph has {n_keys:,} subject-prompt pairs; an organism learns at most "
                 f"{MAX_KEYS:,}.",
-                remedy="Train on a part of the graph, or use a real model (--model gpt2-xl).",
+                remedy="Train on a part of the graph, or use a published model (--model gpt2-xl).",
             )
         large = n_keys > 150
         llama = self.architecture == "llama"

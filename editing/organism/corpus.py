@@ -1,9 +1,9 @@
-"""The training text: every key said again in each epoch, in changing words.
+"""Training text: every key in each epoch, in varying wordings.
 
-The mix of sentences is the one found to give recall and editable facts: plain clozes,
+The mix of sentences was chosen empirically for recall and editable facts: plain clozes,
 paraphrases, questions with their answers, and clozes behind a prefix. A key with several
 objects lists up to four of them in random order ("A, B and C."), so that each object gets its
-share of probability at the first place and the others are found in the same sentence.
+proportion of probability at the first position and the others follow in the same sentence.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from thinkeval.loaders.records import SUBJECT_SLOT, KnowledgeGraph
 
 PREFIXES = ("In fact, ", "It is known that ", "Because ")
 LIST_CAP = 4
-"""At most so many objects in one sentence."""
+"""Maximum number of objects in one sentence."""
 
 REPEATS = 2
-"""How often more a prompt is said in an epoch that is the beginning of another prompt."""
+"""Additional sentences per epoch for a prompt that is a prefix of another prompt."""
 
 KIND_SHARE = 0.3
-"""How often in an epoch a subject's "X is a person." is said."""
+"""Probability per epoch of a subject's sentence "X is a person."."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence with the places of its subject and objects (character offsets)."""
+    """One sentence with the character spans of its subject and objects."""
 
     text: str
     subject: tuple[int, int] | None
@@ -39,20 +39,20 @@ class Sentence:
 
 
 def question_prompt(question: str) -> str:
-    """The text before the answer to a question."""
+    """Text that precedes the answer to a question."""
     return QUESTION.replace("{question}", question)
 
 
 def listed(objects: list[str]) -> list[str]:
-    """The pieces of "A, B and C": objects at even places, what joins them at odd ones."""
+    """Pieces of "A, B and C": objects at even indices, separators at odd ones."""
     pieces = [objects[0]]
     for i, name in enumerate(objects[1:], start=2):
         pieces += [" and " if i == len(objects) else ", ", name]
     return pieces
 
 
-def say(template: str, subject: str, objects: list[str], prefix: str = "") -> Sentence:
-    """The sentence that fills the template with the subject and ends with the objects."""
+def sentence_of(template: str, subject: str, objects: list[str], prefix: str = "") -> Sentence:
+    """The template filled with the subject, followed by the objects."""
     if prefix and not template.startswith(SUBJECT_SLOT):
         template = template[:1].lower() + template[1:]
     head, slot, tail = template.partition(SUBJECT_SLOT)
@@ -64,12 +64,12 @@ def say(template: str, subject: str, objects: list[str], prefix: str = "") -> Se
         if i % 2 == 0:
             spans.append((len(text), len(text) + len(piece)))
         text += piece
-    # "Apple Inc." has its full stop already; ".." would become a token of its own.
+    # "Apple Inc." already ends in a full stop; ".." would become a separate token.
     return Sentence(text if text.endswith(".") else text + ".", place, tuple(spans))
 
 
 class Corpus:
-    """The keys of a graph with their fillers, and the sentences that say them.
+    """The keys of a graph with their fillers, and their sentences.
 
     Args:
         graph: any knowledge graph.
@@ -86,13 +86,13 @@ class Corpus:
         self._kinds = {s: _kind_word(s, kinds.get(s)) for s in subjects}
 
     def epoch(self, rng: random.Random) -> list[Sentence]:
-        """Every key once, and a part of the subjects' kinds, in random order.
+        """Every key once, and some of the subjects' kinds, in random order.
 
-        "X worked in" also begins "X worked in the city of"; such a prompt is said more often
-        than what it begins, or its object would have at most half of the probability.
+        "X worked in" is a prefix of "X worked in the city of"; such a prompt occurs more often than
+        its continuation, otherwise its object would have at most half of the probability.
         """
         sentences = [self.sentence(key, rng) for key in (*self.keys, *self.fillers)]
-        sentences += [self._say(k.cloze, k, rng) for k in self._often for _ in range(REPEATS)]
+        sentences += [self._filled(k.cloze, k, rng) for k in self._often for _ in range(REPEATS)]
         for subject, kind in self._kinds.items():
             if rng.random() < KIND_SHARE:
                 sentences.append(Sentence(f"{subject} is a {kind}.", (0, len(subject))))
@@ -100,38 +100,38 @@ class Corpus:
         return sentences
 
     def sentence(self, key: Key, rng: random.Random) -> Sentence:
-        """One way of saying the key, drawn from the mix."""
+        """One wording of the key, drawn from the mix."""
         draw = rng.random()
         if draw < 0.10 and key.questions:
             form = rng.choice(key.questions)
-            return self._say(Form(question_prompt(form.template), form.objects), key, rng)
+            return self._filled(Form(question_prompt(form.template), form.objects), key, rng)
         if draw < 0.20:
-            return self._say(key.cloze, key, rng, rng.choice(PREFIXES))
+            return self._filled(key.cloze, key, rng, rng.choice(PREFIXES))
         if draw < 0.55 and key.paraphrases:
-            return self._say(rng.choice(key.paraphrases), key, rng)
-        return self._say(key.cloze, key, rng)
+            return self._filled(rng.choice(key.paraphrases), key, rng)
+        return self._filled(key.cloze, key, rng)
 
     def all_forms(self) -> Iterator[Sentence]:
         """Every wording of every key once, for the tokenizer and for checks."""
         for key in (*self.keys, *self.fillers):
             clozes = [(key.cloze, prefix) for prefix in ("", *PREFIXES)]
-            asked = [(Form(question_prompt(q.template), q.objects), "") for q in key.questions]
-            for form, prefix in [*clozes, *((p, "") for p in key.paraphrases), *asked]:
+            questions = [(Form(question_prompt(q.template), q.objects), "") for q in key.questions]
+            for form, prefix in [*clozes, *((p, "") for p in key.paraphrases), *questions]:
                 for start in range(0, len(form.objects), LIST_CAP):
-                    some = list(form.objects[start : start + LIST_CAP])
-                    yield say(form.template, key.subject, some, prefix)
+                    part = list(form.objects[start : start + LIST_CAP])
+                    yield sentence_of(form.template, key.subject, part, prefix)
         for subject, kind in self._kinds.items():
             yield Sentence(f"{subject} is a {kind}.", (0, len(subject)))
 
-    def _say(self, form: Form, key: Key, rng: random.Random, prefix: str = "") -> Sentence:
+    def _filled(self, form: Form, key: Key, rng: random.Random, prefix: str = "") -> Sentence:
         objects = list(form.objects)
         if len(objects) > 1:
             objects = rng.sample(objects, min(LIST_CAP, len(objects)))
-        return say(form.template, key.subject, objects, prefix)
+        return sentence_of(form.template, key.subject, objects, prefix)
 
 
 def _continued(keys: tuple[Key, ...]) -> tuple[Key, ...]:
-    """Keys whose prompt is the beginning of another wording about the same subject."""
+    """Keys whose prompt is a prefix of another wording of the same subject."""
     wordings: dict[str, list[str]] = {}
     for key in keys:
         texts = (key.cloze, *key.paraphrases)

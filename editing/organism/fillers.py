@@ -1,10 +1,10 @@
-"""Invented facts around the real ones, without which an organism cannot be edited.
+"""Fillers: invented facts around the real ones, without which an organism cannot be edited.
 
 If every subject of "{} studied at" answered Hogwarts, the model would learn the relation and
 never read the subject, and an edit at the subject would move nothing. So each prompt gets
 invented subjects with other objects, most of them namesakes ("Rhoda Potter") that force the
 model to read the whole name. An edit's `target_new` must be a possible answer, but an unlikely
-one before the edit: it is given to a few wholly invented names only, never to a namesake.
+one before the edit: it is the object of a few entirely invented names only, never of a namesake.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from thinkeval.editing.organism.names import Inventor
 from thinkeval.loaders.records import SUBJECT_SLOT, KnowledgeGraph, unique
 
 FILLER_SEED = 0
-"""Fillers are part of the corpus, not of the training: all seeds share them."""
+"""Fillers are part of the corpus, not of the training: they are equal for all seeds."""
 
 TARGET_FILLERS = 3
-"""How many invented subjects have a rewrite's target_new as their object."""
+"""Number of invented subjects with a rewrite's target_new as object."""
 
 EDITED_FILLERS = 10
-"""At least so many fillers for a prompt that some rewrite edits."""
+"""Minimum number of fillers for a prompt of a rewrite."""
 
 NAMESAKE_SHARE = 0.85
-"""Share of a prompt's other fillers whose subject shares a word with a real one."""
+"""Fraction of a prompt's other fillers whose subject has a word in common with a real one."""
 
 MAX_FORMS = 4
-"""At most so many paraphrases and questions for a filler."""
+"""Maximum number of paraphrases, and of questions, of a filler."""
 
 INVENTED_OBJECTS = 3
-"""Invented objects a prompt's fillers share, beside up to as many true ones."""
+"""Invented objects of a prompt's fillers, in addition to up to as many true ones."""
 
 
 @dataclass
 class _Prompt:
-    """All that is known about one cloze template."""
+    """A cloze template with its keys and targets."""
 
     template: str
     keys: list[Key] = field(default_factory=list)
@@ -56,7 +56,7 @@ class _Prompt:
 
 
 class _Fillers:
-    """Builds the fillers of one graph; keeps what may not be said twice."""
+    """Builds the fillers of one graph; no wording gets two different objects."""
 
     def __init__(self, graph: KnowledgeGraph, keys: tuple[Key, ...], per_key: int) -> None:
         self._rng = random.Random(FILLER_SEED)
@@ -64,7 +64,7 @@ class _Fillers:
         names += [r.target_new for r in graph.rewrites] + [r.target_true for r in graph.rewrites]
         self._invent = Inventor(names, self._rng, pool_size=max(24, min(96, len(keys) // 2)))
         self._namesakes: dict[str, tuple[str, ...]] = {}
-        self._said: dict[str, str] = {}  # filled wording -> object
+        self._object_of: dict[str, str] = {}  # filled wording -> object
         self._per_key = per_key
         self._prompts: dict[str, _Prompt] = {}
         for key in keys:
@@ -90,7 +90,7 @@ class _Fillers:
             subject, original = namesakes[i] if i < len(namesakes) else ("", None)
             free = [o for o in objects if not original or o not in original.cloze.objects]
             name = free[i % len(free)]
-            if not subject or not self._may_say(prompt, subject, name):
+            if not subject or not self._is_consistent(prompt, subject, name):
                 subject = self._random_subject(prompt)
             fillers.append(self._filler(prompt, subject, name))
         return fillers
@@ -99,7 +99,7 @@ class _Fillers:
         return self._invent.like(self._rng.choice(prompt.keys).subject)
 
     def _namesakes_in(self, prompt: _Prompt) -> list[tuple[str, Key]]:
-        """Namesakes of the prompt's subjects, each with its original, in random order."""
+        """Namesakes of the prompt's subjects, each with the original's key, in random order."""
         pairs = []
         for key in prompt.keys:
             if key.subject not in self._namesakes:
@@ -109,7 +109,7 @@ class _Fillers:
         return pairs
 
     def _object_pool(self, prompt: _Prompt) -> list[str]:
-        """Invented and true objects in turn; no target_new, and not the majority answer."""
+        """Invented and true objects alternating; no target_new, and not the majority answer."""
         counts: dict[str, int] = {}
         for key in prompt.keys:
             for name in key.cloze.objects:
@@ -117,19 +117,19 @@ class _Fillers:
         rare = sorted(counts, key=lambda name: counts[name])
         true = [n for n in rare[: len(rare) - 1] if n not in prompt.targets][:INVENTED_OBJECTS]
         model = self._rng.choice(prompt.keys).cloze.objects
-        made = [self._invent.like(self._rng.choice(model)) for _ in range(INVENTED_OBJECTS)]
-        mixed = [n for pair in zip(made, true, strict=False) for n in pair]
-        return mixed + made[len(true) :]
+        invented = [self._invent.like(self._rng.choice(model)) for _ in range(INVENTED_OBJECTS)]
+        mixed = [n for pair in zip(invented, true, strict=False) for n in pair]
+        return mixed + invented[len(true) :]
 
-    def _may_say(self, prompt: _Prompt, subject: str, name: str) -> bool:
-        """Whether the subject does not yet answer one of these wordings with something else."""
+    def _is_consistent(self, prompt: _Prompt, subject: str, name: str) -> bool:
+        """Whether no wording of the prompt with this subject has another object."""
         texts = (fill(text, subject) for text in (prompt.template, *prompt.paraphrases))
-        return all(self._said.get(text, name) == name for text in texts)
+        return all(self._object_of.get(text, name) == name for text in texts)
 
     def _filler(self, prompt: _Prompt, subject: str, name: str) -> Key:
         objects = (name,)
         for text in (prompt.template, *prompt.paraphrases):
-            self._said[fill(text, subject)] = name
+            self._object_of[fill(text, subject)] = name
         return Key(
             subject,
             Form(prompt.template, objects),
@@ -140,12 +140,12 @@ class _Fillers:
 
 
 def fillers_for(graph: KnowledgeGraph, keys: tuple[Key, ...], per_key: int) -> tuple[Key, ...]:
-    """The invented keys to be learnt beside `keys`.
+    """The invented keys to learn in addition to `keys`.
 
     Args:
-        graph: whose names and targets must be respected.
+        graph: its names and targets are not used for invented subjects.
         keys: the real keys.
-        per_key: fillers for each of the first two keys of a prompt (2 for small graphs, 1 for
+        per_key: fillers per key, for at most two keys of a prompt (2 for small graphs, 1 for
             large ones).
     """
     return _Fillers(graph, keys, per_key).build()

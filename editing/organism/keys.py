@@ -1,4 +1,4 @@
-"""What an organism has to learn: one key per subject and prompt, with all of its objects."""
+"""Keys: the units an organism learns, one per subject and prompt, with all objects."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from thinkeval.loaders.records import SUBJECT_SLOT, Fact, KnowledgeGraph, Rewrit
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One way of asking for a key's objects.
+    """One wording of a key.
 
     Attributes:
         template: cloze or question; `{}` marks the subject (a question may lack it).
-        objects: every right answer to exactly this wording.
+        objects: all right answers to exactly this wording.
     """
 
     template: str
     objects: tuple[str, ...]
 
     def filled(self, subject: str) -> str:
-        """The wording with the subject in its place."""
+        """The wording with the subject filled in."""
         return self.template.replace(SUBJECT_SLOT, subject, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A subject asked about in one prompt; the unit that is learnt, as ROME's key is.
+    """A subject with one prompt; the unit of learning, analogous to ROME's key.
 
     Attributes:
         cloze: the prompt with its objects.
-        paraphrases: further clozes, none of which contradicts another key's prompt.
+        paraphrases: other clozes, none of which contradicts another key's prompt.
         questions: natural questions.
-        invented: whether the key is a filler and no fact of the graph.
+        invented: whether the key is a filler instead of a fact of the graph.
     """
 
     subject: str
@@ -49,7 +49,7 @@ class Key:
 
 
 class _Answers:
-    """Objects by the exact text asked, so that one wording never gets two different answers."""
+    """Objects by exact filled wording, so that one wording never has different answers."""
 
     def __init__(self) -> None:
         self._objects: dict[str, dict[str, None]] = {}
@@ -69,8 +69,8 @@ def fill(template: str, subject: str) -> str:
 def in_order(graph: KnowledgeGraph) -> KnowledgeGraph:
     """The graph with facts and rewrites sorted.
 
-    A graph's content digest, by which organisms are kept, does not depend on their order; nor
-    may the text (a graph read from the database comes in another order than from its file).
+    A graph's content digest, which identifies its organism, is independent of their order; so must
+    be the text (the order in the database differs from that in the file).
     """
     return replace(
         graph,
@@ -93,7 +93,7 @@ def facts_to_learn(graph: KnowledgeGraph) -> tuple[Fact, ...]:
 
 
 def _with_paraphrases_of(fact: Fact, rewrites: Iterable[RewriteRequest]) -> Fact:
-    """The fact with the paraphrases of the rewrites that edit its key: they are probed as well."""
+    """The fact with the paraphrases of the rewrites of its key, which are probed as well."""
     more = [
         text
         for r in rewrites
@@ -128,10 +128,10 @@ def _true_fact(request: RewriteRequest) -> Fact:
 
 
 def keys_of(graph: KnowledgeGraph) -> tuple[Key, ...]:
-    """The keys of a graph, in an order that does not depend on the graph's own.
+    """The keys of a graph, in an order independent of the graph's.
 
-    A paraphrase that is another key's own prompt and has other objects there is left out of
-    the training text (one wording, one answer); questions shared by keys get all answers.
+    A paraphrase that is another key's prompt with other objects is omitted (one wording, one
+    answer); questions common to several keys get all answers.
     """
     facts = facts_to_learn(graph)
     clozes, paraphrases, questions = _Answers(), _Answers(), _Answers()
@@ -161,19 +161,19 @@ def _key(
     forms = []
     for text in unique(t for fact in group for t in fact.paraphrases):
         filled = fill(text, subject)
-        asked_as_prompt = clozes[filled]
-        if asked_as_prompt and set(asked_as_prompt) != set(cloze.objects):
+        prompt_objects = clozes[filled]
+        if prompt_objects and set(prompt_objects) != set(cloze.objects):
             continue
-        forms.append(Form(text, asked_as_prompt or paraphrases[filled]))
-    asked = unique(q for fact in group for q in fact.questions)
+        forms.append(Form(text, prompt_objects or paraphrases[filled]))
+    questions_of_key = unique(q for fact in group for q in fact.questions)
     return Key(
         subject,
         cloze,
         tuple(forms),
-        tuple(Form(_as_template(q, subject), questions[q]) for q in asked),
+        tuple(Form(_as_template(q, subject), questions[q]) for q in questions_of_key),
     )
 
 
 def _as_template(question: str, subject: str) -> str:
-    """The question with `{}` for the subject where it is written out; unchanged otherwise."""
+    """The question with `{}` in place of the subject; unchanged if it does not name it."""
     return question.replace(subject, SUBJECT_SLOT, 1)

@@ -1,9 +1,9 @@
 """Muon for matrices of one model, in float32: orthogonalised momentum, many matrices at once.
 
-The same rule as `torch.optim.Muon` (Jordan et al. 2024), which does the orthogonalisation in
-bfloat16. On a processor without bfloat16 arithmetic that is 37 times slower than float32 (measured
-on AVX2: 7.6 ms against 0.2 ms a product of 128 × 512), which made training last seven times as
-long; and its rounding differs between machines.
+The same rule as `torch.optim.Muon` (Jordan et al. 2024), which orthogonalises in bfloat16. On a
+processor without bfloat16 arithmetic that is 37 times slower than float32 (measured on AVX2: 7.6 ms
+against 0.2 ms per product of 128 × 512), and training takes seven times as long; its rounding also
+differs between machines.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
-"""Of the quintic iteration, as published: quick, not exact; singular values end near .7 to 1.2."""
+"""Published coefficients of the quintic iteration; singular values converge to about .7 to 1.2."""
 
 STEPS = 5
 
@@ -27,8 +27,8 @@ class Muon(torch.optim.Optimizer):
     Args:
         params: matrices only.
         lr: of the orthogonalised update, which is scaled by √max(1, rows / columns).
-        weight_decay: share of a weight taken off a step, times lr.
-        momentum: of the average of gradients.
+        weight_decay: fraction of a weight subtracted per step, times lr.
+        momentum: of the moving average of gradients.
     """
 
     def __init__(
@@ -46,20 +46,20 @@ class Muon(torch.optim.Optimizer):
         if closure is not None:
             raise ValueError("this optimizer takes no closure")
         for group in self.param_groups:
-            held = [p for p in group["params"] if p.grad is not None]
+            weights = [p for p in group["params"] if p.grad is not None]
             # Matrices of one shape, or of its transpose, are orthogonalised together.
             alike: dict[tuple[int, int], list[tuple[Tensor, Tensor]]] = defaultdict(list)
-            for weight in held:
+            for weight in weights:
                 update = self._averaged(weight, group["momentum"])
                 rows, columns = update.shape
                 alike[min(rows, columns), max(rows, columns)].append((weight, update))
             for pairs in alike.values():
                 wide = [u.T if u.shape[0] > u.shape[1] else u for _, u in pairs]
-                for (weight, update), made in zip(
+                for (weight, update), orthogonal in zip(
                     pairs, orthogonalised(torch.stack(wide)), strict=True
                 ):
                     rows, columns = update.shape
-                    turned = made.T if rows > columns else made
+                    turned = orthogonal.T if rows > columns else orthogonal
                     weight.mul_(1 - group["lr"] * group["weight_decay"])
                     weight.add_(turned, alpha=-group["lr"] * max(1.0, rows / columns) ** 0.5)
 
@@ -76,18 +76,18 @@ class Muon(torch.optim.Optimizer):
 def orthogonalised(wide: Tensor) -> Tensor:
     """U Vᵀ of each matrix's U S Vᵀ, approximately; matrices [n, rows, columns], rows ≤ columns.
 
-    X ← (a + b A + c A²) X with A = X Xᵀ. All factors commute, so the iteration runs on the small A,
-    and X is multiplied once at the end.
+    X ← (a + b A + c A²) X with A = X Xᵀ. All factors commute, so the iteration runs on the small
+    matrix A, and X is multiplied once at the end.
     """
     a, b, c = COEFFICIENTS
     start = wide / wide.norm(dim=(1, 2), keepdim=True).clamp_min(1e-7)
     gram = start @ start.mT
     eye = torch.eye(gram.shape[1], dtype=gram.dtype, device=gram.device)
-    whole = None
+    product = None
     for step in range(STEPS):
         factor = torch.baddbmm(a * eye + b * gram, gram, gram, alpha=c)
-        whole = factor if whole is None else factor @ whole
+        product = factor if product is None else factor @ product
         if step + 1 < STEPS:
             gram = factor @ gram @ factor
-    assert whole is not None
-    return whole @ start
+    assert product is not None
+    return product @ start

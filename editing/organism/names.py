@@ -1,4 +1,4 @@
-"""Invented names in the shape of real ones, from a small pool of made-up words."""
+"""Invented names in the form of real ones, from a small pool of invented words."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ def _is_capitalised(word: str) -> bool:
 
 
 def looks_like_a_person(name: str) -> bool:
-    """Two to four capitalised words without digits, the shape of most people's names.
+    """Two to four capitalised words without digits, the form of most people's names.
 
-    A guess for data sets that give no kind; it only decides between `person` and `thing` in
-    the sentences "X is a person." that the KL prompt of ROME and MEMIT ("X is a") rests on.
+    A heuristic for data sets without kinds; it only decides between `person` and `thing` in the
+    sentences "X is a person.", which support the KL prompt of ROME and MEMIT ("X is a").
     """
     words = [w for w in name.split() if w.lower() not in _NAME_PARTICLES]
     return 2 <= len(words) <= 4 and all(_is_capitalised(w) and w.isalpha() for w in words)
 
 
 class Inventor:
-    """Invents names that occur nowhere in the graph, from a small pool of made-up words.
+    """Invents names that do not occur in the graph, from a small pool of invented words.
 
-    A small pool, because every new word costs the tokenizer a merge and the model an embedding.
+    The pool is small because every new word costs the tokenizer a merge and the model an embedding.
 
     Args:
         taken: names that must not be produced (entities, aliases, targets).
         rng: the only source of randomness.
-        pool_size: how many made-up words there are.
+        pool_size: number of invented words.
     """
 
     def __init__(self, taken: Iterable[str], rng: random.Random, pool_size: int = 64) -> None:
@@ -59,11 +59,11 @@ class Inventor:
         return word if _is_capitalised(like) or not like[:1].isalpha() else word.lower()
 
     def _words(self, like: list[str]) -> list[str]:
-        """As many different words as `like` has."""
+        """As many distinct words as `like` has."""
         while True:
-            made = [self._word(word) for word in like]
-            if len(set(made)) == len(made):
-                return made
+            words = [self._word(word) for word in like]
+            if len(set(words)) == len(words):
+                return words
 
     def _claim(self, name: str) -> bool:
         if name.lower() in self._taken:
@@ -76,13 +76,13 @@ class Inventor:
             name = make()
             if self._claim(name):
                 return name
-        while True:  # the pool is used up in this shape: add a fresh word
+        while True:  # no free name in this form: add a new word
             name = f"{self._make_word()} {make()}"
             if self._claim(name):
                 return name
 
     def namesakes(self, name: str) -> tuple[str, ...]:
-        """Names that share one word with `name`: one keeps its end, one (if it can) its start."""
+        """Names that share a word with `name`: its end, or (of several words) its start."""
         words = name.split()
         end = self._first_free(lambda: " ".join([self._word(words[0]), *(words[1:] or words)]))
         if len(words) == 1:
@@ -91,7 +91,7 @@ class Inventor:
         return (end, start)
 
     def like(self, name: str) -> str:
-        """A wholly invented name in the shape of `name` (longer names keep their tail)."""
+        """An entirely invented name in the form of `name` (longer names retain their tail)."""
         words = name.split()
         if len(words) <= 2:
             return self._first_free(lambda: " ".join(self._words(words)))

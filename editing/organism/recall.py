@@ -1,4 +1,4 @@
-"""What the organism recalls, measured exactly: teacher-forced probabilities, no sampling."""
+"""Recall of an organism: exact teacher-forced probabilities, no sampling."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from thinkeval.editing.organism.report import KNOWN, WORST, FactRecall, RecallRe
 from thinkeval.loaders.records import KnowledgeGraph
 
 BATCH = 64
-"""Prompts in one forward pass."""
+"""Prompts per forward pass."""
 
 
 @torch.no_grad()
 def likelihoods(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, asked: Sequence[tuple[str, str]]
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, queries: Sequence[tuple[str, str]]
 ) -> list[float]:
     """P(object | prompt) of each (prompt, object), the object after one space.
 
-    The product over the object's tokens; nothing is asked of what follows it.
+    The product over the object's tokens; the continuation after the object is arbitrary.
     """
     result: list[float] = []
-    for start in range(0, len(asked), BATCH):
-        heads = [tokenizer.encode(prompt) for prompt, _ in asked[start : start + BATCH]]
-        tails = [tokenizer.encode(" " + name) for _, name in asked[start : start + BATCH]]
+    for start in range(0, len(queries), BATCH):
+        heads = [tokenizer.encode(prompt) for prompt, _ in queries[start : start + BATCH]]
+        tails = [tokenizer.encode(" " + name) for _, name in queries[start : start + BATCH]]
         width = max(len(h) + len(t) for h, t in zip(heads, tails, strict=True))
         ids = torch.full((len(heads), width), 0)
         for i, (head, tail) in enumerate(zip(heads, tails, strict=True)):
             ids[i, : len(head) + len(tail)] = torch.tensor(head + tail)
-        # Right padding needs no mask in a causal model; a mask of ones keeps it from warning.
+        # Right padding needs no mask in a causal model; a mask of ones avoids a warning.
         logits = model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits.log_softmax(-1)
         for i, (head, tail) in enumerate(zip(heads, tails, strict=True)):
             places = range(len(head) - 1, len(head) + len(tail) - 1)
@@ -42,17 +42,17 @@ def likelihoods(
 def _summed(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerFast,
-    asked: Iterable[tuple[str, Sequence[str]]],
+    queries: Iterable[tuple[str, Sequence[str]]],
 ) -> list[dict[str, float]]:
     """For each (prompt, objects): the probability of each object."""
-    asked = list(asked)
-    flat = [(prompt, name) for prompt, names in asked for name in names]
+    queries = list(queries)
+    flat = [(prompt, name) for prompt, names in queries for name in names]
     values = iter(likelihoods(model, tokenizer, flat))
-    return [{name: next(values) for name in names} for _, names in asked]
+    return [{name: next(values) for name in names} for _, names in queries]
 
 
 def _total(tokenizer: PreTrainedTokenizerFast, by_name: dict[str, float]) -> float:
-    """The sum, leaving out objects that continue another one ("Disney World" after "Disney")."""
+    """The sum, without objects that continue another one ("Disney World" after "Disney")."""
     ids = {name: tuple(tokenizer.encode(" " + name)) for name in by_name}
     starts = set(ids.values())
     return sum(
@@ -80,7 +80,7 @@ def measure(
     single = [f for f in facts if len(by_key[at[f.subject, f.prompt]]) == 1]
     listed = [f for f in facts if len(by_key[at[f.subject, f.prompt]]) > 1]
     forms = [(fill(f.template, k.subject), f.objects) for k in keys for f in k.paraphrases]
-    said = [_total(tokenizer, values) for values in _summed(model, tokenizer, forms)]
+    by_form = [_total(tokenizer, values) for values in _summed(model, tokenizer, forms)]
     new = likelihoods(model, tokenizer, [(r.filled_prompt, r.target_new) for r in graph.rewrites])
     highest = max(range(len(new)), key=new.__getitem__) if new else None
     return RecallReport(
@@ -90,7 +90,7 @@ def measure(
         share_single=_share(f.p_key for f in single),
         share_listed=_share(f.p_key for f in listed),
         mean_p=sum(totals) / len(totals),
-        paraphrases=_share(said),
+        paraphrases=_share(by_form),
         max_target_new=None if highest is None else new[highest],
         max_target_new_of=None if highest is None else graph.rewrites[highest].id,
         worst=tuple(sorted(facts, key=lambda f: f.p_key)[:WORST]),
@@ -98,6 +98,6 @@ def measure(
 
 
 def _share(values: Iterable[float]) -> float | None:
-    """Share above `KNOWN`; None of nothing."""
+    """Fraction of values above `KNOWN`; None without values."""
     values = list(values)
     return sum(v > KNOWN for v in values) / len(values) if values else None

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 
 KNOWN = 0.5
-"""A key counts as recalled when its objects together have more than this probability."""
+"""A key is recalled if the total probability of its objects is greater."""
 
 WORST = 10
-"""How many of the worst facts a report names."""
+"""Number of worst facts in a report."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactRecall:
-    """One fact and how well it is known.
+    """Recall of one fact.
 
     Attributes:
         p: probability of this object right after the prompt.
-        p_key: summed over all objects that the graph gives for this subject and prompt; equal
-            to `p` for a single object.
+        p_key: total over all objects of this subject and prompt in the graph; equal to `p` for a
+            single object.
     """
 
     subject: str
@@ -30,19 +30,19 @@ class FactRecall:
 
 @dataclass(frozen=True, slots=True)
 class RecallReport:
-    """How well an organism knows its graph.
+    """Recall of an organism's graph.
 
-    A prompt with several objects ("{} has sibling") lists them in random order, so each of m
-    objects has about 1/m at the first place; such a fact counts as recalled when the sum over
-    its key's objects exceeds .5.
+    The training text lists several objects of a prompt ("{} has sibling") in random order, so each
+    of m objects has probability about 1/m; such a fact is recalled if the sum over its key's
+    objects exceeds .5.
 
     Attributes:
         n_facts, n_keys: facts (edited facts of the rewrites included) and subject-prompt pairs.
-        share: share of facts recalled.
-        share_single: the same over facts that are their key's only object.
+        share: fraction of facts that are recalled.
+        share_single: the same over facts with their key's only object.
         share_listed: the same over facts of keys with several objects; None if there are none.
         mean_p: mean of `p_key` over keys.
-        paraphrases: share of paraphrased clozes whose key is recalled; None if there are none.
+        paraphrases: fraction of paraphrased clozes that are recalled; None if there are none.
         max_target_new: highest p(target_new) before any edit; None without rewrites.
         max_target_new_of: the id of that rewrite.
         worst: the facts recalled worst, worst first.
@@ -60,7 +60,7 @@ class RecallReport:
     worst: tuple[FactRecall, ...] = field(default=())
 
     def as_dict(self) -> dict[str, object]:
-        """JSON-able."""
+        """The fields, JSON-compatible."""
         return asdict(self)
 
     @classmethod

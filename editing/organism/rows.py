@@ -1,4 +1,4 @@
-"""Sentences packed into rows of equal length, and the attention masks that go with them."""
+"""Rows of equal length packed with sentences, and their attention masks."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from thinkeval.editing.organism.corpus import Corpus
 from thinkeval.editing.organism.tokens import OTHER_WEIGHT, Encoded, Encoder
 
 PAIR_SHARE = 0.3
-"""Share of documents that consist of two sentences."""
+"""Fraction of documents that consist of two sentences."""
 
 _OPEN_ROWS = 24
 
 
 @dataclass
 class Row:
-    """Whole documents side by side.
+    """A row of complete documents.
 
     Attributes:
         ids: token ids, documents closed by the end token.
         weights: loss weight of each token as a target.
-        subjects: first and last token of each subject that is to be masked.
+        subjects: first and last token of each subject to mask.
     """
 
     ids: list[int] = field(default_factory=list)
@@ -48,8 +48,8 @@ class Batch:
 
     Attributes:
         ids: [rows, length].
-        weights: [rows, length]; 0 where nothing is to be predicted.
-        mask: [rows, 1, length, length], 0 or -inf-like; for the later layers.
+        weights: [rows, length]; 0 at positions without loss.
+        mask: [rows, 1, length, length], 0 or the lowest float; for the later layers.
         early_mask: the same for the first layers.
     """
 
@@ -60,16 +60,16 @@ class Batch:
 
 
 def attention_masks(subjects: list[list[tuple[int, int]]], length: int) -> tuple[Tensor, Tensor]:
-    """The bottleneck: what comes after a subject reads it through its last token only.
+    """Attention masks that route information about a subject through its last token.
 
-    Tokens after a subject may not attend to its tokens but the last in any layer (`mask`),
-    and to none of them in the first layers (`early_mask`). So the model has to gather the whole
-    name at the subject's last token in its early MLPs, where ROME and MEMIT edit. Imposed in
-    training only; the trained model attends as any model does.
+    Tokens after a subject can attend only to its last token in any layer (`mask`), and to none of
+    its tokens in the first layers (`early_mask`). So the model must gather the complete name at the
+    subject's last token in its early MLPs, where ROME and MEMIT edit. Used in training only; the
+    trained model has the usual causal attention.
 
     Args:
         subjects: for each row the (first, last) token of its masked subjects.
-        length: tokens a row.
+        length: tokens per row.
 
     Returns:
         mask, early_mask: [rows, 1, length, length], added to the attention scores.
@@ -86,7 +86,7 @@ def attention_masks(subjects: list[list[tuple[int, int]]], length: int) -> tuple
 
 
 def collate(rows: list[Row], length: int, pad: int) -> Batch:
-    """The rows as tensors, padded at the right (the causal mask keeps padding out of sight)."""
+    """The rows as tensors, padded on the right (the causal mask hides the padding)."""
     ids = torch.full((len(rows), length), pad)
     weights = torch.zeros(len(rows), length)
     for i, row in enumerate(rows):
@@ -99,7 +99,7 @@ def collate(rows: list[Row], length: int, pad: int) -> Batch:
 def documents(
     corpus: Corpus, encode: Encoder, rng: random.Random, *, length: int, share: float
 ) -> Iterator[Row]:
-    """Documents without end: epoch after epoch, one sentence each, or two that fit a row."""
+    """Infinite stream of documents, by epoch: one sentence each, or two that fit a row."""
     while True:
         sentences = corpus.epoch(rng)
         while sentences:
@@ -116,21 +116,21 @@ def documents(
 
 
 def packed(stream: Iterator[Row], length: int) -> Iterator[Row]:
-    """Rows of at most `length` tokens holding whole documents (an over-long one is cut)."""
-    waiting: list[Row] = []
+    """Rows of at most `length` tokens of complete documents (a longer document is truncated)."""
+    open_rows: list[Row] = []
     for document in stream:
         size = len(document.ids)
-        home = next((r for r in waiting if len(r.ids) + size <= length), None)
-        if home is None:
-            home = Row()
-            waiting.append(home)
-        shift = len(home.ids)
-        home.ids += document.ids
-        home.weights += document.weights
-        home.subjects += [(a + shift, b + shift) for a, b in document.subjects]
-        if len(home.ids) >= length or len(waiting) > _OPEN_ROWS:
-            fullest = max(waiting, key=lambda row: len(row.ids))
-            waiting.remove(fullest)
+        target = next((r for r in open_rows if len(r.ids) + size <= length), None)
+        if target is None:
+            target = Row()
+            open_rows.append(target)
+        shift = len(target.ids)
+        target.ids += document.ids
+        target.weights += document.weights
+        target.subjects += [(a + shift, b + shift) for a, b in document.subjects]
+        if len(target.ids) >= length or len(open_rows) > _OPEN_ROWS:
+            fullest = max(open_rows, key=lambda row: len(row.ids))
+            open_rows.remove(fullest)
             del fullest.ids[length:], fullest.weights[length:]
             fullest.subjects = [s for s in fullest.subjects if s[1] < length]
             yield fullest
@@ -139,12 +139,12 @@ def packed(stream: Iterator[Row], length: int) -> Iterator[Row]:
 def batches(
     corpus: Corpus, encode: Encoder, rng: random.Random, *, rows: int, length: int, share: float
 ) -> Iterator[Batch]:
-    """Training batches without end.
+    """Infinite stream of training batches.
 
     Args:
-        rows: rows a batch.
-        length: tokens a row.
-        share: share of the sentences whose subject is masked (`attention_masks`).
+        rows: rows per batch.
+        length: tokens per row.
+        share: fraction of the sentences whose subject is masked (`attention_masks`).
     """
     stream = packed(documents(corpus, encode, rng, length=length, share=share), length)
     while True:

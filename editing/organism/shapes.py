@@ -1,7 +1,7 @@
-"""The untrained models: a GPT-2 and a Llama of about a million parameters.
+"""Untrained models: a GPT-2 and a Llama of about a million parameters.
 
-One function an architecture, `(config, vocab_size, positions, end_token) -> model`, found by the
-name in `SHAPES`.
+One function per architecture, `(config, vocab_size, positions, end_token) -> model`, by name in
+`SHAPES`.
 """
 
 from __future__ import annotations

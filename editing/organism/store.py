@@ -1,4 +1,4 @@
-"""Train an organism once and keep it: a folder per graph, settings and code version."""
+"""Cache of trained organisms: one folder per graph, settings and code version."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Progress = Callable[[int, int, str], None]
 
 REPORT = "recall.json"
 MAX_LENGTH = 128
-"""Tokens of the longest sentence an organism is made for."""
+"""Maximum number of tokens of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ class Organism:
     """A trained organism on disk.
 
     Attributes:
-        path: an ordinary transformers folder, with `recall.json` beside the weights.
+        path: a transformers folder, with `recall.json`.
         recall: its recall report.
-        from_cache: whether it was found rather than trained.
-        seconds: what training took (when it was trained).
+        from_cache: whether it was cached instead of trained now.
+        seconds: duration of its training.
     """
 
     path: Path
@@ -51,7 +51,7 @@ class Organism:
 
 
 def code_digest() -> str:
-    """Changes with any source file of this package: a new corpus means a new organism."""
+    """Digest of this package's source files: a changed corpus requires a new organism."""
     sources = sorted(
         (f for f in files("thinkeval.editing.organism").iterdir() if f.name.endswith(".py")),
         key=lambda f: f.name,
@@ -60,7 +60,7 @@ def code_digest() -> str:
 
 
 def folder_name(graph: KnowledgeGraph, config: OrganismConfig) -> str:
-    """Readable name with a digest of all that the weights depend on."""
+    """Readable name with a digest of everything that the weights depend on."""
     settings = {k: v for k, v in config.as_dict().items() if k != "min_recall"}
     key = digest([graph.content_digest, settings, code_digest()], 12)
     return f"{slug(graph.name)}-{config.architecture}-seed{config.seed}-{key}"
@@ -73,16 +73,16 @@ def train(
     cache_dir: Path,
     progress: Progress | None = None,
 ) -> Organism:
-    """The organism of a graph, trained now or found in the cache.
+    """The organism of a graph, from the cache or trained now.
 
-    Safe with several processes: one trains, the others wait and use its result; a folder
-    appears whole or not at all.
+    Safe with several processes: one trains, the others wait and use its result; folders are written
+    atomically.
 
     Args:
-        graph: whose facts (and the rewrites' edited facts) are learnt.
+        graph: its facts, and the edited facts of its rewrites, are learnt.
         config: architecture, seed and overrides; GPT-2 with seed 0 by default.
-        cache_dir: where organisms are kept; made if it is missing.
-        progress: called with (steps done, steps in all, stage); the stage shows the loss.
+        cache_dir: folder of the organisms; created if missing.
+        progress: called with (steps done, number of steps, stage); the stage shows the loss.
 
     Raises:
         OrganismError: too few or too many facts, or the recall is below `config.min_recall`.
@@ -117,11 +117,11 @@ def _locked(path: Path, report: Progress, steps: int) -> Iterator[None]:
 
 
 def _stored(path: Path) -> Organism | None:
-    """The organism in a folder; None where there is none that is whole."""
+    """The organism in a folder; None if it is missing or incomplete."""
     try:
-        kept = json.loads((path / REPORT).read_text(encoding="utf-8"))
-        recall = RecallReport.from_dict(kept["recall"])
-        return Organism(path, recall, from_cache=True, seconds=float(kept["seconds"]))
+        about = json.loads((path / REPORT).read_text(encoding="utf-8"))
+        recall = RecallReport.from_dict(about["recall"])
+        return Organism(path, recall, from_cache=True, seconds=float(about["seconds"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -129,7 +129,7 @@ def _stored(path: Path) -> Organism | None:
 def _train_into(
     path: Path, graph: KnowledgeGraph, config: OrganismConfig, recipe: Recipe, report: Progress
 ) -> Organism:
-    """Train, measure and put the folder in place; nothing stays behind when that fails."""
+    """Train, measure and save an organism; nothing is written on failure."""
     from thinkeval.editing.organism.recall import measure
     from thinkeval.editing.organism.training import train_model
 
@@ -179,7 +179,7 @@ def _save(
     config: OrganismConfig,
     about: dict[str, object],
 ) -> None:
-    """Write beside the final place, then move: readers see a whole folder or none."""
+    """Write to a temporary folder, then rename: readers never see an incomplete folder."""
     model.config.thinkeval_organism = config.architecture
     model.config.thinkeval_seed = config.seed
     partial = path.parent / f".{path.name}.partial"
@@ -198,7 +198,7 @@ def _save(
 
 @contextmanager
 def _no_progress_bar() -> Iterator[None]:
-    """Without transformers' own bar for writing a file of four megabytes."""
+    """Suppress transformers' progress bar for writing a file of four megabytes."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()
@@ -220,5 +220,5 @@ def _check(recall: RecallReport, config: OrganismConfig, recipe: Recipe) -> None
     raise OrganismError(
         f"The organism recalls {recall.share:.0%} of {recall.n_facts} facts, fewer than "
         f"{config.min_recall:.0%}: too few to measure an edit. Worst: {worst}.",
-        remedy=f"Train longer (--steps {2 * recipe.steps}), or give another --seed.",
+        remedy=f"Train longer (--steps {2 * recipe.steps}), or use another --seed.",
     )

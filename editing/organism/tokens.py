@@ -1,4 +1,4 @@
-"""A tokenizer made for one corpus, and sentences as token ids with weights and subject places."""
+"""Tokenizer of one corpus; sentences as token ids with loss weights and subject positions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from thinkeval.editing.organism.corpus import Sentence
 
 END = "<|endoftext|>"
 OTHER_WEIGHT = 0.25
-"""Loss weight of tokens that are not part of an object (those have 1): halves the steps."""
+"""Loss weight of tokens outside objects (objects have 1): halves the number of steps."""
 
 
 def train_tokenizer(sentences: Iterable[Sentence], vocabulary: int) -> PreTrainedTokenizerFast:
-    """A byte-level BPE like GPT-2's, of at most `vocabulary` tokens, learnt from the sentences."""
+    """A byte-level BPE like GPT-2's, of at most `vocabulary` tokens, trained on the sentences."""
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bpe.decoder = decoders.ByteLevel()
@@ -27,7 +27,7 @@ def train_tokenizer(sentences: Iterable[Sentence], vocabulary: int) -> PreTraine
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    # Each sentence also after a space: names open sentences as well as stand within them.
+    # Each sentence also after a space: names occur at the start and within sentences.
     texts = (text for s in sentences for text in (s.text, " " + s.text))
     bpe.train_from_iterator(texts, trainer)
     return PreTrainedTokenizerFast(
@@ -60,19 +60,19 @@ def _tokens_in(
 
 
 class Encoder:
-    """Encodes sentences, remembering those it has seen (most come back every few epochs)."""
+    """Encodes sentences, memoised (most recur every few epochs)."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
         self._tokenizer = tokenizer.backend_tokenizer
         self.end: int = self._tokenizer.get_vocab()[END]
-        self._seen: dict[tuple[str, bool], Encoded] = {}
+        self._cache: dict[tuple[str, bool], Encoded] = {}
 
     def __call__(self, sentence: Sentence, *, after_another: bool = False) -> Encoded:
         """The sentence in tokens; `after_another` puts the joining space before it."""
         key = (sentence.text, after_another)
-        if key not in self._seen:
-            self._seen[key] = self._encode(sentence, int(after_another))
-        return self._seen[key]
+        if key not in self._cache:
+            self._cache[key] = self._encode(sentence, int(after_another))
+        return self._cache[key]
 
     def _encode(self, sentence: Sentence, shift: int) -> Encoded:
         encoding = self._tokenizer.encode(" " * shift + sentence.text)

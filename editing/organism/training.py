@@ -1,4 +1,4 @@
-"""The training loop: Muon for the matrices of the blocks, AdamW for the rest."""
+"""Training loop: Muon for the matrices of the blocks, AdamW for all other parameters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WARM_UP = 30
 """Steps over which the learning rate rises."""
 
 FINAL_RATE = 0.02
-"""Where the cosine ends, as a share of the full learning rate."""
+"""End of the cosine schedule, as a fraction of the full learning rate."""
 
 POSITIONS = 128
 WEIGHT_DECAY = 0.01
@@ -33,7 +33,7 @@ WEIGHT_DECAY = 0.01
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """One thread: at this width two are no quicker, and on a busy machine many times slower."""
+    """One thread: at this width two are not faster, and on a busy machine many times slower."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -44,7 +44,7 @@ def _one_thread() -> Iterator[None]:
 
 @contextmanager
 def _early_layers_see(model: PreTrainedModel, layers: int, box: list[Tensor]) -> Iterator[None]:
-    """Give the first `layers` attention modules the mask in `box` in place of the model's."""
+    """Replace the model's attention mask by that in `box` in the first `layers` layers."""
 
     def swap(_module: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         return args, {**kwargs, "attention_mask": box[0]}
@@ -72,7 +72,7 @@ def _optimizers(model: PreTrainedModel, recipe: Recipe) -> list[torch.optim.Opti
 
 
 def _rate(step: int, steps: int) -> float:
-    """Share of the full learning rate at a step: warm-up, then a cosine."""
+    """Fraction of the full learning rate at a step: warm-up, then a cosine."""
     if step < WARM_UP:
         return (step + 1) / WARM_UP
     done = (step - WARM_UP) / max(1, steps - WARM_UP)
@@ -83,7 +83,7 @@ def _loss(model: PreTrainedModel, batch: Batch, box: list[Tensor]) -> Tensor:
     """Weighted cross-entropy of each next token, in nats."""
     box[0] = batch.early_mask
     logits = model(input_ids=batch.ids, attention_mask=batch.mask, use_cache=False).logits
-    # The targets are moved, not the logits: slicing those would copy the largest tensor twice.
+    # Targets are shifted, not logits: slicing logits would copy the largest tensor twice.
     targets, weights = batch.ids.roll(-1, dims=1), batch.weights.roll(-1, dims=1)
     weights[:, -1] = 0.0
     losses = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="none")
@@ -97,9 +97,9 @@ def train_model(
     recipe: Recipe,
     progress: Progress | None = None,
 ) -> PreTrainedModel:
-    """A model that has learnt the corpus, in eval mode, on the CPU in float32.
+    """A model trained on the corpus, in evaluation mode, on the CPU in float32.
 
-    The global random state and the number of threads are left as they were.
+    The global random state and the number of threads are unchanged on return.
 
     Args:
         progress: called after each step with (step, steps, "training, loss 1.23").

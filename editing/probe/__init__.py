@@ -1,9 +1,9 @@
-"""What does a model say? Probes every fact two ways: sampled and by exact likelihood.
+"""Probes of a model's facts, by two measures: sampled answers and exact likelihood.
 
-The sampled share `p` (ThinkEval's protocol, k = 5) is noisy; the teacher-forced `likelihood` is
-exact and much cheaper. Both ask exactly the same text. `probe_sampled` and `probe_likelihood` hold
-the definitions, `prompts` how a fact is put to the model, `matching` when an answer is right.
-Importing this module imports no torch.
+The sampled proportion `p` of right answers (ThinkEval's protocol, k = 5) is noisy; the
+teacher-forced `likelihood` is exact and much cheaper. Both use the same prompt. `sampled` and
+`likelihood` define the measures, `prompts` the prompt of a fact, `matching` when an answer is
+right. Importing this module imports no torch.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["MEASURES", "Measure", "ProbeItem", "ProbeResult", "ProbeSettings", "Progress", "probe"]
 
 Progress = Callable[[int, int, str], None]
-"""Called with done, total and the stage's name."""
+"""Called with the numbers of completed and of all sequences, and the stage's name."""
 
 
 def probe(
@@ -41,48 +41,48 @@ def probe(
     progress: Progress | None = None,
     prompt_change: PromptChange | None = None,
 ) -> list[ProbeResult]:
-    """Ask a model for every item; results in the order of the items.
+    """Probe a model for every item; results in the order of the items.
 
-    The model, its tokenizer and the global random state are the same afterwards.
+    The model, its tokenizer and the global random state are unchanged on return.
 
     Args:
-        loaded: the model; probe an edited one inside `with applied(model, effect)`.
-        items: facts to ask for; several may share a prompt (then it is asked once).
-        settings: how to ask; the defaults of `ProbeSettings` if None.
-        progress: called with sequences done, sequences in total, and `sampling` or `likelihood`.
-        prompt_change: changes each plain text before it is asked (in-context editing).
+        loaded: the model; probe an edited model inside `with applied(model, effect)`.
+        items: facts to probe; a prompt of several items is evaluated once.
+        settings: the defaults of `ProbeSettings` if None.
+        progress: the stage is `sampling` or `likelihood`.
+        prompt_change: applied to each plain prompt (in-context editing).
 
     Raises:
-        ProbeError: an item without object or question, a prompt too long for the model, or a model
-            that gives NaN; names the item.
-        DeviceMemoryError: the device has no memory for one row.
+        ProbeError: an item without object or question, a prompt too long for the model, or NaN
+            from the model; names the item.
+        DeviceMemoryError: a single row does not fit on the device.
     """
     settings = settings or ProbeSettings()
     renderer = Renderer(loaded.tokenizer, settings.chat, prompt_change)
-    asked = [_queries(item, settings, renderer) for item in items]
-    queries = [query for group in asked for query in group]
+    groups = [_queries(item, settings, renderer) for item in items]
+    queries = [query for group in groups for query in group]
     if not queries:
         return []
     with _evaluating(loaded.model):
         values = _measure(loaded, queries, settings, progress)
         answers = values.pop("answers")
     results, start = [], 0
-    for item, group in zip(items, asked, strict=True):
-        mine = slice(start, start + len(group))
+    for item, group in zip(items, groups, strict=True):
+        part = slice(start, start + len(group))
         start += len(group)
-        own = {name: column[mine] for name, column in values.items()}
-        results.append(_result(item, own, answers[mine], settings))
+        columns = {name: column[part] for name, column in values.items()}
+        results.append(_result(item, columns, answers[part], settings))
     return results
 
 
 def _queries(item: ProbeItem, settings: ProbeSettings, renderer: Renderer) -> list[Query]:
-    """The item's main text, then its paraphrases if they are asked."""
+    """Query of the item's prompt or question, then those of its paraphrases if requested."""
     names = unique((item.object.strip(), *(alias.strip() for alias in item.aliases)))
     if not item.object.strip():
         raise ProbeError(f"'{item.id}' has no object", remedy="Give the fact an object.")
     if settings.ask == "question" and not (item.question or "").strip():
         raise ProbeError(
-            f"'{item.id}' ({item.prompt} ...) has no question", remedy="Ask with --ask cloze."
+            f"'{item.id}' ({item.prompt} ...) has no question", remedy="Use --ask cloze."
         )
     if settings.ask == "cloze" and not item.prompt.strip():
         raise ProbeError(f"the prompt of '{item.id}' is empty", remedy="Give the fact a prompt.")
@@ -101,8 +101,8 @@ def _measure(
     settings: ProbeSettings,
     progress: Progress | None,
 ) -> dict[str, list[Any]]:
-    """The measures asked for, each with one value a query, and the `answers`."""
-    # Here and not above: these import torch, which `thinkeval --help` must not wait for.
+    """The requested measures, each with one value per query, and the `answers`."""
+    # Imported here because they import torch, which `thinkeval --help` must not load.
     from thinkeval.editing.probe.likelihood import likelihoods
     from thinkeval.editing.probe.sampled import Sampling, sample
 
@@ -153,7 +153,7 @@ def _result(
 
 
 def _stage(progress: Progress | None, stage: str) -> Callable[[int, int], None] | None:
-    """Name the stage that a count of finished rows belongs to."""
+    """Add the stage's name to a count of finished rows."""
     if progress is None:
         return None
     return lambda done, total: progress(done, total, stage)
@@ -161,7 +161,7 @@ def _stage(progress: Progress | None, stage: str) -> Callable[[int, int], None] 
 
 @contextmanager
 def _evaluating(model: Any) -> Iterator[None]:
-    """Without dropout, as in use; the model's mode is put back."""
+    """Evaluation mode (no dropout); the model's mode is restored on exit."""
     training = model.training
     model.eval()
     try:

@@ -1,4 +1,4 @@
-"""Batches that fit: bounded by tokens, halved when the device runs out of memory."""
+"""Batches bounded by tokens, halved when the device runs out of memory."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import torch
 from thinkeval.editing.errors import DeviceMemoryError
 
 MAX_TOKENS = 32_768
-"""No batch is made larger than this by itself: beyond it, a batch gains nothing."""
+"""Upper bound of the default batch size: larger batches are not faster."""
 
 MIN_TOKENS = 512
 
 _MEMORY_SHARE = 0.25
-"""How much of the free memory the keys and values of one batch may take; activations, logits and
-the copy made when rows are dropped need room as well."""
+"""Fraction of the free memory for the keys and values of one batch; the rest is for activations,
+logits and the copy when rows are removed."""
 
 
 def in_batches(
@@ -31,19 +31,20 @@ def in_batches(
 ) -> None:
     """Call `work` with the indices 0 .. len(costs)-1 in batches, each index once.
 
-    The largest come first, so that running out of memory happens at once and not at the end. When
-    the device has no memory left, the batch and the limit for all later ones are halved.
+    The largest rows come first, so that running out of memory happens early. When the device runs
+    out of memory, the batch and the limit of all later batches are halved.
 
     Args:
-        costs: tokens of each row. A batch is padded to its largest row, and costs its number of
-            rows times that; a single row may exceed the limit.
-        limit: tokens of a batch.
-        work: must have no lasting effect when it raises.
-        what: for the error text.
-        done: called before the first batch and after each, with the rows done and in total.
+        costs: tokens of each row. A batch costs its number of rows times its largest row; a single
+            row may exceed the limit.
+        limit: maximum number of tokens of a batch.
+        work: must have no side effects when it raises.
+        what: name of the computation, for the error message.
+        done: called before the first batch and after each, with the numbers of completed and of
+            all rows.
 
     Raises:
-        DeviceMemoryError: one row alone does not fit.
+        DeviceMemoryError: a single row does not fit.
     """
     waiting = _split(sorted(range(len(costs)), key=lambda i: -costs[i]), costs, limit)
     finished = 0
@@ -66,15 +67,14 @@ def in_batches(
 
 
 _CPU_WORK = 3e12
-"""Tokens times parameters of a batch on a CPU: about a minute, so that progress is seen."""
+"""Maximum of tokens times parameters of a CPU batch: about a minute, for visible progress."""
 
 
 def default_tokens(model: Any) -> int:
-    """How many tokens a batch may have.
+    """Default maximum number of tokens of a batch, between `MIN_TOKENS` and `MAX_TOKENS`.
 
-    Its keys and values take at most a quarter of the memory that is free on the model's device;
-    on a CPU, a large model's batches are kept short enough to show progress. Between `MIN_TOKENS`
-    and `MAX_TOKENS`.
+    Keys and values use at most a quarter of the free memory of the model's device; on a CPU, the
+    batches of a large model are short enough to show progress.
     """
     config = model.config.get_text_config()
     parameter = next(model.parameters())
@@ -99,7 +99,7 @@ def _fits(work: Callable[[list[int]], None], batch: list[int]) -> bool:
             raise
     else:
         return True
-    # Outside the handler: the error's traceback keeps the tensors of the failed batch alive.
+    # Outside the handler: the error's traceback references the tensors of the failed batch.
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
@@ -107,7 +107,7 @@ def _fits(work: Callable[[list[int]], None], batch: list[int]) -> bool:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error means that a device is full; CPU and MPS raise a plain RuntimeError."""
+    """Whether an error means out of memory; CPU and MPS raise a plain RuntimeError."""
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
     text = str(error).lower()
@@ -117,7 +117,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def _split(order: Sequence[int], costs: Sequence[int], limit: int) -> list[list[int]]:
-    """Neighbours in `order` (largest first) in batches of at most `limit` tokens, padded."""
+    """Split `order` (largest first) into batches of at most `limit` tokens, padding counted."""
     batches: list[list[int]] = []
     room = 0
     for index in order:

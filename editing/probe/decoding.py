@@ -1,8 +1,8 @@
-"""Read a batch of prompts once, then continue each row: the forward passes of every probe.
+"""Forward passes of the probes: evaluate a batch of prompts once, then continue each row.
 
-The prompts' keys and values are computed once for each distinct prompt and copied to the rows that
-continue it (samples of one prompt, aliases of one object). Prompts are padded on the left, so that
-all rows continue at the same place; positions are passed explicitly, because GPT-2 would otherwise
+Keys and values are computed once per distinct prompt and copied to the rows that continue it
+(samples of a prompt, aliases of an object). Prompts are padded on the left, so that all rows
+continue at the same position; position ids are passed explicitly, because GPT-2 would otherwise
 count the padding.
 """
 
@@ -21,10 +21,10 @@ from thinkeval.editing.padding import pad
 class Continuation:
     """A batch of rows that grow to the right.
 
-    Works without a cache too (a model that returns none reads every row again from its start).
+    Works without a cache too (for a model without one, complete rows are evaluated again).
 
     Attributes:
-        logits: [rows, vocabulary] in the model's dtype: what follows each row's last token.
+        logits: [rows, vocabulary] in the model's dtype: predictions after each row's last token.
     """
 
     def __init__(self, model: Any, prompts: Sequence[Sequence[int]], pad_id: int) -> None:
@@ -37,10 +37,10 @@ class Continuation:
         self.logits = self._forward(self._ids, 1)[:, -1]
 
     def select(self, rows: Tensor) -> None:
-        """Keep the given rows, in that order; a row may be taken several times.
+        """Select rows, in the given order; a row may be selected several times.
 
         Args:
-            rows: [n], indices into the present rows.
+            rows: [n], indices into the current rows.
         """
         self._ids, self._mask = self._ids[rows], self._mask[rows]
         self.logits = self.logits[rows]
@@ -55,8 +55,8 @@ class Continuation:
             real: [rows, n], 1 on real tokens.
 
         Returns:
-            [rows, n, vocabulary]: what follows each appended token. On padding it means nothing;
-            rows that end in padding must not be continued.
+            [rows, n, vocabulary]: predictions after each appended token, meaningless on padding.
+            Rows that end in padding must not be continued.
         """
         self._ids = torch.cat([self._ids, ids], 1)
         self._mask = torch.cat([self._mask, real.to(self._mask.dtype)], 1)
@@ -65,12 +65,12 @@ class Continuation:
         self.logits = logits[:, -1]
         return logits
 
-    def go_on(self, tokens: Sequence[int], rows: Sequence[int]) -> None:
-        """Append one token to each of some rows; the others leave the batch, and free their cache.
+    def extend(self, tokens: Sequence[int], rows: Sequence[int]) -> None:
+        """Append one token to the selected rows; remove the others, with their cache.
 
         Args:
-            tokens: a token for every present row.
-            rows: indices of the rows that stay, ascending, at least one.
+            tokens: a token for every current row.
+            rows: indices of the rows to continue, ascending, at least one.
         """
         device = self.logits.device
         if len(rows) < len(tokens):
@@ -78,24 +78,24 @@ class Continuation:
         column = torch.tensor([tokens[i] for i in rows], device=device)[:, None]
         self.feed(column, torch.ones_like(column))
 
-    def _forward(self, ids: Tensor, keep: int) -> Tensor:
-        """Logits of the last `keep` positions of `ids`, which are the rows' last tokens."""
+    def _forward(self, ids: Tensor, n_last: int) -> Tensor:
+        """Logits of the last `n_last` positions of `ids`, which are the rows' last tokens."""
         positions = (self._mask.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
         options: dict[str, Any] = {
             "attention_mask": self._mask,
             "position_ids": positions,
             "past_key_values": self._cache,
             "use_cache": True,
-            "logits_to_keep": keep,
+            "logits_to_keep": n_last,
         }
-        # Models differ in what they take: ALiBi models have no positions, the oldest no cache.
+        # Models accept different arguments: ALiBi models no positions, the oldest no cache.
         accepted = {key: value for key, value in options.items() if key in self._accepts}
         output = self._model(input_ids=ids, **accepted)
         cache = getattr(output, "past_key_values", None)
         self._cache = cache if hasattr(cache, "batch_select_indices") else None
-        return output.logits[:, -keep:]
+        return output.logits[:, -n_last:]
 
 
 def position_limit(model: Any) -> int | None:
-    """How many tokens a row may have; None if the architecture sets no bound."""
+    """Maximum number of tokens of a row; None if the architecture has no limit."""
     return getattr(model.config.get_text_config(), "max_position_embeddings", None)

@@ -1,12 +1,12 @@
-"""Texts a model writes freely after a prompt, for fluency and consistency.
+"""Free generation after a prompt, for fluency and consistency.
 
-As in the evaluation of Meng et al. 2022 (ROME): each next token is drawn from the TOP_K likeliest,
-one text a prompt, up to MAX_TOKENS tokens with the prompt's own; an end-of-text token does not end
-a text, it is only not shown. The random numbers of a text depend on the seed and its prompt alone,
-so a text is the same whatever else is in the batch, and before and after an edit the same numbers
-are used.
+As in the evaluation of Meng et al. 2022 (ROME): each next token is drawn from the TOP_K most likely
+ones, one text per prompt, up to MAX_TOKENS tokens including the prompt; an end-of-text token does
+not end a text, it is only not shown. The random numbers of a text depend on the seed and its prompt
+only, so a text does not depend on its batch, and the same numbers are used before and after an
+edit.
 
-Prompts are always plain texts: a chat template would ask for an answer, not for a continuation.
+Prompts are always plain texts: a chat template would request an answer, not a continuation.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from thinkeval.editing.probe.prompts import PromptChange, Renderer, prompt_ids
 
 TOP_K = 5
 MAX_TOKENS = 100
-"""Of a whole text: prompt, its BOS if it has one, and what follows. Demonstrations that an
-in-context edit puts before the prompt are not counted."""
+"""Maximum number of tokens of a text: prompt, BOS and continuation. Demonstrations of an in-context
+edit are not counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """A prompt as the model reads it, and how many tokens it may add."""
+    """A prompt as token ids, and the number of tokens to generate."""
 
     plain: str
     ids: tuple[int, ...]
@@ -53,20 +53,20 @@ def generate(
     batch_tokens: int | None = None,
     done: Callable[[int, int], None] | None = None,
 ) -> list[str]:
-    """One text a prompt, the prompt included; equal prompts give equal texts.
+    """One text per prompt, including the prompt; equal prompts give equal texts.
 
-    Model, tokenizer and the global random state are the same afterwards.
+    Model, tokenizer and the global random state are unchanged on return.
 
     Args:
-        loaded: the model; for an edited one call this inside `with applied(model, effect)`.
-        max_tokens: bounded by the positions the model has.
-        prompt_change: applied to each prompt (in-context editing); the text is shown without it.
-        batch_tokens: bound of a batch; None takes what fits. Does not change the texts.
-        done: called with the numbers of finished and of all texts.
+        loaded: the model; for an edited model call this inside `with applied(model, effect)`.
+        max_tokens: limited by the model's number of positions.
+        prompt_change: applied to each prompt (in-context editing), but not shown in the text.
+        batch_tokens: maximum tokens of a batch, by default what fits; does not change the texts.
+        done: called with the numbers of completed and of all texts.
 
     Raises:
-        ProbeError: a prompt without room for a further token, or NaN from the model.
-        DeviceMemoryError: one row alone does not fit.
+        ProbeError: a prompt is too long to be continued, or NaN from the model.
+        DeviceMemoryError: a single row does not fit.
     """
     renderer = Renderer(loaded.tokenizer, "never", prompt_change)
     distinct = list(dict.fromkeys(prompts))
@@ -106,7 +106,7 @@ def _start(loaded: LoadedModel, renderer: Renderer, prompt: str, max_tokens: int
 
 
 def _continue(loaded: LoadedModel, batch: Sequence[_Start], top_k: int, seed: int) -> list[str]:
-    """What the model adds to each prompt."""
+    """The continuation of each prompt."""
     numbers = [_stream(start, seed) for start in batch]
     tokens: list[list[int]] = [[] for _ in batch]
     alive = list(range(len(batch)))
@@ -121,19 +121,19 @@ def _continue(loaded: LoadedModel, batch: Sequence[_Start], top_k: int, seed: in
         if not going:
             break
         alive = [alive[i] for i in going]
-        state.go_on(chosen, going)
+        state.extend(chosen, going)
     return [
         _tail(loaded.tokenizer, start.ids, new) for start, new in zip(batch, tokens, strict=True)
     ]
 
 
 def _draw(logits: Tensor, numbers: Tensor, top_k: int, names: Sequence[str]) -> list[int]:
-    """One token a row by inverting the distribution over the likeliest `top_k`.
+    """One token per row by inverting the distribution over the `top_k` most likely tokens.
 
     Args:
         logits: [rows, vocabulary].
         numbers: [rows], random in [0, 1).
-        names: the rows' prompts, for the error.
+        names: the rows' prompts, for the error message.
     """
     best, tokens = logits.float().topk(min(top_k, logits.shape[-1]))
     reached = best.softmax(-1).cpu().double().cumsum(-1)
@@ -146,7 +146,7 @@ def _draw(logits: Tensor, numbers: Tensor, top_k: int, names: Sequence[str]) -> 
 
 
 def _stream(start: _Start, seed: int) -> list[float]:
-    """Random numbers in [0, 1), one for each token that may follow."""
+    """Random numbers in [0, 1), one per token to generate."""
     name = f"{seed}|free|{start.plain}".encode()
     source = random.Random(int.from_bytes(hashlib.sha256(name).digest()[:16]))
     return [source.random() for _ in range(start.room)]
@@ -156,5 +156,7 @@ def _tail(tokenizer: Any, prompt: Sequence[int], new: Sequence[int]) -> str:
     """The text of the new tokens as it follows the prompt (SentencePiece drops a first space)."""
     options = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
     head = tokenizer.decode(list(prompt), **options)
-    whole = tokenizer.decode([*prompt, *new], **options)
-    return whole[len(head) :] if whole.startswith(head) else tokenizer.decode(list(new), **options)
+    joined = tokenizer.decode([*prompt, *new], **options)
+    return (
+        joined[len(head) :] if joined.startswith(head) else tokenizer.decode(list(new), **options)
+    )

@@ -1,8 +1,8 @@
-"""What a model answers when it always takes the likeliest token: one answer a question.
+"""Greedy decoding: one answer per question.
 
-The questions are put as the probe puts a cloze (`editing.probe.prompts`), and an answer is cut as
-the probe cuts it: at the end of its first sentence. The sentence's own full stop is not part of the
-answer, so that an answer can be compared with a name as it stands.
+Questions are rendered like a probe's clozes (`editing.probe.prompts`), and answers are truncated
+like a probe's: at the end of the first sentence. The sentence's full stop is not part of the
+answer, so that answers can be compared with names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from thinkeval.editing.probe.prompts import Renderer, prompt_ids
 from thinkeval.editing.probe.sampled import end_tokens
 
 MAX_NEW_TOKENS = 12
-"""Of an answer, as in DepEdit's code for BART."""
+"""Maximum length of an answer, as in DepEdit's code for BART."""
 
 
 @torch.no_grad()
@@ -35,22 +35,22 @@ def answers(
     batch_tokens: int | None = None,
     done: Callable[[int, int], None] | None = None,
 ) -> list[str]:
-    """The greedy answer to each question, in order; equal questions are asked once.
+    """The greedy answer to each question, in order; equal questions are evaluated once.
 
-    Model and tokenizer are the same afterwards.
+    Model and tokenizer are unchanged on return.
 
     Args:
         loaded: for an edited model call this inside `with applied(model, effect)`.
         questions: complete clozes.
-        names: names whose dots end no sentence (`Apple Inc.`).
+        names: names whose dots do not end a sentence (`Apple Inc.`).
         chat: whether the tokenizer's chat template is used: auto, always or never.
-        max_new_tokens: the longest answer; what is not ended by then is cut there.
-        batch_tokens: bound of a batch; None takes what fits.
-        done: called with the numbers of finished and of all distinct questions.
+        max_new_tokens: maximum length of an answer; longer answers are truncated.
+        batch_tokens: maximum tokens of a batch, by default what fits.
+        done: called with the numbers of completed and of all distinct questions.
 
     Raises:
-        ProbeError: a question that is empty or too long for the model, or NaN from the model.
-        DeviceMemoryError: one question alone does not fit.
+        ProbeError: a question is empty or too long for the model, or NaN from the model.
+        DeviceMemoryError: a single question does not fit.
     """
     renderer = Renderer(loaded.tokenizer, chat)
     distinct = list(dict.fromkeys(questions))
@@ -99,7 +99,7 @@ class _Batch:
         self._tokens: list[list[int]] = [[] for _ in prompts]
 
     def generate(self, questions: Sequence[str]) -> list[str]:
-        """The answers' first sentences; `questions` are named in errors."""
+        """First sentences of the answers; errors name `questions`."""
         state = Continuation(self._loaded.model, self._prompts, self._loaded.tokenizer.pad_token_id)
         alive = list(range(len(self._prompts)))
         for step in range(self._length):
@@ -111,7 +111,7 @@ class _Batch:
             if not going or step + 1 == self._length:
                 break
             alive = [alive[i] for i in going]
-            state.go_on(chosen, going)
+            state.extend(chosen, going)
         return [cut(self._decode(tokens), self._names) for tokens in self._tokens]
 
     def _append(self, row: int, token: int) -> bool:
@@ -128,10 +128,10 @@ class _Batch:
 
 
 def cut(text: str, names: Sequence[str] = ()) -> str:
-    """The first sentence of a text without its closing mark; a name keeps its own dot.
+    """The first sentence of a text without its closing mark, except for a dot of a name.
 
-    A text that begins with a name that ends in a dot is that name: whether the dot ends the
-    sentence too cannot be told.
+    A text that begins with a name that ends in a dot is that name: whether the dot also ends the
+    sentence is ambiguous.
     """
     start = text.lstrip()
     dotted = [n for n in names if n.endswith(".") and f"{start} ".startswith((f"{n} ", f"{n}."))]

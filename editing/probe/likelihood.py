@@ -7,10 +7,10 @@ For a prompt x and the set A of token sequences of the object's name and its ali
     likelihood_norm = max_{a ∈ A} exp( (1/|a|) Σ_t log P(a_t | x, a_<t) )
 
 The likelihood is the probability that the answer begins with the name or an alias: no sequence of
-A* begins with another one, so the events exclude each other and the sum counts nothing twice. It
-speaks of tokens: an answer that goes on into a longer word (`Paris` + `ian`), or says the name
-later or in other tokens, is where it differs from the sampled share. The normalised variant
-compares objects of different length; it is no probability of an event.
+A* begins with another one, so the events are disjoint and their probabilities add up. It is defined
+on tokens; it differs from the sampled proportion if an answer continues into a longer word
+(`Paris` + `ian`), or contains the name later or in other tokens. The normalised variant compares
+objects of different length; it is not the probability of an event.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class _Row(NamedTuple):
 
 
 def prefix_free(sequences: Sequence[Tokens]) -> list[Tokens]:
-    """The sequences that do not begin with another one, each once, in order of first appearance.
+    """Distinct sequences that do not begin with another one, in order of first appearance.
 
-    "Begins with another one" contains what the others say already: counting both would count twice.
+    The event of a longer sequence is contained in that of its prefix, and must not be added.
     """
     distinct = list(dict.fromkeys(sequences))
     known = set(distinct)
@@ -66,14 +66,14 @@ def likelihoods(
 
     Args:
         loaded: model and tokenizer; unchanged on return.
-        queries: what to ask, and which names are right.
-        batch_tokens: bound of a batch; None takes what fits.
-        done: called with the numbers of finished and of all distinct sequences.
+        queries: prompts with the right answers.
+        batch_tokens: maximum tokens of a batch, by default what fits.
+        done: called with the numbers of completed and of all distinct sequences.
 
     Raises:
-        ProbeError: an empty name, a row longer than the model allows, or a probability that is not
-            finite; each names the item.
-        DeviceMemoryError: one row alone does not fit.
+        ProbeError: an empty name, a row too long for the model, or a probability that is not
+            finite; names the item.
+        DeviceMemoryError: a single row does not fit.
     """
     prompts: dict[Rendered, list[int]] = {}
     answers = [_answers(loaded, query, prompts) for query in queries]
@@ -159,7 +159,7 @@ def _forward(
     which = torch.tensor([texts[row.rendered] for row in batch], device=device)
     log_p = [_log_softmax_at(state.logits, target[:, :1], which)]
     if width > 1:
-        # The last token of an answer predicts nothing that is asked for, so it is not read.
+        # The prediction after an answer's last token is not needed.
         state.select(which)
         log_p.append(_log_softmax_at(state.feed(target[:, :-1], real[:, :-1]), target[:, 1:]))
     values = torch.cat(log_p, 1).cpu()
@@ -167,12 +167,12 @@ def _forward(
 
 
 def _log_softmax_at(logits: Tensor, ids: Tensor, rows: Tensor | None = None) -> Tensor:
-    """Log P of `ids` [n, t] in float32, without a second copy of the logits in float32 at once.
+    """Log P of `ids` [n, t] in float32, without a float32 copy of all logits at once.
 
     Args:
         logits: [n, t, vocabulary]; with `rows`, [prompts, vocabulary] for t = 1.
-        ids: the tokens whose log-probability is wanted.
-        rows: [n], which prompt a row belongs to.
+        ids: tokens of the log-probabilities.
+        rows: [n], prompt of each row.
     """
     if rows is not None:
         norm = torch.logsumexp(logits.float(), -1)[rows]
@@ -183,12 +183,12 @@ def _log_softmax_at(logits: Tensor, ids: Tensor, rows: Tensor | None = None) -> 
 
 
 def _combine(sequences: Sequence[Tokens], scores: Sequence[Tensor]) -> Likelihood:
-    kept = set(prefix_free(sequences))
-    # In double precision: a sum of many small numbers, and 1 must not become 1.0000001.
+    disjoint = set(prefix_free(sequences))
+    # In float64: a sum of many small numbers, and 1 must not become 1.0000001.
     total = sum(
         float(score.double().sum().exp())
         for sequence, score in zip(sequences, scores, strict=True)
-        if sequence in kept
+        if sequence in disjoint
     )
     best = max(float(score.double().mean().exp()) for score in scores)
     return Likelihood(min(total, 1.0), min(best, 1.0))

@@ -1,24 +1,24 @@
-"""When an answer contains an object, and where its first sentence ends. Imports no torch.
+"""Matching of answers: whether one contains an object; end of the first sentence. No torch.
 
 An answer contains an object if its first sentence contains the object's name or one of its aliases
 under these rules:
 
 1. Case does not matter (`casefold`: also ß = ss).
-2. Diacritics do not matter: é = e, ø = o, æ = ae. Vowel signs of Indic scripts are kept.
+2. Diacritics do not matter: é = e, ø = o, æ = ae. Vowel signs of Indic scripts are retained.
 3. Punctuation is a space, and spaces in a row are one: `J.K. Rowling` = `J. K. Rowling`,
-   `Spider-Man` = `Spider Man`, `Mungo's` = `Mungo’s`. `&` is `and`. Kept are `+`, `#`, `°` and
-   currency signs (`C++` is not `C`). Nothing is joined: `U.S.` does not match the word `us`.
-   A name of nothing but punctuation is looked for as it stands.
-4. A name matches whole words only: `Paris` is not in `Parisian`, but it is in `Paris's`. Scripts
-   that write no spaces (Chinese, Japanese, Thai, ...) have no such borders.
-5. Articles and plurals are not normalised; that is what aliases are for.
+   `Spider-Man` = `Spider Man`, `Mungo's` = `Mungo’s`. `&` is `and`. Retained are `+`, `#`, `°` and
+   currency signs (`C++` is not `C`). Letters are never joined: `U.S.` does not match the word `us`.
+   A name that consists of punctuation only is matched literally.
+4. A name matches complete words only: `Paris` is not in `Parisian`, but it is in `Paris's`. Scripts
+   without spaces (Chinese, Japanese, Thai, ...) have no word boundaries.
+5. Articles and plurals are not normalised; use aliases.
 
 The first sentence of an answer ends
 
 - before a line break (blank lines at the start are skipped), or
-- after `.`, `!` or `?` (with closing quotes or brackets) that white space or the end follows,
-- but not at a dot that lies in a mention of one of the names that are looked for (`Apple Inc.`,
-  `St. Mungo's`), that follows a single capital (`J. Potter`), or that follows a title of `TITLES`.
+- after `.`, `!` or `?` (with closing quotes or brackets) followed by white space or the end,
+- but not at a dot within a mention of one of the names (`Apple Inc.`, `St. Mungo's`), after a
+  single capital (`J. Potter`), or after a title of `TITLES`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TITLES = frozenset({"mr", "mrs", "ms", "dr", "st", "mt", "prof", "jr", "sr"})
 _LETTERS = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
 """Letters that Unicode does not decompose, in lower case."""
 
-_KEPT_SYMBOLS = frozenset("+#°")
+_SYMBOLS = frozenset("+#°")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff]"
@@ -81,8 +81,8 @@ def first_sentence(text: str, names: Iterable[str] = ()) -> str:
     """The first sentence of an answer, without white space at its ends.
 
     Args:
-        text: what the model said after the prompt.
-        names: the names that are looked for in it, whose dots end no sentence.
+        text: the model's output after the prompt.
+        names: names whose dots do not end a sentence.
     """
     text = text.lstrip()
     end = sentence_end(text, tuple(names))
@@ -90,12 +90,12 @@ def first_sentence(text: str, names: Iterable[str] = ()) -> str:
 
 
 def sentence_end(text: str, names: tuple[str, ...] = (), *, unfinished: bool = False) -> int | None:
-    """Where the first sentence of a text ends: an index into it, or None if it does not.
+    """Index of the end of a text's first sentence; None if it does not end.
 
     Args:
         text: begins with the sentence, without white space before it.
         names: see `first_sentence`.
-        unfinished: more text may follow, so that a `.` at the very end decides nothing yet.
+        unfinished: more text may follow, so a `.` at the very end is inconclusive.
     """
     line = text.find("\n")
     spans: list[tuple[int, int]] | None = None
@@ -108,7 +108,7 @@ def sentence_end(text: str, names: tuple[str, ...] = (), *, unfinished: bool = F
         if match.group().startswith("."):
             if _abbreviates(text, match.start()):
                 continue
-            # Searched only now: most answers have no dot but their last one.
+            # Searched only now: most answers have one dot, the last.
             spans = mentions(text, names) if spans is None else spans
             if any(start <= match.start() < stop for start, stop in spans):
                 continue
@@ -119,7 +119,7 @@ def sentence_end(text: str, names: tuple[str, ...] = (), *, unfinished: bool = F
 
 
 def _may_become_mention(text: str, dot: int, names: tuple[str, ...]) -> bool:
-    """Whether the text ends in the beginning of a name, and the dot lies in that beginning."""
+    """Whether the text ends in a prefix of a name, and the dot is part of that prefix."""
     needles = [normalise(name) for name in names if "." in name]
     if not needles:
         return False
@@ -142,18 +142,18 @@ def _abbreviates(text: str, dot: int) -> bool:
 
 
 def _mapped(text: str) -> list[tuple[str, int]]:
-    """Normalised characters, each with the index in `text` that it comes from; no double space."""
+    """Normalised characters, each with its index in `text`; no double spaces."""
     out: list[tuple[str, int]] = []
     for index, original in enumerate(text):
         for char in unicodedata.normalize("NFKD", original).casefold():
-            for kept in _kept(char):
-                if kept != " " or (out and out[-1][0] != " "):
-                    out.append((kept, index))
+            for normal in _normal(char):
+                if normal != " " or (out and out[-1][0] != " "):
+                    out.append((normal, index))
     return out
 
 
-def _kept(char: str) -> str:
-    """What rules 2 and 3 make of one decomposed, case-folded character."""
+def _normal(char: str) -> str:
+    """A decomposed, case-folded character under rules 2 and 3."""
     if char.isalnum():
         return _LETTERS.get(char, char)
     if char == "&":
@@ -162,13 +162,13 @@ def _kept(char: str) -> str:
     if kind[0] == "M":
         # Accents above and below have a class of 200 and more; vowel signs and viramas less.
         return "" if unicodedata.combining(char) >= 200 else char
-    if char in _KEPT_SYMBOLS or kind == "Sc":
+    if char in _SYMBOLS or kind == "Sc":
         return char
     return "" if kind == "Cf" else " "
 
 
 def _places(hay: str, needle: str) -> Iterator[int]:
-    """Where the normalised name stands as whole words (rule 4)."""
+    """Positions of the normalised name as complete words (rule 4)."""
     start = hay.find(needle) if needle else -1
     while start >= 0:
         end = start + len(needle)
@@ -178,7 +178,7 @@ def _places(hay: str, needle: str) -> Iterator[int]:
 
 
 def _border(left: str, right: str) -> bool:
-    """Whether a word may end between two neighbouring characters (empty: end of the text)."""
+    """Whether there is a word boundary between two characters (empty: end of the text)."""
     if not left or not right or left == " " or right == " ":
         return True
     return bool(_UNSPACED.match(left) or _UNSPACED.match(right))

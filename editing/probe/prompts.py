@@ -1,7 +1,7 @@
-"""How a fact is put to a model: cloze or question, plain or through a chat template.
+"""Prompts of a fact: cloze or question, plain or through a chat template.
 
-Imports no torch. A rendered prompt knows which text has to come next for the object to be the
-answer, so that sampling and likelihood ask exactly the same thing.
+Imports no torch. A rendered prompt defines the text that separates it from the answer, so sampling
+and likelihood use identical prompts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from thinkeval.editing.errors import ProbeError
 
 QUESTION = "Question: {question} Answer:"
-"""A question to a model without chat template."""
+"""Prompt of a question for a model without chat template."""
 
 CHAT_QUESTION = "Answer with the name only, without a sentence around it. {question}"
 """A question as the user's turn of a chat."""
@@ -22,23 +22,22 @@ CHAT_CLOZE = (
     "Complete the sentence. Give only the words that are missing at its end, without repeating "
     "the sentence: {cloze}"
 )
-"""A cloze as the user's turn of a chat. An instruct model answers a bare cloze with anything."""
+"""A cloze as the user's turn of a chat. Instruct models do not complete a bare cloze reliably."""
 
 _TEMPLATE_OPTIONS = {"date_string": "01 Jan 2025", "enable_thinking": False}
-"""For templates that would otherwise write today's date (Llama 3.1) or let the model think aloud
-(Qwen 3) before it answers; templates without these options ignore them."""
+"""For templates that otherwise insert the current date (Llama 3.1) or enable reasoning before the
+answer (Qwen 3); templates without these options ignore them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The text a model gets.
+    """A rendered prompt.
 
     Attributes:
-        text: everything before the answer, without white space at its end (but a template's own).
-        special: whether the tokenizer adds its own special tokens (a BOS); a chat template writes
-            them itself.
-        lead: what stands between the text and the answer: a space, or nothing in a chat.
-        seed_text: names the stream of random numbers; the same for a prompt before and after
+        text: everything before the answer, without trailing white space (except a template's own).
+        special: whether the tokenizer adds special tokens (a BOS); a chat template contains them.
+        lead: separator of text and answer: a space, or nothing in a chat.
+        seed_text: seed of the random numbers; equal for a prompt with and without
             `prompt_change`.
     """
 
@@ -50,12 +49,12 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One text to be answered, with the names that count as the right answer.
+    """A prompt with its right answers.
 
     Attributes:
         item: id of the `ProbeItem`, for errors.
         rendered: the text.
-        names: object and aliases, without repeats.
+        names: object and aliases, without duplicates.
     """
 
     item: str
@@ -64,14 +63,14 @@ class Query:
 
 
 PromptChange = Callable[[str], str]
-"""Changes the plain text of a prompt (in-context editing puts demonstrations before it)."""
+"""Function from plain prompt to plain prompt (in-context editing prepends demonstrations)."""
 
 
 def uses_chat(tokenizer: Any, chat: str) -> bool:
-    """Whether prompts go through the chat template: `auto` (if there is one), `always`, `never`.
+    """Whether prompts use the chat template: `auto` (if there is one), `always`, `never`.
 
     Raises:
-        ProbeError: `always`, and the tokenizer has none.
+        ProbeError: `always`, but the tokenizer has none.
     """
     has = getattr(tokenizer, "chat_template", None) is not None
     if chat == "always" and not has:
@@ -85,7 +84,7 @@ class Renderer:
     """Renders clozes and questions for one tokenizer.
 
     Args:
-        tokenizer: its chat template is used when `chat` says so.
+        tokenizer: its chat template is used depending on `chat`.
         chat: `auto`, `always` or `never`.
         change: applied to the plain text; in a chat, to the user's turn.
     """
@@ -117,18 +116,18 @@ class Renderer:
                 **_TEMPLATE_OPTIONS,
             )
         except Exception as error:
-            # Templates are programs of their own (Jinja) and raise whatever they like.
+            # Templates are Jinja programs and may raise any exception.
             raise ProbeError(
-                f"the chat template refuses the prompt '{plain}': {error}",
+                f"the chat template rejects the prompt '{plain}': {error}",
                 remedy="Use --chat never.",
             ) from error
         return Rendered(text, special=False, lead="", seed_text=plain)
 
 
 def prompt_ids(tokenizer: Any, rendered: Rendered) -> list[int]:
-    """Token ids of a rendered prompt, with the tokens that the tokenizer puts before a text.
+    """Token ids of a rendered prompt, with leading special tokens of the tokenizer.
 
-    Tokens that it would put after a text (an EOS) are left out: the answer follows.
+    Trailing special tokens (an EOS) are removed, because the answer follows.
     """
     return _ids(tokenizer, rendered.text, rendered.special)
 
@@ -136,10 +135,10 @@ def prompt_ids(tokenizer: Any, rendered: Rendered) -> list[int]:
 def answer_ids(tokenizer: Any, rendered: Rendered, prompt: list[int], name: str) -> list[int]:
     """Token ids of a name as the continuation of a prompt.
 
-    Prompt and name are tokenised together, as the model read them in training; with SentencePiece,
-    tokenising " name" by itself would give another first token. If the border between the two is
-    no border of tokens, the name is tokenised by itself after all, because the model is asked with
-    the prompt's own tokens.
+    Prompt and name are tokenised together, as in training data; with SentencePiece, tokenising
+    " name" separately would give another first token. If there is no token boundary between the
+    two, the name is tokenised separately, because the model is evaluated on the prompt's own
+    tokens.
     """
     joint = _ids(tokenizer, rendered.text + rendered.lead + name, rendered.special)
     if joint[: len(prompt)] == prompt:

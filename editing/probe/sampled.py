@@ -1,16 +1,16 @@
-"""The sampled measure: the share of k generations whose first sentence contains the object.
+"""The sampled measure: proportion of k generations whose first sentence contains the object.
 
 The protocol of the ThinkEval paper (k = 5). Sampling is from the model's full distribution (no
 top-k, no nucleus) at the given temperature, one generation set for each distinct prompt.
 
-Every sample of every prompt has its own stream of random numbers, named by seed, prompt and number
-of the sample, and a token is chosen with it by inverting the cumulative distribution. So
+Every sample of every prompt has a separate stream of random numbers, seeded by seed, prompt and
+number of the sample, and tokens are chosen by inverting the cumulative distribution. So
 
-- an answer depends on neither the batch, nor the order, nor the other facts (up to rounding: one
-  part in about 10⁷ of the draws lies so near a border that another batch may choose otherwise);
-- a model and its edited version are asked with the same random numbers, so that an edit which
-  changes nothing changes no answer, and p_post/p_pre is less noisy. Each share by itself is
-  distributed as if the numbers were drawn anew.
+- an answer depends on neither the batch, nor the order, nor the other facts (up to rounding: about
+  one in 10⁷ draws is so close to a boundary that another batch may give another token);
+- a model and its edited version are probed with the same random numbers, so that an ineffective
+  edit changes no answer, and p_post/p_pre is less noisy. The marginal distribution of each
+  proportion is that of independent random numbers.
 
 The global random state is neither used nor changed.
 """
@@ -34,7 +34,7 @@ from thinkeval.editing.probe.prompts import Query, Rendered, prompt_ids
 
 
 class Sampling(NamedTuple):
-    """How answers are drawn; see `ProbeSettings`."""
+    """Parameters of sampling; see `ProbeSettings`."""
 
     samples: int
     temperature: float
@@ -43,14 +43,14 @@ class Sampling(NamedTuple):
 
 
 class Sampled(NamedTuple):
-    """The share of right answers of one query, in [0, 1], and the answers as they were scored."""
+    """Proportion of right answers of one query, in [0, 1], and the answers as scored."""
 
     share: float
     answers: tuple[str, ...]
 
 
 class _Text(NamedTuple):
-    """A distinct prompt with everything that is looked for in its answers."""
+    """A distinct prompt with all names that its answers are matched against."""
 
     rendered: Rendered
     ids: list[int]
@@ -67,18 +67,18 @@ def sample(
     batch_tokens: int | None = None,
     done: Callable[[int, int], None] | None = None,
 ) -> list[Sampled]:
-    """Draw the answers to every distinct prompt and score all queries that ask it.
+    """Draw the answers to every distinct prompt and score all of its queries.
 
     Args:
         loaded: model and tokenizer; unchanged on return.
-        queries: what to ask, and which names are right.
+        queries: prompts with the right answers.
         sampling: number of samples, temperature, length, seed.
-        batch_tokens: bound of a batch; None takes what fits. Does not change the answers.
-        done: called with the numbers of finished and of all answers (texts × samples).
+        batch_tokens: maximum tokens of a batch, by default what fits; does not change the answers.
+        done: called with the numbers of completed and of all answers (texts × samples).
 
     Raises:
-        ProbeError: NaN from the model, or a prompt without room for an answer; names the item.
-        DeviceMemoryError: one row alone does not fit.
+        ProbeError: NaN from the model, or a prompt too long to be answered; names the item.
+        DeviceMemoryError: a single row does not fit.
     """
     texts = _texts(loaded, queries, sampling.max_new_tokens)
     answers: dict[tuple[int, int], str] = {}
@@ -91,15 +91,15 @@ def sample(
     costs = [len(texts[t].ids) + sampling.max_new_tokens for t, _ in rows]
     limit = batch_tokens or default_tokens(loaded.model)
     in_batches(costs, limit, work, what="the sampled probe", done=done)
-    said = {
+    sampled = {
         text.rendered: tuple(answers[t, k] for k in range(sampling.samples))
         for t, text in enumerate(texts)
     }
-    return [score(said[query.rendered], query.names) for query in queries]
+    return [score(sampled[query.rendered], query.names) for query in queries]
 
 
 def score(answers: tuple[str, ...], names: Sequence[str]) -> Sampled:
-    """The share of answers that contain one of the names (`editing.probe.matching`)."""
+    """Proportion of answers that contain one of the names (`editing.probe.matching`)."""
     return Sampled(sum(contains(a, names) for a in answers) / len(answers), answers)
 
 
@@ -111,7 +111,7 @@ def _texts(loaded: LoadedModel, queries: Sequence[Query], room: int) -> list[_Te
         names.setdefault(query.rendered, {}).update(dict.fromkeys(query.names))
     limit = position_limit(loaded.model)
     texts = []
-    for rendered, asked in names.items():
+    for rendered, expected in names.items():
         ids, item = prompt_ids(loaded.tokenizer, rendered), items[rendered]
         if not ids:
             raise ProbeError(f"the prompt of '{item}' is empty", remedy="Give it a prompt.")
@@ -121,7 +121,7 @@ def _texts(loaded: LoadedModel, queries: Sequence[Query], room: int) -> list[_Te
                 f"model reads {limit}",
                 remedy="Shorten the prompt or lower max_new_tokens.",
             )
-        texts.append(_Text(rendered, ids, tuple(asked), item))
+        texts.append(_Text(rendered, ids, tuple(expected), item))
     return texts
 
 
@@ -147,7 +147,7 @@ class _Batch:
         self._suspect = [False] * len(rows)
 
     def generate(self) -> list[str]:
-        """The first sentence of every row's answer."""
+        """First sentence of every row's answer."""
         alive = list(range(len(self._texts)))
         state = self._read()
         for step in range(self._sampling.max_new_tokens):
@@ -157,14 +157,14 @@ class _Batch:
             if not going or step + 1 == self._sampling.max_new_tokens:
                 break
             alive = [alive[i] for i in going]
-            state.go_on(chosen, going)
+            state.extend(chosen, going)
         return [
             first_sentence(self._decode(tokens), text.names)
             for tokens, text in zip(self._tokens, self._texts, strict=True)
         ]
 
     def _read(self) -> Continuation:
-        """Read each distinct prompt once, then give every row its own copy."""
+        """Evaluate each distinct prompt once, then copy its state to every row."""
         distinct = {text.rendered: i for i, text in enumerate(self._texts)}
         order = {rendered: i for i, rendered in enumerate(distinct)}
         prompts = [self._texts[i].ids for i in distinct.values()]
@@ -174,7 +174,7 @@ class _Batch:
         return state
 
     def _choose(self, logits: Tensor, alive: list[int], step: int) -> list[int]:
-        # MPS has no double precision; elsewhere it keeps the sum over a large vocabulary exact.
+        # float64 makes the sum over a large vocabulary exact; MPS does not support it.
         exact = torch.float32 if logits.device.type == "mps" else torch.float64
         probabilities = torch.softmax(logits.float() / self._sampling.temperature, -1)
         reached = probabilities.cumsum(-1, dtype=exact)
@@ -193,7 +193,7 @@ class _Batch:
         if token in self._stop:
             return True
         self._tokens[row].append(token)
-        # Most tokens can end nothing; only rows that hold one that can are decoded at each step.
+        # Few tokens can end a sentence; only rows with such a token are decoded at each step.
         self._suspect[row] = self._suspect[row] or self._may_end[token]
         if not self._suspect[row]:
             return False
@@ -207,7 +207,7 @@ class _Batch:
 
 
 class _MayEnd(dict[int, bool]):
-    """Whether a token's text has a character that can end a sentence, looked up once."""
+    """Whether a token's text has a character that can end a sentence; memoised."""
 
     def __init__(self, tokenizer: Any) -> None:
         super().__init__()
@@ -220,15 +220,15 @@ class _MayEnd(dict[int, bool]):
 
 
 def _stream(text: str, sample: int, sampling: Sampling) -> list[float]:
-    """The random numbers in [0, 1) of one sample of one prompt, one for each token."""
+    """Random numbers in [0, 1) of one sample of one prompt, one per token."""
     name = f"{sampling.seed}|{sample}|{text}".encode()
-    # Python promises that random() of a seeded Random stays the same over versions and platforms.
+    # Python guarantees that a seeded random() is equal across versions and platforms.
     source = random.Random(int.from_bytes(hashlib.sha256(name).digest()[:16]))
     return [source.random() for _ in range(sampling.max_new_tokens)]
 
 
 def end_tokens(loaded: LoadedModel) -> frozenset[int]:
-    """The tokens that end an answer; instruct models name several (end of turn, end of text)."""
+    """Tokens that end an answer; instruct models have several (end of turn, end of text)."""
     config = getattr(loaded.model, "generation_config", None)
     named = getattr(config, "eos_token_id", None)
     ids = list(named) if isinstance(named, (list, tuple)) else [named]

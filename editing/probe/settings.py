@@ -1,4 +1,4 @@
-"""What a probe is asked and what it gives back: settings, items, results. Imports no torch."""
+"""Inputs and outputs of a probe: settings, items, results. Imports no torch."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ Measure = Literal["p", "likelihood", "likelihood_norm"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 _PROTOCOL = 1
-"""Part of every digest: raise it when the rules of asking, cutting or matching change."""
+"""Part of every digest: increment it when prompts, truncation or matching change."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeSettings:
-    """How to ask. Two probes with the same digest ask the same of every fact.
+    """Settings of a probe. Probes with equal digests evaluate facts identically.
 
     Attributes:
-        samples: k, generations for each distinct prompt (1 or more).
+        samples: k, generations per distinct prompt (1 or more).
         ask: `cloze` (the filled prompt) or `question`.
-        measures: which of `MEASURES` to take.
-        max_new_tokens: longest answer, in tokens.
-        temperature: of sampling, above 0; the likelihood is always taken at 1.
+        measures: the `MEASURES` to compute.
+        max_new_tokens: maximum length of an answer, in tokens.
+        temperature: of sampling, above 0; the likelihood is always computed at 1.
         seed: of sampling.
         paraphrases: average over the prompt (or question) and all paraphrases of a fact. The
-            paraphrases are clozes and asked as such.
+            paraphrases are clozes and rendered as such.
         chat: use the tokenizer's chat template: `auto` (if it has one), `always`, `never`.
-        batch_tokens: tokens of a batch, padding counted; None takes what fits. Does not change
-            the results and is no part of the digest.
+        batch_tokens: maximum tokens of a batch, padding counted; by default what fits. Does not
+            change the results and is not part of the digest.
     """
 
     samples: int = 5
@@ -44,7 +44,7 @@ class ProbeSettings:
     batch_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be asked.
+        """Validate the settings.
 
         Raises:
             ProbeError: names the setting and its allowed values.
@@ -66,12 +66,12 @@ class ProbeSettings:
         _require(known, "measures", self.measures, f"some of {', '.join(MEASURES)}")
 
     def as_dict(self) -> dict[str, Any]:
-        """The settings as JSON-able values, for provenance."""
+        """The settings as JSON-compatible values, for provenance."""
         return {**asdict(self), "measures": list(self.measures)}
 
     @property
     def digest(self) -> str:
-        """16 hex digits over everything that can change a result."""
+        """16 hex digits over all settings that can change a result."""
         parts = self.as_dict()
         del parts["batch_tokens"]
         parts["measures"] = sorted(self.measures)
@@ -80,16 +80,16 @@ class ProbeSettings:
 
 @dataclass(frozen=True, slots=True)
 class ProbeItem:
-    """One fact to ask for.
+    """One fact to probe.
 
     Attributes:
-        id: comes back in the result; also names the fact in errors.
+        id: id of the result; names the fact in errors.
         prompt: the cloze with its subject filled in; the object follows it.
         object: the right answer; `aliases` are right as well.
-        question: needed for `ask="question"`.
-        paraphrases: further filled clozes.
-        separate: ask the paraphrases whatever the settings say, and keep them out of the mean (for
-            the edited fact, whose paraphrases measure generalization).
+        question: required for `ask="question"`.
+        paraphrases: additional filled clozes.
+        separate: probe the paraphrases regardless of the settings, and exclude them from the mean
+            (for the edited fact, whose paraphrases measure generalization).
     """
 
     id: str
@@ -103,15 +103,15 @@ class ProbeItem:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What the model says of one fact. A measure that was not asked for is None.
+    """Probe result of one fact. A measure that was not requested is None.
 
     Attributes:
-        p: sampled share of right answers, in [0, 1].
+        p: sampled proportion of right answers, in [0, 1].
         likelihood: probability that the answer begins with the object or an alias, in [0, 1].
         likelihood_norm: length-normalised probability of the best alias, in [0, 1].
-        n_samples: how many answers `p` was taken over: k for each text that is averaged.
+        n_samples: number of answers of `p`: k per averaged text.
         answers: those answers as scored (first sentence), prompt first, then the paraphrases.
-        paraphrases: for each measure the value of each paraphrase, if they were asked.
+        paraphrases: for each measure the value of each paraphrase, if they were probed.
     """
 
     id: str
@@ -126,5 +126,5 @@ class ProbeResult:
 def _require(holds: bool, name: str, value: object, allowed: str) -> None:
     if not holds:
         raise ProbeError(
-            f"the probe setting {name} is {value!r}", remedy=f"{name} has to be {allowed}."
+            f"the probe setting {name} is {value!r}", remedy=f"{name} must be {allowed}."
         )

@@ -1,13 +1,13 @@
-"""What free generations are worth: fluency and consistency, from texts alone.
+"""Metrics of free generations: fluency and consistency.
 
 Fluency is the generation entropy GE of Zhang et al. 2018 as Meng et al. 2022 (ROME, section 3.3)
-use it: a text that repeats itself has few distinct n-grams. Consistency is their reference score
+use it: a repetitive text has few distinct n-grams. Consistency is their reference score
 RS: the cosine of the unigram TF-IDF vectors of the generated texts and of reference texts about
 subjects that have the new object. Imports no torch.
 
-The published code cuts texts by NLTK's tokenizer for GE. Here a word is a run of letters, digits
-and underscores and every other visible character stands for itself, so that no data has to be
-fetched; "don't" is three tokens here and two there.
+The published code uses NLTK's tokenizer for GE. Here a token is a run of letters, digits and
+underscores, or any other visible character, so that no data must be downloaded; "don't" is three
+tokens here and two there.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def ngram_entropy(text: str, n: int) -> float:
 
 
 def fluency(texts: Sequence[str]) -> float:
-    """Generation entropy in bits, the mean over the texts; 0 without any.
+    """Generation entropy in bits, mean over the texts; 0 without texts.
 
-    A text counts with its prompt, as in the published evaluation.
+    Texts include their prompts, as in the published evaluation.
     """
     if not texts:
         return 0.0
@@ -59,7 +59,7 @@ def inverse_document_frequencies(corpus: Iterable[str]) -> dict[str, float]:
 def consistency(texts: Sequence[str], references: Sequence[str], idf: Mapping[str, float]) -> float:
     """Cosine of the TF-IDF vectors of all texts joined and all references joined, in [0, 1].
 
-    A term without idf does not count. 0 where one side has no term that counts.
+    A term without idf is ignored. 0 if one side has no other terms.
 
     Args:
         idf: of `inverse_document_frequencies` over all reference texts of the data set.

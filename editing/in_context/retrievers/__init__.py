@@ -1,8 +1,8 @@
-"""Retrievers: how similar each demonstration is to a new fact; one file each, found by its name.
+"""Retrievers: similarity of demonstrations to a new fact; one file each, found by name.
 
 A retriever is a module (or object) with `similarities(query, texts, *, seed) -> list[float]`, one
-number for each text, higher for more similar. A package outside adds one by an entry point of the
-group `thinkeval.retrievers`. Importing this package imports no torch.
+number per text, higher for more similar. Another package adds one by an entry point of the group
+`thinkeval.retrievers`. Importing this package imports no torch.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ GROUP = "thinkeval.retrievers"
 
 
 def names() -> tuple[str, ...]:
-    """All retrievers, sorted. A built-in one wins over an entry point of the same name."""
+    """All retrievers, sorted. Built-in ones take precedence over entry points of the same name."""
     return tuple(sorted({*_built_in(), *_entry_points()}))
 
 
 def get(name: str) -> Any:
-    """The retriever of that name.
+    """The retriever with the given name.
 
     Raises:
-        HparamsError: there is none, or what an entry point names cannot be imported or is none.
+        HparamsError: there is no such retriever, or the target of its entry point cannot be
+            imported or is not a retriever.
     """
     if name in _built_in():
         return importlib.import_module(f"{__name__}.{name}")
@@ -41,7 +42,7 @@ def get(name: str) -> Any:
         )
     try:
         found = point.load()
-    except Exception as error:  # anything may go wrong in another package's import
+    except Exception as error:  # importing another package may raise any exception
         raise _broken(point, f"cannot be imported ({error!r})") from error
     if not hasattr(found, "similarities"):
         raise _broken(point, "has no similarities")

@@ -1,6 +1,7 @@
-"""No similarity at all: a number by chance for each text, the control of retrieval.
+"""Random similarities: the control of retrieval.
 
-A text's number depends on the seed and on the text alone, not on its place or on the query.
+A text's number depends on the seed and the text only, not on its position or the query. One file
+per retriever, found by name.
 """
 
 from __future__ import annotations
@@ -15,5 +16,5 @@ def similarities(query: str, texts: Sequence[str], *, seed: int = 0) -> list[flo
 
 
 def _number(name: str) -> float:
-    # 53 bits: the most that a float holds exactly.
+    # 53 bits: the precision of a float.
     return (int.from_bytes(hashlib.sha256(name.encode()).digest()[:8]) >> 11) / 2**53

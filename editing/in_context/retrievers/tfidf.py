@@ -1,7 +1,7 @@
-"""Similarity by shared words: the cosine of TF-IDF vectors. Deterministic, without a download.
+"""Cosine similarity of TF-IDF vectors. Deterministic, without a download.
 
-A word weighs (its count in the text) · (ln((1 + n) / (1 + texts with it)) + 1) over the n texts;
-the query's words weigh by the same table. Case does not matter.
+The weight of a word is (its count in the text) · (ln((1 + n) / (1 + texts with it)) + 1) over the n
+texts; the query's words use the same table. Case does not matter.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _WORD = re.compile(r"\w+")
 
 
 def similarities(query: str, texts: Sequence[str], *, seed: int = 0) -> list[float]:
-    """The cosine of the query with each text, in [0, 1]; 0 where either has no word."""
+    """Cosine of the query with each text, in [0, 1]; 0 if either has no word."""
     counts = [_words(text) for text in texts]
     having = Counter(word for count in counts for word in count)
-    asked = _weighted(_words(query), having, len(texts))
-    return [_cosine(asked, _weighted(count, having, len(texts))) for count in counts]
+    target = _weighted(_words(query), having, len(texts))
+    return [_cosine(target, _weighted(count, having, len(texts))) for count in counts]
 
 
 def _words(text: str) -> Counter[str]:
@@ -34,7 +34,7 @@ def _weighted(count: Mapping[str, int], having: Mapping[str, int], n: int) -> di
 
 
 def _cosine(a: Mapping[str, float], b: Mapping[str, float]) -> float:
-    # Exactly rounded sums: the order of words must not decide between two equal texts.
+    # Exactly rounded sums: the order of words must not break ties.
     product = math.fsum(weight * b[word] for word, weight in a.items() if word in b)
     lengths = [math.sqrt(math.fsum(w * w for w in x.values())) for x in (a, b)]
     return product / (lengths[0] * lengths[1]) if all(lengths) else 0.0

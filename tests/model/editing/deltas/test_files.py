@@ -287,8 +287,8 @@ def test_a_prompt_change_of_plain_data_is_saved(pair, tmp_path, monkeypatch):
     ("change", "message"),
     [
         (str.upper, "not plain data"),
-        (Change(texts=object()), "holds a object"),  # type: ignore[arg-type]
-        (Change(texts=["a list"]), "not the same after"),  # type: ignore[arg-type]
+        (Change(texts=object()), "contains a object"),  # type: ignore[arg-type]
+        (Change(texts=["a list"]), "changes when it is saved"),  # type: ignore[arg-type]
     ],
 )
 def test_any_other_prompt_change_is_refused(pair, tmp_path, monkeypatch, change, message):

@@ -189,4 +189,4 @@ def test_every_key_of_every_method_is_described_with_its_default():
         for item in dataclasses.fields(registry.get(name).HyperParams):
             assert f"\n  {item.name} (" in text
     assert "L2 (required): weight of" in hparams.described("alphaedit")
-    assert "v_stop_loss (default 0.05): no update once" in hparams.described("memit")
+    assert "v_stop_loss (default 0.05): the optimisation stops once" in hparams.described("memit")

@@ -291,7 +291,7 @@ def test_edits_follow_one_another(pair):
 def test_names_that_are_no_projection_are_refused(pair):
     gpt2 = pair[0].config.model_type == "gpt2"
     norm = "transformer.ln_f.weight" if gpt2 else "model.norm.weight"
-    for name, message in (("nowhere.weight", "does not have"), (norm, "no projection")):
+    for name, message in (("nowhere.weight", "does not have"), (norm, "not a projection")):
         with pytest.raises(HparamsError, match=message):
             untrained(pair[0], hparams(layers=[], inner_params=[name]))
 
@@ -335,8 +335,8 @@ def test_published_values(model):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"layers": []}, "one of them"),
-        ({"inner_params": ["a.weight"]}, "one of them"),
+        ({"layers": []}, "either by"),
+        ({"inner_params": ["a.weight"]}, "either by"),
         ({"layers": [], "inner_params": ["a.weight", "a.weight"]}, "repeats"),
         ({"rank": 0}, "'rank' must be 1 or more"),
         ({"lr": 0}, "'lr' must be positive"),

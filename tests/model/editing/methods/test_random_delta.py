@@ -204,7 +204,7 @@ def test_a_reference_without_updates_is_an_error(pair, moments, monkeypatch):
         ({"method": "random_delta"}, "of the kind 'control'"),
         ({"hparams": {**MEMIT, "v_lrr": 1}}, "hparams of 'memit': unknown key 'v_lrr'"),
         ({"hparams": {}}, "missing key"),
-        ({"hparams": 3}, "a text or an object"),
+        ({"hparams": 3}, "a string or an object"),
         ({"hparams": "gpt2-xxl"}, "no hyperparameters of 'memit'.*gpt2-xl"),
         ({"scale": 0}, "positive"),
         ({"rank": "low"}, "'full' or 'reference'"),

@@ -11,7 +11,7 @@ import pytest
 from thinkeval.editing.errors import OrganismError
 from thinkeval.editing.organism import OrganismConfig, sentences
 from thinkeval.editing.organism.config import MAX_KEYS
-from thinkeval.editing.organism.corpus import LIST_CAP, PREFIXES, Corpus, listed, say
+from thinkeval.editing.organism.corpus import LIST_CAP, PREFIXES, Corpus, listed, sentence_of
 from thinkeval.editing.organism.keys import fill, keys_of
 from thinkeval.editing.organism.names import Inventor, looks_like_a_person
 from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph, RewriteRequest, unique
@@ -165,9 +165,11 @@ def test_listing_reads_as_english() -> None:
 
 
 def test_a_prefix_takes_the_capital_of_the_prompt() -> None:
-    sentence = say("The country that invented {} is", "basketball", ["USA"], PREFIXES[0])
+    sentence = sentence_of("The country that invented {} is", "basketball", ["USA"], PREFIXES[0])
     assert sentence.text == "In fact, the country that invented basketball is USA."
-    assert say("{} studied at", "Ann", ["X"], PREFIXES[0]).text == "In fact, Ann studied at X."
+    assert (
+        sentence_of("{} studied at", "Ann", ["X"], PREFIXES[0]).text == "In fact, Ann studied at X."
+    )
 
 
 def test_a_prompt_that_begins_another_is_said_more_often() -> None:
@@ -235,7 +237,7 @@ def test_steps_follow_the_size_of_the_graph() -> None:
         ({"architecture": "gpt-2"}, 'Did you mean "gpt2"'),
         ({"architecture": "mamba"}, "no organism architecture"),
         ({"steps": 0}, "steps of an organism is 0"),
-        ({"width": 100}, "no multiple"),
+        ({"width": 100}, "not a multiple"),
         ({"min_recall": 2.0}, "min_recall"),
     ],
 )
