@@ -13,10 +13,10 @@ def number(value: float | None, missing: str = UNDEFINED) -> str:
     return missing if value is None or math.isnan(value) else f"{value:.3f}"
 
 
-def cell(value: object, missing: str = UNDEFINED) -> str:
+def cell(value: object) -> str:
     """A value of any type: floats with three decimals, `yes` or `no`, texts unchanged."""
     if value is None or isinstance(value, float):
-        return number(value, missing)
+        return number(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)

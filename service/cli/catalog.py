@@ -21,6 +21,7 @@ from thinkeval.service.cli.output import emit_json, emit_table
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.database import connect, embedded_server
 from thinkeval.service.errors import KNOWN_ERRORS, NotFoundError, describe
+from thinkeval.service.reports.formats import Column
 from thinkeval.service.scoring import metrics as measuring
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.runtime import Runtime
@@ -59,20 +60,18 @@ def methods(
         typer.echo(f"Hyperparameter files: {', '.join(hparams.available(name)) or 'none needed'}\n")
         typer.echo(hparams.described(name))
         return
+    columns: list[Column[registry.MethodInfo]] = [
+        Column("method", lambda i: i.name, whole=True),
+        Column("kind", lambda i: i.kind),
+        Column("what it does", lambda i: i.doc),
+        Column("paper", lambda i: i.paper, optional=1),
+        Column("architectures", lambda i: ", ".join(ready[i.name]), optional=2),
+        Column("hyperparameters for", lambda i: ", ".join(hparams.available(i.name)), optional=3),
+    ]
     emit_table(
         "Editing methods",
-        ["method", "kind", "what it does", "paper", "architectures", "hyperparameters for"],
-        [
-            (
-                i.name,
-                i.kind,
-                i.doc,
-                i.paper,
-                ", ".join(ready[i.name]),
-                ", ".join(hparams.available(i.name)),
-            )
-            for i in infos
-        ],
+        columns,
+        infos,
     )
 
 
@@ -81,6 +80,25 @@ def _architectures(name: str, kind: str) -> list[str]:
     from thinkeval.editing import architectures
 
     return ["any decoder"] if kind == "prompt" or name == "none" else list(architectures.names())
+
+
+METRICS: list[Column[cypher.Query]] = [
+    Column("metric", lambda q: q.name.removeprefix("metrics/"), whole=True),
+    Column("better", lambda q: q.higher_is_better),
+    Column("what it is", lambda q: q.summary),
+    Column("source", lambda q: q.source, optional=1),
+]
+QUERIES: list[Column[cypher.Query]] = [
+    Column("query", lambda q: q.name, whole=True),
+    Column("mode", lambda q: q.mode, optional=1),
+    Column("what it does", lambda q: q.summary),
+]
+FINDINGS: list[Column[Finding]] = [
+    Column("check", lambda f: f.check, whole=True),
+    Column("ok", lambda f: f.ok),
+    Column("found", lambda f: f.found),
+    Column("what to do", lambda f: f.remedy),
+]
 
 
 def metrics(json: JsonFlag = False) -> None:
@@ -96,8 +114,8 @@ def metrics(json: JsonFlag = False) -> None:
         return
     emit_table(
         "Metrics",
-        ["metric", "better", "what it is", "source"],
-        [(q.name.removeprefix("metrics/"), q.higher_is_better, q.summary, q.source) for q in found],
+        METRICS,
+        found,
     )
 
 
@@ -134,9 +152,7 @@ def queries(
             ]
         )
         return
-    emit_table(
-        "Queries", ["query", "mode", "what it does"], [(q.name, q.mode, q.summary) for q in found]
-    )
+    emit_table("Queries", QUERIES, found)
 
 
 def _text(name: str, edit: str | None, measure: MeasureName) -> str:
@@ -155,8 +171,8 @@ def doctor(json: JsonFlag = False) -> None:
     else:
         emit_table(
             "Doctor",
-            ["check", "ok", "found", "what to do"],
-            [(f.check, f.ok, f.found, f.remedy) for f in findings],
+            FINDINGS,
+            findings,
         )
     if not all(f.ok for f in findings):
         raise typer.Exit(2)

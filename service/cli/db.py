@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from thinkeval.service.cli.options import JsonFlag
-from thinkeval.service.cli.output import emit_json, emit_table
+from thinkeval.service.cli.output import emit_json, emit_values
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.database import embedded_server
 from thinkeval.service.errors import UsageError
@@ -92,7 +92,7 @@ def _show(json: bool) -> None:
     if json:
         emit_json(shown)
         return
-    emit_table("Neo4j", ["what", "value"], [(k, str(v)) for k, v in shown.items()])
+    emit_values("Neo4j", {name: str(value) for name, value in shown.items()})
     if shown.get("running"):
         typer.echo(
             f"Open {shown['browser']} and log in as {shown['user']} with the password in"

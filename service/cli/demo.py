@@ -20,6 +20,7 @@ from thinkeval.service.cli.render import show_chains, show_leakage, show_method_
 from thinkeval.service.database import embedded_server
 from thinkeval.service.errors import in_one_line
 from thinkeval.service.graphs import datasets
+from thinkeval.service.reports.formats import indexed
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime
@@ -155,8 +156,8 @@ def demo(
         show_chains(runtime.db, shown, "likelihood", surviving=True, limit=5)
         show_leakage(runtime.db, shown, "likelihood", limit=5)
         if told.failed:
-            emit_table("Methods that gave no score", ["method", "reason"], told.failed)
-        emit_table("Seconds by stage", ["stage", "s"], list(told.seconds.items()))
+            emit_table("Methods that gave no score", indexed("method", "reason"), told.failed)
+        emit_table("Seconds by stage", indexed("stage", "s"), told.seconds.items())
         out.print(
             f"{time.perf_counter() - began:.1f} s in all. IFR 1 would mean that the old fact is as"
             " deducible as before the edit, 0 that no chain gives it away; Preservation 1 that the"

@@ -21,10 +21,12 @@ from thinkeval.service.depedit.metrics import TITLES, metrics_of
 from thinkeval.service.depedit.questions import questions
 from thinkeval.service.depedit.schemas import Question
 from thinkeval.service.errors import NotFoundError
+from thinkeval.service.reports.formats import Column, indexed
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
+    from thinkeval.cypher import rows
     from thinkeval.cypher.run import Database
     from thinkeval.loaders.knowledge_sets import KnowledgeSet
 
@@ -78,8 +80,8 @@ def list_(
         return
     emit_table(
         "Runs",
-        ["id", "setting", "model", "method", "seconds", "created"],
-        [(r.id, r.setting, r.model, r.method, r.seconds, r.created_at[:19]) for r in stored],
+        RUNS,
+        stored,
     )
 
 
@@ -167,8 +169,8 @@ def show_set(knowledge: KnowledgeSet, copy: int | None, *, json: bool) -> None:
     phase = "established" if copy is None else f"copy {copy}"
     emit_table(
         f"{knowledge.id}: {phase}",
-        ["role", "taught as", "asked", "answer", "change"],
-        [(q.role, _taught(q), q.asked, q.expected, q.change) for q in asked],
+        QUESTIONS,
+        asked,
         note=f"{knowledge.rule.text()} {knowledge.setting}, seed {knowledge.seed},"
         f" {len(knowledge.copies)} updated copies",
     )
@@ -198,14 +200,39 @@ def show_run(db: Database, run: str, copy: int | None, *, json: bool) -> None:
         return
     emit_table(
         run,
-        ["metric", "share", "answers", "copies"],
+        indexed("metric", "share", "answers", "copies"),
         [(TITLES[name], s.value, s.n, s.copies) for name, s in shares.items()],
     )
     emit_table(
         "established" if copy is None else f"copy {copy}",
-        ["role", "asked", "right", "answer", "established", "change"],
-        [(a.role, a.asked, a.expected, a.answer, a.established, a.change) for a in answers],
+        ANSWERS,
+        answers,
     )
+
+
+RUNS: list[Column[rows.ProtocolRunRow]] = [
+    Column("id", lambda r: r.id, whole=True),
+    Column("setting", lambda r: r.setting, optional=1),
+    Column("model", lambda r: r.model, whole=True, optional=3),
+    Column("method", lambda r: r.method),
+    Column("seconds", lambda r: r.seconds, optional=2),
+    Column("created", lambda r: r.created_at[:19], optional=4),
+]
+QUESTIONS: list[Column[Question]] = [
+    Column("role", lambda q: q.role),
+    Column("taught as", _taught, optional=1),
+    Column("asked", lambda q: q.asked),
+    Column("answer", lambda q: q.expected),
+    Column("change", lambda q: q.change),
+]
+ANSWERS: list[Column[rows.AnsweredRow]] = [
+    Column("role", lambda a: a.role),
+    Column("asked", lambda a: a.asked),
+    Column("right", lambda a: a.expected),
+    Column("answer", lambda a: a.answer),
+    Column("established", lambda a: a.established, optional=1),
+    Column("change", lambda a: a.change),
+]
 
 
 def _require_copy(name: str, copy: int | None, there_are: int) -> None:

@@ -13,12 +13,14 @@ import typer
 from thinkeval.service.cli.options import JsonFlag, ModelOption, OutputOption, ProbeOptions
 from thinkeval.service.cli.output import emit_json, emit_table, require_json
 from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.reports.formats import Column
 from thinkeval.service.scoring.request import read_overrides
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
     from thinkeval.service.depedit.run import Done
+    from thinkeval.service.depedit.similarity import Similarity
 
 GraphOption = Annotated[
     str | None,
@@ -27,6 +29,14 @@ GraphOption = Annotated[
         "-g",
         help="Graph whose organism, sentences and facts are used; default: the set's data set.",
     ),
+]
+
+
+SIMILARITIES: list[Column[Similarity]] = [
+    Column("pairs", lambda one: one.kind),
+    Column("mean cosine", lambda one: one.mean),
+    Column("sd", lambda one: one.sd),
+    Column("n", lambda one: one.n),
 ]
 
 
@@ -148,8 +158,8 @@ def similarity(
         return
     emit_table(
         f"Gradients of {knowledge.id} in {loaded.name} ({parameters.value} parameters)",
-        ["pairs", "mean cosine", "sd", "n"],
-        [[one.kind, one.mean, one.sd, one.n] for one in found],
+        SIMILARITIES,
+        found,
     )
 
 
@@ -170,8 +180,7 @@ def _show(
         emit_json({"runs": [asdict(one) for one in done], **tables}, output)
         return
     for table in report.TABLES:
-        columns, rows = narrow(found, table)
-        emit_table(f"{name}: {table}, %", columns, rows, note=report.CAPTIONS[table])
+        emit_table(f"{name}: {table}, %", narrow(found, table), found, note=report.CAPTIONS[table])
     fresh = [one for one in done if not one.reused]
     took = sum(one.seconds or 0 for one in fresh)
     typer.echo(

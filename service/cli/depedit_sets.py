@@ -20,6 +20,7 @@ from thinkeval.service.cli.options import (
 from thinkeval.service.cli.output import emit_json, emit_table, emit_text
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import NothingStoredError
+from thinkeval.service.reports.formats import Column
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
@@ -225,16 +226,16 @@ def show_sets(
     title: str, found: list[rows.KnowledgeSetRow], saved: dict[str, str], note: str
 ) -> None:
     """Print sets as a table, with what was done to each where `saved` says so."""
-    columns = ["id", "setting", "init", "facts", "implications", "copies", "runs"]
-    emit_table(
-        title,
-        columns + (["status"] if saved else []),
-        [
-            (
-                r.id, r.setting, r.init, f"{r.n_specific} + {r.n_unrelated}", r.n_implications,
-                r.n_copies, r.n_runs, *([saved[r.id]] if saved else []),
-            )
-            for r in found
-        ],
-        note="\n".join([*dict.fromkeys(r.text for r in found), note]),
-    )  # fmt: skip
+    columns: list[Column[rows.KnowledgeSetRow]] = [
+        Column("id", lambda r: r.id, whole=True),
+        Column("setting", lambda r: r.setting),
+        Column("init", lambda r: r.init, optional=3),
+        Column("facts", lambda r: f"{r.n_specific} + {r.n_unrelated}"),
+        Column("implications", lambda r: r.n_implications, optional=1),
+        Column("copies", lambda r: r.n_copies, optional=2),
+        Column("runs", lambda r: r.n_runs),
+    ]
+    if saved:
+        columns.append(Column("status", lambda r: saved[r.id]))
+    note = "\n".join([*dict.fromkeys(r.text for r in found), note])
+    emit_table(title, columns, found, note=note)

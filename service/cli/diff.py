@@ -11,10 +11,12 @@ from thinkeval.service.cli.options import JsonFlag, MeasureName, OutputOption
 from thinkeval.service.cli.output import console, emit_json, emit_table, require_json
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.formatting import cell, several, signed, with_interval
+from thinkeval.service.reports.formats import Column
 from thinkeval.service.reports.schemas import (
     ChainDelta,
     ChainsDiff,
     Diff,
+    FactDelta,
     FactsDiff,
     LoneFact,
     MetricDelta,
@@ -22,6 +24,38 @@ from thinkeval.service.reports.schemas import (
 from thinkeval.service.schemas import MEASURE_NAMES
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
+
+METRICS: list[Column[MetricDelta]] = [
+    Column("metric", lambda m: m.metric if m.step is None else f"{m.metric}, {m.step}-step"),
+    Column("A", lambda m: with_interval(m.a, m.low_a, m.high_a)),
+    Column("B", lambda m: with_interval(m.b, m.low_b, m.high_b)),
+    Column("B − A", lambda m: m.delta, signed),
+    Column("n in A", lambda m: m.n_a, optional=1),
+    Column("n in B", lambda m: m.n_b, optional=1),
+]
+CHAINS: list[Column[ChainDelta]] = [
+    Column("chain", lambda c: " → ".join(c.entities)),
+    Column("R' in A", lambda c: c.r_post_a),
+    Column("R' in B", lambda c: c.r_post_b),
+]
+FLIPPED: list[Column[FactDelta]] = [
+    Column("subject", lambda f: f.subject),
+    Column("relation", lambda f: f.relation),
+    Column("object", lambda f: f.object),
+    Column("A", lambda f: f"{cell(f.pre_a)} → {cell(f.post_a)}", optional=1),
+    Column("", lambda f: f.change_a),
+    Column("B", lambda f: f"{cell(f.pre_b)} → {cell(f.post_b)}", optional=1),
+    Column("", lambda f: f.change_b),
+    Column("B − A", lambda f: f.delta, signed),
+]
+LONE: list[Column[LoneFact]] = [
+    Column("subject", lambda f: f.subject),
+    Column("relation", lambda f: f.relation),
+    Column("object", lambda f: f.object),
+    Column("role", lambda f: f.role, optional=1),
+    Column("before", lambda f: f.pre),
+    Column("after", lambda f: f.post),
+]
 
 
 def diff(
@@ -93,18 +127,8 @@ def _show_metrics(found: Diff) -> None:
     ]
     emit_table(
         f"Metrics ({MEASURE_NAMES[found.measure]})",
-        ["metric", "A", "B", "B − A", "n in A", "n in B"],
-        [
-            (
-                m.metric if m.step is None else f"{m.metric}, {m.step}-step",
-                with_interval(m.a, m.low_a, m.high_a),
-                with_interval(m.b, m.low_b, m.high_b),
-                signed(m.delta),
-                m.n_a,
-                m.n_b,
-            )
-            for m in shown
-        ],
+        METRICS,
+        shown,
         note=_other_measures(found),
     )
 
@@ -127,8 +151,8 @@ def _show_chains(chains: ChainsDiff, limit: int) -> None:
     ):
         emit_table(
             title,
-            ["chain", "R' in A", "R' in B"],
-            [(_chain(c), c.r_post_a, c.r_post_b) for c in _first(moved, limit)],
+            CHAINS,
+            _first(moved, limit),
             note=_rest(moved, limit),
         )
     told = (
@@ -144,41 +168,23 @@ def _show_chains(chains: ChainsDiff, limit: int) -> None:
     console().print(f"{told}.", style="dim", highlight=False)
 
 
-def _chain(chain: ChainDelta) -> str:
-    return " → ".join(chain.entities)
-
-
 def _show_facts(facts: FactsDiff, limit: int) -> None:
     emit_table(
         "Facts flipped (p before → after)",
-        ["subject", "relation", "object", "A", "", "B", "", "B − A"],
-        [
-            (
-                f.subject, f.relation, f.object,
-                f"{cell(f.pre_a)} → {cell(f.post_a)}", f.change_a,
-                f"{cell(f.pre_b)} → {cell(f.post_b)}", f.change_b, signed(f.delta),
-            )
-            for f in _first(facts.flipped, limit)
-        ],
+        FLIPPED,
+        _first(facts.flipped, limit),
         note=_rest(facts.flipped, limit),
-    )  # fmt: skip
+    )
     for name, alone in (("A", facts.only_a), ("B", facts.only_b)):
         if alone:
-            _show_lone(f"Facts in the graph of {name} alone", alone, limit)
+            emit_table(
+                f"Facts in the graph of {name} alone",
+                LONE,
+                _first(alone, limit),
+                note=_rest(alone, limit),
+            )
     both = f"{len(facts.flipped)} of the {facts.shared} facts that both hold are flipped."
     console().print(both, style="dim", highlight=False)
-
-
-def _show_lone(title: str, facts: Sequence[LoneFact], limit: int) -> None:
-    emit_table(
-        title,
-        ["subject", "relation", "object", "role", "before", "after"],
-        [
-            (f.subject, f.relation, f.object, f.role, f.pre, f.post)
-            for f in _first(facts, limit)
-        ],
-        note=_rest(facts, limit),
-    )  # fmt: skip
 
 
 def _first(rows: Sequence, limit: int) -> Sequence:

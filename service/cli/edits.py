@@ -6,19 +6,23 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from thinkeval.service.cli.options import JsonFlag
-from thinkeval.service.cli.output import emit_json, emit_table
+from thinkeval.service.cli.output import emit_json, emit_table, emit_values
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
+from thinkeval.service.reports.formats import Column
 from thinkeval.service.scoring import deltas, record
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 edits = typer.Typer()
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.rows import EditRow
 
 
 class ExportAs(StrEnum):
@@ -76,19 +80,22 @@ def listing(
         listed = record.list_edits(runtime.db, graph)
     if json:
         emit_json([
-            asdict(e) | {"delta": _kept(settings, e.id)} for e in listed
+            asdict(e) | {"delta": _saved(settings, e.id)} for e in listed
         ])  # fmt: skip
         return
-    emit_table(
-        "Edits",
-        ["edit", "status", "graph", "model", "method", "rewrite", "created", "saved", "error"],
-        [
-            (e.id, e.status, e.dataset, e.model, e.method, e.rewrite, e.created_at,
-             _kept(settings, e.id) is not None, e.error)
-            for e in listed
-        ],
-        note="" if listed else "none yet: `thinkeval score`",
-    )  # fmt: skip
+    columns: list[Column[EditRow]] = [
+        Column("edit", lambda e: e.id, whole=True),
+        Column("status", lambda e: e.status),
+        Column("graph", lambda e: e.dataset, whole=True, optional=3),
+        Column("model", lambda e: e.model, whole=True, optional=2),
+        Column("method", lambda e: e.method, optional=1),
+        Column("rewrite", lambda e: e.rewrite, whole=True, optional=5),
+        Column("created", lambda e: e.created_at, optional=4),
+        Column("saved", lambda e: _saved(settings, e.id) is not None, optional=3),
+        Column("error", lambda e: e.error, optional=2),
+    ]
+    note = "" if listed else "none yet: `thinkeval score`"
+    emit_table("Edits", columns, listed, note=note)
 
 
 @edits.command()
@@ -150,7 +157,7 @@ def verify(
         raise typer.Exit(2)
 
 
-def _kept(settings: Settings, edit: str) -> str | None:
+def _saved(settings: Settings, edit: str) -> str | None:
     path = deltas.path_of(settings, edit)
     return str(path) if path.is_file() else None
 
@@ -159,5 +166,4 @@ def _show(title: str, made: Mapping[str, object], json: bool) -> None:
     if json:
         emit_json(made)
         return
-    rows = [(k, ", ".join(v) if isinstance(v, list) else v) for k, v in made.items()]
-    emit_table(title, ["what", "value"], rows)
+    emit_values(title, {k: ", ".join(v) if isinstance(v, list) else v for k, v in made.items()})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,9 +14,13 @@ from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.delete import delete_graph
+from thinkeval.service.reports.formats import Column, indexed
 from thinkeval.service.scoring import deltas
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
+
+if TYPE_CHECKING:
+    from thinkeval.loaders.records import RewriteRequest
 
 
 def import_(
@@ -75,7 +79,7 @@ def import_(
     counts = report.counts()
     emit_table(
         f"{outcome.graph}: {outcome.status}",
-        ["", "count"],
+        indexed("", "count"),
         [(f"read: {k}", v) for k, v in report.read.items()]
         + [(f"kept: {k}", v) for k, v in report.kept.items()]
         + [(f"notes: {k}", counts[k]) for k in sorted(counts)],
@@ -86,6 +90,17 @@ def import_(
         typer.echo(f"{note.kind}: {note.where}: {note.reason}")
     if counts and not notes:
         typer.echo("Every note with its reason: add --notes.", err=True)
+
+
+GRAPHS: list[Column[datasets.StoredGraph]] = [
+    Column("graph", lambda g: g.id, whole=True),
+    Column("kind", lambda g: g.kind),
+    Column("facts", lambda g: g.n_facts),
+    Column("entities", lambda g: g.n_entities, optional=3),
+    Column("rewrites", lambda g: g.n_rewrites, optional=2),
+    Column("model", lambda g: g.model, whole=True, optional=1),
+    Column("created", lambda g: g.created_at, optional=4),
+]
 
 
 def graphs(
@@ -118,11 +133,8 @@ def graphs(
         return
     emit_table(
         "Graphs",
-        ["graph", "kind", "facts", "entities", "rewrites", "model", "created"],
-        [
-            (g.id, g.kind, g.n_facts, g.n_entities, g.n_rewrites, g.model, g.created_at)
-            for g in stored
-        ],
+        GRAPHS,
+        stored,
         note="" if stored else "none yet: `thinkeval import hogwarts`",
     )
 
@@ -136,16 +148,17 @@ def rewrites(
         datasets.ensure(runtime.db, graph)
         listed = datasets.list_rewrites(runtime.db, graph)
         chains = datasets.chain_counts(runtime.db, graph, listed)
-    rows = [
-        (r.id, r.subject, r.prompt, r.target_true, r.target_new, sum(chains[r.id].values()))
-        for r in listed
-    ]
     if json:
         emit_json([{**asdict(r), "chains": chains[r.id]} for r in listed])
         return
-    emit_table(
-        f"Rewrites of {graph}",
-        ["rewrite", "subject", "prompt", "target_true", "target_new", "chains"],
-        rows,
-        note=f"{len(rows)} rewrites, {sum(r[-1] for r in rows)} chains of ≤ 5 steps",
-    )
+    counts = {id: sum(by_steps.values()) for id, by_steps in chains.items()}
+    columns: list[Column[RewriteRequest]] = [
+        Column("rewrite", lambda r: r.id, whole=True),
+        Column("subject", lambda r: r.subject, optional=3),
+        Column("prompt", lambda r: r.prompt, optional=5),
+        Column("target_true", lambda r: r.target_true, optional=4),
+        Column("target_new", lambda r: r.target_new, optional=2),
+        Column("chains", lambda r: counts[r.id]),
+    ]
+    note = f"{len(listed)} rewrites, {sum(counts.values())} chains of ≤ 5 steps"
+    emit_table(f"Rewrites of {graph}", columns, listed, note=note)

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,10 +24,11 @@ from thinkeval.service.cli.options import (
     edit_options,
     takes,
 )
-from thinkeval.service.cli.output import emit_json, emit_table
+from thinkeval.service.cli.output import emit_json, emit_table, emit_values
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets
+from thinkeval.service.reports.formats import Column, indexed
 from thinkeval.service.scoring import covariance as corpora
 from thinkeval.service.scoring import hypernetwork, model_graph
 from thinkeval.service.scoring.request import probe_settings, read_overrides
@@ -58,9 +60,8 @@ def probe(
     if json:
         emit_json(asdict(summary))
         return
-    emit_table(
+    emit_values(
         f"{summary.model} on {graph}",
-        ["what", "value"],
         [
             ("graph stored as", summary.graph),
             ("facts asked", summary.n_facts),
@@ -71,7 +72,7 @@ def probe(
     )
     emit_table(
         "Least known facts",
-        ["subject", "relation", "object", measure.value],
+        indexed("subject", "relation", "object", measure.value),
         summary.weakest,
     )
 
@@ -93,9 +94,8 @@ def train(
     if json:
         emit_json({"path": str(made.path), "from_cache": made.from_cache, **asdict(recall)})
         return
-    emit_table(
+    emit_values(
         f"Organism of {graph}",
-        ["what", "value"],
         [("folder", str(made.path)), ("from cache", made.from_cache)]
         + [(k, v) for k, v in asdict(recall).items() if isinstance(v, int | float)],
         note="A model this small recalls facts only because it was trained on them; README says"
@@ -203,8 +203,8 @@ def _show(made: list[dict[str, object]], json: bool, title: str, used_by: str) -
     columns = ("module", "d_in", "tokens", "texts", "mean_eigenvalue", "corpus")
     emit_table(
         title,
-        [name.replace("_", " ") for name in columns],
-        [[row[name] for name in columns] for row in made],
+        [Column(name.replace("_", " "), itemgetter(name)) for name in columns],
+        made,
         note=f"cached for weights {str(made[0]['weights_digest'])[:12]}; used by {used_by}",
     )
 
@@ -262,9 +262,8 @@ def train_mend(
     if json:
         emit_json(dict(rows))
         return
-    emit_table(
+    emit_values(
         f"MEND for {loaded.name} on {graph}",
-        ["what", "value"],
         rows,
         note="loss = cedit · edit (−log p of the new object) + cloc · locality (KL at other facts)",
     )

@@ -1,25 +1,50 @@
-"""Output of the commands: tables, JSON and text, on standard output or into a file."""
+"""Output of the commands: tables, JSON and text, on standard output or into a file.
+
+A terminal gets boxed tables that fit its width: first the columns of texts become narrower, but no
+identifier and no word of ordinary length is broken; then columns are omitted, with a note. Where
+standard output is not a terminal, tables are plain lines, one a row and of any length; with COLUMNS
+in the environment they are fitted to that width as in a terminal.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
 from rich.markup import escape
+from rich.panel import Panel
 from rich.table import Table
 
 from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import cell
+from thinkeval.service.reports.formats import Column, indexed
+
+Row = TypeVar("Row")
+
+UNLIMITED = 10_000
+"""Width of plain output: no line is wrapped."""
+
+LONG_WORD = 24
+"""Longer words may be broken in a table's column of texts."""
+
+FRAME = 3
+"""Characters that a column's frame takes beside its cells; the table's edge takes one more."""
 
 
 def console() -> Console:
-    """Standard output, at least 140 columns wide where it is not a terminal."""
-    plain = Console()
-    return plain if plain.is_terminal else Console(width=max(plain.width, 140))
+    """Standard output; without a terminal and without COLUMNS no line is wrapped."""
+    out = Console()
+    return out if not _plain(out) else Console(width=UNLIMITED, soft_wrap=True)
+
+
+def _plain(out: Console) -> bool:
+    return not out.is_terminal and not os.environ.get("COLUMNS", "").isdigit()
 
 
 def emit_json(value: Any, output: Path | None = None) -> None:
@@ -27,24 +52,43 @@ def emit_json(value: Any, output: Path | None = None) -> None:
     emit_text(json.dumps(value, ensure_ascii=False, indent=2, default=str) + "\n", output)
 
 
-def emit_table(
-    title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, note: str = ""
+def emit_values(
+    title: str, values: Mapping[str, object] | Iterable[tuple[str, object]], *, note: str = ""
 ) -> None:
-    """Print a table; numbers are set right, texts left."""
-    table = Table(title=escape(title), title_justify="left")
-    body = [list(row) for row in rows]
+    """Print named values as a table of two columns."""
+    pairs = list(values.items() if isinstance(values, Mapping) else values)
+    emit_table(title, indexed("what", "value"), pairs, note=note)
+
+
+def emit_table(
+    title: str, columns: Sequence[Column[Row]], rows: Iterable[Row], *, note: str = ""
+) -> None:
+    """Print a table: numbers aligned right, texts left; the note below it."""
+    out, body = console(), list(rows)
     if not body:
-        console().print(f"{title}: {note or 'none'}")
+        _print_line(out, f"{title}: {note or 'none'}")
         return
-    for i, column in enumerate(columns):
-        numeric = any(isinstance(row[i], int | float) for row in body)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
-    for row in body:
-        table.add_row(*(escape(cell(value)) for value in row))
-    out = console()
-    out.print(table)
+    laid = [_Laid.of(column, body) for column in columns]
+    _print_line(out, title, "table.title")
+    if out.soft_wrap:
+        _print_plain(out, laid)
+    else:
+        shown, omitted = _fitted(laid, out.width)
+        _print_boxed(out, shown)
+        if omitted:
+            names = ", ".join(each.header for each in omitted)
+            _print_line(out, f"Omitted for lack of width: {names} (--json has all).", "dim")
     if note:
-        out.print(note, style="dim", highlight=False, markup=False)
+        _print_line(out, note, "dim")
+
+
+def emit_panel(title: str, body: Sequence[RenderableType], *, note: str | None = None) -> None:
+    """Print blocks in a frame with a title; without a terminal, the lines without the frame."""
+    out = console()
+    if out.soft_wrap:
+        out.print(title, *body, *([note] if note else []), sep="\n", highlight=False)
+    else:
+        out.print(Panel(Group(*body), title=title, title_align="left", subtitle=note))
 
 
 def require_json(output: Path | None, json: bool) -> None:
@@ -54,15 +98,114 @@ def require_json(output: Path | None, json: bool) -> None:
 
 
 def emit_text(text: str, output: Path | None) -> None:
-    """Write a text to the file, or to standard output where there is none."""
+    """Print a text on standard output, or write it to the file."""
     if output is None:
         typer.echo(text.rstrip("\n"))
     else:
-        try:
-            output.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(
-                f"{output} cannot be written: {error.strerror or error}.",
-                remedy="Give -o a file in a folder that is there and yours to write.",
-            ) from error
-        typer.echo(f"Wrote {output}", err=True)
+        write_bytes(output, text.encode())
+
+
+def write_bytes(path: Path, body: bytes, *, parents: bool = False) -> Path:
+    """Write a file and report it on standard error.
+
+    Args:
+        parents: create the folder of the file.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    try:
+        if parents:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(body)
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be written: {error.strerror or error}.",
+            remedy="Give a path in a folder that you may write to.",
+        ) from error
+    typer.echo(f"Wrote {path}", err=True)
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class _Laid:
+    """A column as text, with the widths between which it may be set."""
+
+    header: str
+    cells: tuple[str, ...]
+    numeric: bool
+    optional: int
+    whole: bool
+    narrowest: int
+    widest: int
+
+    @staticmethod
+    def of(column: Column[Row], rows: Sequence[Row]) -> _Laid:
+        values = [column.get(row) for row in rows]
+        cells = tuple(column.format(value) for value in values)
+        numeric = any(isinstance(value, int | float) for value in values)
+        words = column.header.split() + [word for text in cells for word in text.split()]
+        longest = max((cell_len(word) for word in words), default=1)
+        lines = [line for text in cells for line in text.splitlines()]
+        widest = max((cell_len(line) for line in [column.header, *lines]), default=1)
+        inner = max((cell_len(line) for line in lines), default=1)
+        narrowest = max(inner, longest) if column.whole or numeric else min(longest, LONG_WORD)
+        return _Laid(
+            column.header, cells, numeric, column.optional, column.whole, narrowest, widest
+        )
+
+
+def _fitted(laid: Sequence[_Laid], width: int) -> tuple[list[_Laid], list[_Laid]]:
+    """The columns whose narrowest forms fit the width, and the omitted ones."""
+    shown, omitted = list(laid), []
+    while _width(each.narrowest for each in shown) > width and len(shown) > 1:
+        spare = [
+            (each.optional, i) for i, each in enumerate(shown) if each.optional or not each.whole
+        ]
+        if not spare:
+            break
+        omitted.insert(0, shown.pop(max(spare)[1]))
+    return shown, omitted
+
+
+def _width(columns: Iterable[int]) -> int:
+    """The width of a boxed table with columns of these widths."""
+    return 1 + sum(width + FRAME for width in columns)
+
+
+def _print_boxed(out: Console, shown: Sequence[_Laid]) -> None:
+    widths = [each.widest for each in shown]
+    while _width(widths) > out.width:
+        wide = [(w, i) for i, w in enumerate(widths) if w > shown[i].narrowest]
+        if not wide:
+            break  # an identifier wider than the terminal: its line is longer, not broken
+        widths[max(wide)[1]] -= 1
+    table = Table()
+    for each, width in zip(shown, widths, strict=True):
+        table.add_column(
+            escape(each.header), justify="right" if each.numeric else "left", overflow="fold",
+            width=width,
+        )  # fmt: skip
+    for cells in zip(*(each.cells for each in shown), strict=True):
+        table.add_row(*map(escape, cells))
+    Console(width=max(out.width, _width(widths))).print(table)
+
+
+def _print_plain(out: Console, laid: Sequence[_Laid]) -> None:
+    lines = [[each.header for each in laid]]
+    lines += [
+        [" ".join(c.split()) for c in row] for row in zip(*(x.cells for x in laid), strict=True)
+    ]
+    widths = [max(cell_len(line[i]) for line in lines) for i in range(len(laid))]
+    for line in lines:
+        texts = [
+            " " * (width - cell_len(text)) + text if each.numeric
+            else text + " " * (width - cell_len(text))
+            for each, text, width in zip(laid, line, widths, strict=True)
+        ]  # fmt: skip
+        _print_line(out, "  ".join(texts).rstrip())
+
+
+def _print_line(out: Console, text: str, style: str | None = None) -> None:
+    """Print a line of prose; words that are longer than the terminal is wide are not broken."""
+    out.print(text, style=style, highlight=False, markup=False, overflow="ignore", crop=False)

@@ -1,45 +1,55 @@
-"""How a score, its chains and its leaking facts look in a terminal.
-
-How CounterFact's metrics of an edit look in a terminal: score and magnitude side by side.
-
-How a sweep's report looks in a terminal.
-"""
+"""Terminal output of scores, chains, leaking facts, CounterFact metrics and sweep reports."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Group
-from rich.panel import Panel
 from rich.text import Text
 
 from thinkeval.cypher.metric_options import interval_titles
-from thinkeval.service.cli.output import console, emit_table
-from thinkeval.service.formatting import cell, interval, number, several, signed, with_interval
-from thinkeval.service.reports.score_lines import lines, metric_text
+from thinkeval.service.cli.output import console, emit_panel, emit_table
+from thinkeval.service.formatting import (
+    UNDEFINED,
+    cell,
+    interval,
+    number,
+    several,
+    signed,
+    with_interval,
+)
+from thinkeval.service.reports.formats import Column, indexed
+from thinkeval.service.reports.score_lines import ScoreLine, lines, metric_text
 from thinkeval.service.reports.table import STEPS, caption, method_table
 from thinkeval.service.schemas import MEASURE_NAMES, Measure, MetricValue, Score
 from thinkeval.service.scoring.generation import MEASURE as TEXT
 from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
 
 if TYPE_CHECKING:
+    from thinkeval.cypher.rows import LeakageRow
     from thinkeval.cypher.run import Database
-    from thinkeval.service.reports.matched import Difference
+    from thinkeval.service.reports.matched import Difference, Matched
     from thinkeval.service.reports.sweep import SweepReport
+    from thinkeval.service.scoring.sweep import Outcome
 
 
 def show_score(score: Score) -> None:
     """The score of one edit: the headline metrics by measure, then IFR by steps."""
-    columns = ["metric", *(MEASURE_NAMES[m] for m in score.measures), "n", "left out (pre = 0)"]
-    rows = [
-        [line.label, *(metric_text(v) for v in line.values), line.n, line.excluded]
-        for line in lines(score)
+    columns: list[Column[ScoreLine]] = [
+        Column("metric", lambda line: line.label),
+        *(
+            Column(MEASURE_NAMES[measure], partial(_value, i))
+            for i, measure in enumerate(score.measures)
+        ),
+        Column("n", lambda line: line.n),
+        Column("left out (pre = 0)", lambda line: line.excluded, optional=1),
     ]
     emit_table(
         f"{score.subject}: {score.target_true} → {score.target_new}",
         columns,
-        rows,
+        lines(score),
         note=f"edit {score.edit}, {score.method} on {score.model}"
         + (", stored earlier" if score.reused else ""),
     )
@@ -49,6 +59,10 @@ def show_score(score: Score) -> None:
             "No chain of ≤ 5 steps leads from subject to old object in this graph: IFR is 0 by"
             " definition, and says nothing about the edit."
         )
+
+
+def _value(place: int, line: ScoreLine) -> str:
+    return metric_text(line.values[place])
 
 
 def show_chains(
@@ -86,22 +100,26 @@ def show_chains(
         if not surviving
         else several(len(rows), "surviving chain")
     ) + f" ({MEASURE_NAMES[measure]})"
-    body = Group(*blocks) if blocks else Text("none")
     note = f"showing {len(shown)} of {len(rows)}" if len(shown) < len(rows) else None
-    console().print(Panel(body, title=title, title_align="left", subtitle=note))
+    emit_panel(title, blocks or [Text("none")], note=note)
+
+
+LEAKAGE: list[Column[LeakageRow]] = [
+    Column("subject", lambda r: r.subject),
+    Column("relation", lambda r: r.relation),
+    Column("object", lambda r: r.object),
+    Column("surviving chains", lambda r: r.chains),
+    Column("share", lambda r: r.share, optional=1),
+    Column("IFR share", lambda r: r.ifr_share),
+    Column("pre", lambda r: r.pre, optional=2),
+    Column("post", lambda r: r.post, optional=2),
+]
 
 
 def show_leakage(db: Database, score: Score, measure: Measure, limit: int = 10) -> None:
     """The facts that carry most surviving chains: what to edit next."""
     rows = leakage_rows(db, score, measure)
-    emit_table(
-        "Facts that carry most surviving chains",
-        ["subject", "relation", "object", "surviving chains", "share", "IFR share", "pre", "post"],
-        [
-            (r.subject, r.relation, r.object, r.chains, r.share, r.ifr_share, r.pre, r.post)
-            for r in rows[:limit]
-        ],
-    )
+    emit_table("Facts that carry most surviving chains", LEAKAGE, rows[:limit])
 
 
 SHORT = {
@@ -113,6 +131,9 @@ SHORT = {
 }
 """Column names that let the table fit a terminal; reports have the long ones."""
 
+OPTIONAL = {**{f"{n}-step": n for n in STEPS}, "Generalization": 1}
+"""Columns that a narrow terminal omits first."""
+
 
 def show_method_table(scores: list[Score], measure: Measure) -> None:
     """One row a method, as the report has it; columns that say the same in every row go below."""
@@ -123,17 +144,18 @@ def show_method_table(scores: list[Score], measure: Measure) -> None:
     bounded = set(interval_titles().values())
     bounds = [f"{title} {end}" for title in bounded for end in ("low", "high")]
     columns = [c for c in frame.columns if c not in (*constant, *bounds)]
-    rows = [
-        [
-            with_interval(row[c], row[f"{c} low"], row[f"{c} high"]) if c in bounded else row[c]
-            for c in columns
-        ]
-        for row in frame.to_dict("records")
-    ]
+
+    def column(name: str) -> Column[Mapping[str, Any]]:
+        def bounded_text(row: Mapping[str, Any]) -> str:
+            return with_interval(row[name], row[f"{name} low"], row[f"{name} high"])
+
+        get = bounded_text if name in bounded else itemgetter(name)
+        return Column(SHORT.get(name, name), get, optional=OPTIONAL.get(name, 0))
+
     emit_table(
         f"Scores by method: {MEASURE_NAMES[measure]}; IFR overall, then by steps 1 to 5",
-        [SHORT.get(str(c), str(c)) for c in columns],
-        rows,
+        [column(str(name)) for name in columns],
+        frame.to_dict("records"),
         note=f"{', '.join(same)}. {caption(scores, measure, columns)}",
     )
 
@@ -143,19 +165,24 @@ ROWS = ("efficacy", "generalization", "specificity")
 
 def show_counterfact(score: Score) -> None:
     """Share of prompts where the right object is the likelier one, and by how much; then texts."""
-    rows: list[list[object]] = []
+
+    def row(label: str, values: Sequence[MetricValue | None], texts: Iterable[str]) -> list[object]:
+        return [label, *texts, max((value.n for value in values if value), default=0)]
+
+    rows = []
     for name in ROWS:
-        pairs = [(score.get(f"{name}_score", m), score.get(f"{name}_magnitude", m))
-                 for m in score.measures]  # fmt: skip
-        rows.append([name, *(_pair(*pair) for pair in pairs), _count(one for one, _ in pairs)])
-    whole = [score.get("counterfact_score", m) for m in score.measures]
-    rows.append(["Score S", *(_cell(value) for value in whole), _count(whole)])
+        scores = [score.get(f"{name}_score", measure) for measure in score.measures]
+        margins = [score.get(f"{name}_magnitude", measure) for measure in score.measures]
+        rows.append(row(name, scores, map(_pair, scores, margins)))
+    whole = [score.get("counterfact_score", measure) for measure in score.measures]
+    rows.append(row("Score S", whole, map(_measured, whole)))
     emit_table(
         "As CounterFact measures it: score (magnitude)",
-        ["metric", *(MEASURE_NAMES[m] for m in score.measures), "prompts"],
+        indexed("metric", *(MEASURE_NAMES[measure] for measure in score.measures), "prompts"),
         rows,
-        note="share of prompts where the right object is the likelier one (mean margin); S is the"
-        " harmonic mean of the three. The paper's own measure is the length-normalised one.",
+        note="Score: fraction of prompts where the right object is the likelier one (magnitude:"
+        " mean margin); S is the harmonic mean of the three. The paper's own measure is the"
+        " length-normalised one.",
     )
     if (line := _written(score)) is not None:
         console().print(line, highlight=False)
@@ -175,15 +202,39 @@ def _written(score: Score) -> str | None:
 
 
 def _pair(score: MetricValue | None, magnitude: MetricValue | None) -> str:
-    return f"{_cell(score)} ({_cell(magnitude)})" if score and score.n else "–"
+    return f"{_measured(score)} ({_measured(magnitude)})" if score and score.n else UNDEFINED
 
 
-def _cell(value: MetricValue | None) -> str:
-    return cell(value.value if value and value.n else None)
+def _measured(value: MetricValue | None) -> str:
+    return number(value.value if value and value.n else None)
 
 
-def _count(values: Iterable[MetricValue | None]) -> int:
-    return max((value.n for value in values if value), default=0)
+FAILED: list[Column[Outcome]] = [
+    Column("cell", lambda outcome: outcome.cell.name, whole=True),
+    Column("reason", lambda outcome: outcome.error),
+]
+MATCHED: list[Column[Matched]] = [
+    Column("method", lambda row: row.method),
+    Column("efficacy", lambda row: row.efficacy),
+    Column("IFR", lambda row: row.ifr),
+    Column("95 % over rewrites", lambda row: row.ifr_interval, interval),
+    Column("Preservation", lambda row: row.preservation),
+    Column("rewrites", lambda row: row.n),
+]
+
+
+def _level(efficacy: float | None) -> str:
+    return number(efficacy, "as it is")
+
+
+DIFFERENCES: list[Column[Difference]] = [
+    Column("methods", lambda row: f"{row.first} − {row.second}"),
+    Column("metric", lambda row: row.metric),
+    Column("at efficacy", lambda row: row.efficacy, _level),
+    Column("difference", lambda row: row.value, signed),
+    Column("95 % over rewrites", lambda row: row.interval, interval),
+    Column("sd over seeds", lambda row: row.spread),
+]
 
 
 def show_sweep(report: SweepReport, measure: Measure) -> None:
@@ -196,8 +247,8 @@ def show_sweep(report: SweepReport, measure: Measure) -> None:
     if report.failed:
         emit_table(
             f"{several(len(report.failed), 'cell')} failed",
-            ["cell", "reason"],
-            [(outcome.cell.name, outcome.error) for outcome in report.failed],
+            FAILED,
+            report.failed,
         )
 
 
@@ -207,21 +258,11 @@ def _show_matched(report: SweepReport) -> None:
             continue
         emit_table(
             f"At equal efficacy: {model}, seed {seed}",
-            ["method", "efficacy", "IFR", "95 % over rewrites", "Preservation", "rewrites"],
-            [
-                (
-                    row.method,
-                    row.efficacy,
-                    cell(row.ifr),
-                    interval(row.ifr_interval),
-                    cell(row.preservation),
-                    row.n,
-                )
-                for row in rows
-            ],
-            note="Updates were also put on at a quarter, half and three quarters of their size; IFR"
-            " and Preservation are interpolated where the mean efficacy is the one given. A dash:"
-            " the method never has that efficacy.",
+            MATCHED,
+            rows,
+            note="Updates were also applied at a quarter, half and three quarters of their size;"
+            " IFR and Preservation are interpolated at the mean efficacy of the row. A dash: the"
+            " method never reaches that efficacy.",
         )
 
 
@@ -249,18 +290,8 @@ def _show_differences(model: str, rows: list[Difference]) -> None:
         return
     emit_table(
         f"Differences that exceed chance: {model}",
-        ["methods", "metric", "at efficacy", "difference", "95 % over rewrites", "sd over seeds"],
-        [
-            (
-                f"{row.first} − {row.second}",
-                row.metric,
-                "as it is" if row.efficacy is None else cell(row.efficacy),
-                signed(row.value),
-                interval(row.interval),
-                cell(row.spread),
-            )
-            for row in counted
-        ],
+        DIFFERENCES,
+        counted,
         note=f"{len(counted)} of {len(rows)} differences between methods of efficacy above .5 leave"
         f" 0 out of their 95 % interval over rewrites (paired bootstrap){over_seeds}. With so many"
         " looked at, one in twenty does so by chance.",

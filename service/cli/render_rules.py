@@ -11,17 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.panel import Panel
 from rich.text import Text
 from rich.tree import Tree
 
-from thinkeval.service.cli.output import console, emit_json, emit_table, emit_text
+from thinkeval.service.cli.output import console, emit_json, emit_panel, emit_table, emit_text
 from thinkeval.service.cli.rules_apply import proof_tree
 from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import cell, several
+from thinkeval.service.formatting import UNDEFINED, cell, several
+from thinkeval.service.reports.formats import Column, render
 from thinkeval.service.rules.implications import GOOD, MEANINGS, implications
 from thinkeval.service.rules.omega import KINDS, WAYS, OmegaOut, kept_rules, omega
 from thinkeval.service.rules.summary import plain_share, share_text
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
     from thinkeval.service.rules.implications import ImplicationOut, ImplicationsOut
     from thinkeval.service.rules.mixed_chains import MixedChainOut, MixedLinkOut, MixedPage
+    from thinkeval.service.rules.omega import Kind
     from thinkeval.service.rules.store import StoredRule
     from thinkeval.service.rules.summary import SummaryOut
 
@@ -45,14 +47,16 @@ def show_implied(db: Database, score: Score, measure: Measure, limit: int = 20) 
 
 def show_omega(told: OmegaOut, score: Score) -> None:
     """Whether the old object comes back, by what, and the proofs of it."""
-    rows = [
-        [WAYS[kind], told.at(kind).chains, told.at(kind).surviving, told.deep[kind]]
-        for kind in KINDS
+    columns: list[Column[Kind]] = [
+        Column("by", lambda kind: WAYS[kind]),
+        Column("ways", lambda kind: told.at(kind).chains),
+        Column("surviving", lambda kind: told.at(kind).surviving),
+        Column("all cut up to (facts)", lambda kind: told.deep[kind]),
     ]
     emit_table(
         f"Does {score.target_true} come back? ({MEASURE_NAMES[told.measure]})",
-        ["by", "ways", "surviving", "all cut up to (facts)"],
-        rows,
+        columns,
+        KINDS,
         note=f"within {several(told.max_steps, 'fact')}, by {several(told.rules, 'rule')}",
     )
     for proof in told.proofs:
@@ -82,7 +86,7 @@ def show_implications(told: ImplicationsOut, limit: int = 20) -> None:
     for verdict, meaning in MEANINGS.items():
         if verdict in met:
             text.append(f"\n{verdict}: {meaning}", "dim")
-    console().print(Panel(text, title=title, title_align="left", subtitle=note))
+    emit_panel(title, [text], note=note)
 
 
 def _append(text: Text, item: ImplicationOut) -> None:
@@ -101,6 +105,17 @@ def _append(text: Text, item: ImplicationOut) -> None:
                 f"       {each.subject} {each.relation} {each.object}"
                 f"   {cell(each.pre)} → {cell(each.post)}{edited}\n"
             )
+
+
+RULES: list[Column[StoredRule]] = [
+    Column("rule", lambda r: r.id, whole=True),
+    Column("text", lambda r: r.rule.text()),
+    Column("support", lambda r: r.rule.support),
+    Column("body", lambda r: r.rule.body, optional=2),
+    Column("confidence", lambda r: r.rule.confidence),
+    Column("status", lambda r: r.status, optional=1),
+    Column("labels", lambda r: " ".join(f"{who}:{label}" for who, label in r.labels), optional=3),
+]
 
 
 class TableFormat(StrEnum):
@@ -127,22 +142,12 @@ def print_rules(
     if json or style is TableFormat.json:
         emit_json([RuleOut.of(r).model_dump() for r in found], output)
         return
-    columns = ["rule", "text", "support", "body", "confidence", "status", "labels"]
-    body = [
-        (r.id, r.rule.text(), r.rule.support, r.rule.body, r.rule.confidence, r.status,
-         " ".join(f"{who}:{said}" for who, said in r.labels))
-        for r in found
-    ]  # fmt: skip
     if style is TableFormat.table:
         if output is not None:
             raise UsageError("-o writes a format, not a table.", remedy="Add --format csv.")
-        emit_table(title, columns, body, note=note)
+        emit_table(title, RULES, found, note=note)
         return
-    import pandas as pd
-
-    from thinkeval.service.reports.formats import render
-
-    emit_text(render(pd.DataFrame(body, columns=columns).astype(object), style.value), output)
+    emit_text(render(RULES, found, style.value), output)
 
 
 def show_mixed(page: MixedPage) -> None:
@@ -201,27 +206,32 @@ def show_summaries(told: Mapping[str, SummaryOut]) -> None:
     if not told:
         return
     first = next(iter(told.values()))
-    rows = [
-        [
-            label,
-            each.edits,
-            plain_share(each.stale.only_implied),
-            plain_share(each.stale.stated),
-            plain_share(each.propagated),
-            plain_share(each.kept),
-            *(f"{each.by(kind).surviving} of {each.by(kind).chains}" for kind in KINDS),
-            " / ".join(
-                "–" if each.by(kind).deep is None else f"{each.by(kind).deep:.2f}" for kind in KINDS
-            ),
-        ]
-        for label, each in told.items()
+    columns: list[Column[tuple[str, SummaryOut]]] = [
+        Column("", lambda row: row[0]),
+        Column("edits", lambda row: row[1].edits),
+        Column("stale, by rules only", lambda row: row[1].stale.only_implied, plain_share),
+        Column("stale, stated too", lambda row: row[1].stale.stated, plain_share),
+        Column("propagated", lambda row: row[1].propagated, plain_share),
+        Column("kept", lambda row: row[1].kept, plain_share),
+        *(Column(_WAYS[kind], partial(_ways, kind)) for kind in KINDS),
+        Column("deep: paths / rules / both", _deep),
     ]
     emit_table(
         f"Implications by {several(first.rules, 'rule')} ({MEASURE_NAMES[first.measure]})",
-        [
-            "", "edits", "stale, by rules only", "stale, stated too", "propagated", "kept",
-            "come back: paths", "rules", "both", "deep: paths / rules / both",
-        ],
-        rows,
+        columns,
+        told.items(),
         note=NOTE,
-    )  # fmt: skip
+    )
+
+
+_WAYS: Mapping[Kind, str] = dict(zip(KINDS, ("come back: paths", "rules", "both"), strict=True))
+
+
+def _ways(kind: Kind, row: tuple[str, SummaryOut]) -> str:
+    found = row[1].by(kind)
+    return f"{found.surviving} of {found.chains}"
+
+
+def _deep(row: tuple[str, SummaryOut]) -> str:
+    shares = [row[1].by(kind).deep for kind in KINDS]
+    return " / ".join(UNDEFINED if share is None else f"{share:.2f}" for share in shares)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thinkeval.service.cli.options import JsonFlag, MeasureName, MeasureOption, OutputOption
-from thinkeval.service.cli.output import emit_json, emit_text
+from thinkeval.service.cli.output import emit_json, emit_text, write_bytes
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import show_chains, show_leakage
 from thinkeval.service.cli.render_rules import show_implied, show_mixed
@@ -60,32 +60,14 @@ def write_figures(
         for kind in methods:
             runtime.progress(done, whole, "figures")
             body = figures.draw_methods(scores, kind, measure, fmt)
-            written.append(write_bytes(folder / f"{kind}.{fmt}", body))
+            written.append(write_bytes(folder / f"{kind}.{fmt}", body, parents=True))
             done += 1
         for score, kind in edits:
             runtime.progress(done, whole, "figures")
             body = figures.draw_edit(runtime.db, score, kind, measure, fmt)
-            written.append(write_bytes(folder / f"{kind}-{score.edit}.{fmt}", body))
+            written.append(write_bytes(folder / f"{kind}-{score.edit}.{fmt}", body, parents=True))
             done += 1
     return written
-
-
-def write_bytes(path: Path, body: bytes) -> Path:
-    """Write a file, making its folder; says so on standard error.
-
-    Raises:
-        UsageError: it cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(body)
-    except OSError as error:
-        raise UsageError(
-            f"{path} cannot be written: {error.strerror or error}.",
-            remedy="Name a place that is there and yours to write.",
-        ) from error
-    typer.echo(f"Wrote {path}", err=True)
-    return path
 
 
 def chains(
@@ -199,9 +181,9 @@ def report(
             formats = [f.value for f in figure_format or [FigureFormat.png]]
             write_figures(runtime, scores, edit or [], measure.key, figures, formats)
     if output is not None and format == report_formats.PARQUET:
-        write_bytes(output, report_formats.parquet(frame, caption))
+        write_bytes(output, report_formats.parquet(frame, caption), parents=True)
         return
-    text = report_formats.render(frame, format)
+    text = report_formats.render(*report_formats.frame_table(frame), format)
     if format == "markdown":
         text += f"\n{caption}\n" + (f"\n{implied}\n" if implied else "")
     elif format == "latex":

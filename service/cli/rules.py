@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from thinkeval.service.cli.options import JsonFlag, OutputOption
-from thinkeval.service.cli.output import emit_json, emit_table
+from thinkeval.service.cli.output import emit_json, emit_values
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render_rules import TableFormat, print_rules
 from thinkeval.service.cli.rules_apply import (
@@ -148,9 +148,8 @@ def show(dataset: DatasetArgument, rule: RuleArgument, json: JsonFlag = False) -
         emit_json(RuleOut.of(found).model_dump() | {"examples": examples})
         return
     r = found.rule
-    emit_table(
+    emit_values(
         r.text(),
-        ["", "value"],
         [("id", found.id), ("status", found.status), ("source", r.source), ("shape", r.shape)]
         + [(f"kind of {v}", kind) for v, kind in r.kinds]
         + [("support", cell(r.support)), ("body", cell(r.body)), ("confidence", cell(r.confidence))]

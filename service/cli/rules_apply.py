@@ -22,6 +22,7 @@ from thinkeval.service.cli.output import console, emit_json, emit_table, require
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
 from thinkeval.service.formatting import cell, several
+from thinkeval.service.reports.formats import Column, indexed
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from rich.tree import Tree
 
     from thinkeval.service.rules.groundings import Instances
-    from thinkeval.service.rules.schemas import ClosureOut, ProofOut
+    from thinkeval.service.rules.schemas import ClosureOut, GroundingOut, PartOut, ProofOut
 
 
 def closure(
@@ -222,35 +223,39 @@ def relations(graph: GraphArgument, json: JsonFlag = False) -> None:
     if json:
         emit_json({"relations": found.relations, "kinds": found.kinds, "untyped": found.untyped})
         return
-    emit_table(f"Relations of {graph}", ["relation", "facts"], sorted(found.relations.items()))
+    emit_table(
+        f"Relations of {graph}", indexed("relation", "facts"), sorted(found.relations.items())
+    )
     kinds = sorted(found.kinds.items())
     untyped = "1 entity has" if found.untyped == 1 else f"{found.untyped:,} entities have"
-    emit_table(f"Kinds in {graph}", ["kind", "entities"], kinds, note=f"{untyped} no kind")
+    emit_table(f"Kinds in {graph}", indexed("kind", "entities"), kinds, note=f"{untyped} no kind")
+
+
+def _fact(part: PartOut) -> str:
+    text = f"{part.subject} {part.relation} {part.object}"
+    if part.pre is None and part.post is None:
+        return text
+    return f"{text} ({cell(part.pre)}{'' if part.post is None else f' → {cell(part.post)}'})"
+
+
+GROUNDINGS: list[Column[GroundingOut]] = [
+    Column("rule", lambda g: g.rule, whole=True, optional=1),
+    Column("premise 1", lambda g: _fact(g.premises[0])),
+    Column("premise 2", lambda g: _fact(g.premises[1])),
+    Column("conclusion", lambda g: _fact(g.conclusion)),
+    Column("known", lambda g: g.known),
+]
 
 
 def print_groundings(title: str, found: Instances) -> None:
     """Print groundings as a table, with what was left out."""
-    by_rule: dict[str, int] = {}
-    for row in found.groundings:
-        by_rule[row.rule] = by_rule.get(row.rule, 0) + 1
     from thinkeval.service.rules.schemas import GroundingOut
 
     shown = [GroundingOut.of(row, found.rules[row.rule]) for row in found.groundings]
-
-    def said(part: object) -> str:
-        text = f"{part.subject} {part.relation} {part.object}"  # type: ignore[attr-defined]
-        before, after = part.pre, part.post  # type: ignore[attr-defined]
-        if before is None and after is None:
-            return text
-        return f"{text} ({cell(before)}{'' if after is None else f' → {cell(after)}'})"
-
     emit_table(
         title,
-        ["rule", "premise 1", "premise 2", "conclusion", "known"],
-        [
-            (g.rule, said(g.premises[0]), said(g.premises[1]), said(g.conclusion), g.known)
-            for g in shown
-        ],
+        GROUNDINGS,
+        shown,
         note=f"{several(len(shown), 'grounding')} of {several(len(found.rules), 'rule')}"
         + ("; more are left out by --limit" if found.cut else ""),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +10,7 @@ import typer
 from thinkeval.service.cli.options import JsonFlag
 from thinkeval.service.cli.output import emit_json, emit_table
 from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.cli.render_rules import RULES
 from thinkeval.service.errors import UsageError
 from thinkeval.service.formatting import cell, several
 from thinkeval.service.scoring.runtime import Runtime
@@ -18,7 +18,6 @@ from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
-    from thinkeval.service.rules.store import StoredRule
 
 
 def review(
@@ -70,8 +69,8 @@ def review(
     whose = f" by {annotator}" if annotator else ""
     emit_table(
         f"Rules of {of} that wait for a label{whose}",
-        ["rule", "text", "support", "confidence", "labels"],
-        [_row(rule) for rule in waiting[:limit]],
+        [column for column in RULES if column.header not in ("body", "status")],
+        waiting[:limit],
         note=f"{len(waiting)} wait{whose}"
         + (f", the first {limit} are shown" if len(waiting) > limit else "")
         + (". thinkeval rules review DATASET --annotator NAME --label RULE=a" if waiting else ""),
@@ -81,11 +80,6 @@ def review(
         f" raw {cell(agreed.raw)}, AC1 {cell(agreed.ac1)};"
         f" plausible or not: raw {cell(agreed.raw_plausible)}, AC1 {cell(agreed.ac1_plausible)}."
     )
-
-
-def _row(rule: StoredRule) -> Sequence[object]:
-    labels = " ".join(f"{who}:{said}" for who, said in rule.labels)
-    return (rule.id, rule.rule.text(), rule.rule.support, rule.rule.confidence, labels)
 
 
 def _parsed(text: str) -> tuple[str, str]:

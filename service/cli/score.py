@@ -173,10 +173,10 @@ def _emit(
     if json:
         emit_json([s.model_dump() for s in scores], output)
     elif csv:
-        from thinkeval.service.reports.formats import render
+        from thinkeval.service.reports.formats import frame_table, render
         from thinkeval.service.reports.table import scores_frame
 
-        emit_text(render(scores_frame(scores, measure.key), "csv"), output)
+        emit_text(render(*frame_table(scores_frame(scores, measure.key)), "csv"), output)
     elif len(scores) == 1:
         show_score(scores[0])
         show_counterfact(scores[0])

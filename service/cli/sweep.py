@@ -24,6 +24,7 @@ from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import show_sweep
 from thinkeval.service.formatting import cell
 from thinkeval.service.graphs import datasets, rewrites
+from thinkeval.service.reports.formats import indexed
 from thinkeval.service.schemas import MEASURE_NAMES, Measure
 from thinkeval.service.scoring.request import method_override
 from thinkeval.service.scoring.runtime import Runtime
@@ -240,7 +241,7 @@ def _show(found: list[SequenceScore], measure: Measure, method: str, batch: int)
     names = {"efficacy": "effic.", "ifr": "IFR", "preservation": "Pres."}
     emit_table(
         f"{method} in sequence, {batch} at a time: {MEASURE_NAMES[measure]}",
-        ["", "rewrite", *(f"{names[m]} {when}" for m in POOLED for when in ("after", "end"))],
+        indexed("", "rewrite", *(f"{names[m]} {w}" for m in POOLED for w in ("after", "end"))),
         rows,
         note="`after`: on the model with this and all earlier edits; `end`: with all of them. The"
         " last row pools: IFR over all chains, means of the others.",

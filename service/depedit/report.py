@@ -8,16 +8,16 @@ has its own n.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.service.depedit.metrics import TITLES, metrics_of_runs
 from thinkeval.service.depedit.schemas import Fraction, Mean, MethodRow
 from thinkeval.service.errors import NothingStoredError, UsageError
+from thinkeval.service.reports.formats import Column, render
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from thinkeval.cypher import rows
     from thinkeval.cypher.rows.depedit import Setting, Source
     from thinkeval.cypher.run import Database
@@ -96,37 +96,42 @@ def _gains(
     return gains
 
 
-def frame(found: Sequence[MethodRow], table: str) -> pd.DataFrame:
-    """One of TABLES, fractions in percent; beside each column its n, the number of sets.
+def columns(table: str) -> list[Column[MethodRow]]:
+    """The columns of one of TABLES, fractions in percent; beside each its n, the number of sets.
 
     Raises:
         UsageError: no such table.
     """
-    import pandas as pd
-
     if table not in TABLES:
         raise UsageError(f"{table!r} is not a table.", remedy=f"Use one of {', '.join(TABLES)}.")
-    records = []
-    for row in found:
-        record: dict[str, object] = {
-            "Setting": row.setting,
-            "Facts": row.facts,
-            "Model": row.model,
-            "Method": row.method,
-        }
-        for name in TABLES[table]:
-            mean = row.means[name]
-            record[f"{TITLES[name]} (%)"] = _percent(mean.value)
-            if table == "implications":
-                gain = row.gains.get(name, Mean(None, 0))
-                record[f"n {TITLES[name]}"] = mean.n
-                record[f"gain {TITLES[name]}"] = _percent(gain.value)
-                record[f"n gain {TITLES[name]}"] = gain.n
-            else:
-                record[f"n {TITLES[name]}"] = mean.n
-        records.append(record)
-    columns = None if records else ["Setting", "Facts", "Model", "Method"]
-    return pd.DataFrame(records, columns=columns)
+    found: list[Column[MethodRow]] = [
+        Column("Setting", lambda row: row.setting),
+        Column("Facts", lambda row: row.facts),
+        Column("Model", lambda row: row.model),
+        Column("Method", lambda row: row.method),
+    ]
+    for name in TABLES[table]:
+        found += _with_n(TITLES[name], partial(_mean_of, metric=name), " (%)")
+        if table == "implications":
+            found += _with_n(f"gain {TITLES[name]}", partial(_gain, metric=name))
+    return found
+
+
+def _with_n(
+    title: str, mean: Callable[[MethodRow], Mean], unit: str = ""
+) -> list[Column[MethodRow]]:
+    return [
+        Column(f"{title}{unit}", lambda row: _percent(mean(row).value)),
+        Column(f"n {title}", lambda row: mean(row).n),
+    ]
+
+
+def _mean_of(row: MethodRow, metric: str) -> Mean:
+    return row.means[metric]
+
+
+def _gain(row: MethodRow, metric: str) -> Mean:
+    return row.gains.get(metric, Mean(None, 0))
 
 
 def _percent(value: float | None) -> float:
@@ -154,14 +159,12 @@ def text(found: Sequence[MethodRow], tables: Sequence[str], style: str) -> str:
     """
     import json
 
-    from thinkeval.service.reports.formats import render
-
     if style == "json":
-        parts = {name: json.loads(render(frame(found, name), style)) for name in tables}
+        parts = {name: json.loads(render(columns(name), found, style)) for name in tables}
         return json.dumps(parts, ensure_ascii=False, indent=2) + "\n"
     texts = []
     for name in tables:
-        body, caption = render(frame(found, name), style), CAPTIONS[name]
+        body, caption = render(columns(name), found, style), CAPTIONS[name]
         if style == "markdown":
             body = f"{body}\n{caption}\n"
         elif style == "latex":
@@ -170,30 +173,25 @@ def text(found: Sequence[MethodRow], tables: Sequence[str], style: str) -> str:
     return "\n".join(texts)
 
 
-def narrow(found: Sequence[MethodRow], table: str) -> tuple[list[str], list[list[str]]]:
-    """Columns and rows of one of the tables; setting and facts only if the rows differ in them."""
-    varying = [
-        (name, [getattr(row, field) for row in found])
-        for name, field in (("Setting", "setting"), ("Facts", "facts"))
+def narrow(found: Sequence[MethodRow], table: str) -> list[Column[MethodRow]]:
+    """The columns of one of TABLES for a terminal; setting and facts only where rows differ."""
+    lead: list[Column[MethodRow]] = [
+        Column("Setting", lambda row: row.setting),
+        Column("Facts", lambda row: row.facts),
     ]
-    lead = [(name, values) for name, values in varying if len(set(values)) > 1]
-    columns = [name for name, _ in lead] + ["Method"]
-    columns += [TITLES[metric] for metric in TABLES[table]] + ["sets"]
-    rows = [
-        [values[i] for _, values in lead]
-        + [row.method]
-        + [_cell(row, metric) for metric in TABLES[table]]
-        + [str(row.runs)]
-        for i, row in enumerate(found)
+    return [
+        *(column for column in lead if len({column.get(row) for row in found}) > 1),
+        Column("Method", lambda row: row.method),
+        *(Column(TITLES[metric], partial(_cell, metric=metric)) for metric in TABLES[table]),
+        Column("sets", lambda row: str(row.runs)),
     ]
-    return columns, rows
 
 
 def _cell(row: MethodRow, metric: str) -> str:
     mean = row.means[metric]
     if mean.value is None:
         return "–"
-    gain = row.gains.get(metric, Mean(None, 0))
+    gain = _gain(row, metric)
     text = f"{100 * mean.value:.1f}"
     if gain.value is not None:
         # A difference of equal means may be slightly below 0 by rounding, which prints -0.0.

@@ -1,11 +1,19 @@
-"""Formats of a report's table: text to read or paste, rows for programs, Parquet."""
+"""Tables as lists of columns, and their text formats; a report's table as a Parquet file.
+
+A table is a sequence of rows and a list of `Column`: the terminal (`cli.output`), Markdown, CSV,
+LaTeX and JSON render the same columns.
+"""
 
 from __future__ import annotations
 
+import csv
 import io
 import json
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from thinkeval.service.errors import UsageError
 from thinkeval.service.formatting import cell
@@ -13,49 +21,93 @@ from thinkeval.service.formatting import cell
 if TYPE_CHECKING:
     import pandas as pd
 
+Row = TypeVar("Row")
 
-def _markdown(frame: pd.DataFrame) -> str:
-    header = [str(c) for c in frame.columns]
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    lines += ["| " + " | ".join(cell(v) for v in row) + " |" for row in frame.to_numpy().tolist()]
+
+@dataclass(frozen=True, slots=True)
+class Column(Generic[Row]):
+    """One column of a table.
+
+    Attributes:
+        header: its title.
+        get: reads the value of a row; CSV and JSON write it unformatted.
+        format: the value as text.
+        whole: an identifier, which a terminal never wraps.
+        optional: the higher, the earlier a narrow terminal omits the column. 0: after all others,
+            and never if the column is `whole`.
+    """
+
+    header: str
+    get: Callable[[Row], Any]
+    format: Callable[[Any], str] = cell
+    whole: bool = False
+    optional: int = 0
+
+
+def indexed(*headers: str) -> list[Column[Sequence[Any]]]:
+    """Columns of rows that are sequences, one header an item."""
+    return [Column(header, itemgetter(i)) for i, header in enumerate(headers)]
+
+
+def frame_table(frame: pd.DataFrame) -> tuple[list[Column[Mapping[str, Any]]], list[Any]]:
+    """Columns and rows of a data frame."""
+    columns: list[Column[Mapping[str, Any]]] = [
+        Column(str(name), itemgetter(name)) for name in frame.columns
+    ]
+    return columns, frame.to_dict("records")
+
+
+def _markdown(columns: Sequence[Column[Any]], rows: Sequence[Any]) -> str:
+    lines = ["| " + " | ".join(c.header for c in columns) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(c.format(c.get(row)) for c in columns) + " |" for row in rows]
     return "\n".join(lines) + "\n"
 
 
-def _latex(frame: pd.DataFrame) -> str:
-    """Rows only, to paste below a header of one's own; a comment names the columns."""
-    escape = str.maketrans({"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#"})
-    lines = ["% " + " & ".join(str(c) for c in frame.columns)]
-    for row in frame.to_numpy().tolist():
-        lines.append(" & ".join(cell(v, "--").translate(escape) for v in row) + r" \\")
+def _latex(columns: Sequence[Column[Any]], rows: Sequence[Any]) -> str:
+    """Rows only, to paste below an existing header; a comment names the columns."""
+    escape = str.maketrans({"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#", "–": "--"})
+    lines = ["% " + " & ".join(c.header for c in columns)]
+    for row in rows:
+        texts = [c.format(c.get(row)).translate(escape) for c in columns]
+        lines.append(" & ".join(texts) + r" \\")
     return "\n".join(lines) + "\n"
 
 
-def _csv(frame: pd.DataFrame) -> str:
-    return frame.to_csv(index=False)
+def _csv(columns: Sequence[Column[Any]], rows: Sequence[Any]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([c.header for c in columns])
+    writer.writerows([_defined(c.get(row)) for c in columns] for row in rows)
+    return out.getvalue()
 
 
-def _json(frame: pd.DataFrame) -> str:
-    records = json.loads(frame.to_json(orient="records", double_precision=15) or "[]")
+def _json(columns: Sequence[Column[Any]], rows: Sequence[Any]) -> str:
+    records = [{c.header: _defined(c.get(row)) for c in columns} for row in rows]
     return json.dumps(records, ensure_ascii=False, indent=2) + "\n"
 
 
-FORMATS: dict[str, Callable[[pd.DataFrame], str]] = {
+def _defined(value: Any) -> Any:
+    """The value; None instead of NaN, which CSV leaves empty and JSON writes as null."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+FORMATS: dict[str, Callable[[Sequence[Column[Any]], Sequence[Any]], str]] = {
     "markdown": _markdown,
     "csv": _csv,
     "json": _json,
     "latex": _latex,
 }
-"""Formats that are text."""
+"""The text formats."""
 
 PARQUET = "parquet"
-"""The one that is not."""
+"""The binary format."""
 
 
 def require_known(style: str, *, printed: bool) -> None:
-    """Refuse a format that there is not, or that cannot be printed.
+    """Refuse an unknown format, and a binary one that would be printed.
 
     Raises:
-        UsageError: names what there is.
+        UsageError: lists the known formats.
     """
     if style not in (*FORMATS, PARQUET):
         raise UsageError(
@@ -69,20 +121,20 @@ def require_known(style: str, *, printed: bool) -> None:
         )
 
 
-def render(frame: pd.DataFrame, style: str) -> str:
+def render(columns: Sequence[Column[Row]], rows: Sequence[Row], style: str) -> str:
     """The table as text; `style` is one of FORMATS.
 
     Raises:
         UsageError: it is not.
     """
     require_known(style, printed=True)
-    return FORMATS[style](frame)
+    return FORMATS[style](columns, rows)
 
 
 def parquet(frame: pd.DataFrame, caption: str = "") -> bytes:
-    """The table as a Parquet file; pandas gives the caption back as `frame.attrs["caption"]`."""
+    """The table as a Parquet file; pandas restores the caption as `frame.attrs["caption"]`."""
     out = io.BytesIO()
-    kept = frame.copy()
-    kept.attrs["caption"] = caption
-    kept.to_parquet(out, engine="pyarrow", index=False)
+    captioned = frame.copy()
+    captioned.attrs["caption"] = caption
+    captioned.to_parquet(out, engine="pyarrow", index=False)
     return out.getvalue()

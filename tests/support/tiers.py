@@ -54,7 +54,7 @@ def mark(items: Iterable[pytest.Item], tests: Path) -> None:
         item.add_marker(tier)
 
 
-@dataclass
+@dataclass(eq=False)  # pytest keeps plugins in sets
 class Durations:
     """Seconds of each phase of each test, by tier, and the file they are written to."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -174,10 +175,10 @@ def test_what_was_not_asked_is_undefined(db: Database, atlas: str) -> None:
     for name in ("cons_ns", "cons_u", "cons_ni"):
         assert found[name] == Fraction(None, 0, 0)
     assert found["upd_s"].n == 16
-    table = report.frame(report.methods(db, dataset=atlas), "specificity")
-    row = table[table["Method"] == "base"].iloc[0]
+    told = report.text(report.methods(db, dataset=atlas), ["specificity"], "json")
+    row = next(row for row in json.loads(told)["specificity"] if row["Method"] == "base")
     assert row["n Cons.U"] == 0
-    assert row.isna()["Cons.U (%)"]
+    assert row["Cons.U (%)"] is None
     assert row["n Est.S"] == 1
 
 
@@ -300,7 +301,7 @@ def test_tables_are_means_over_sets_with_gains_over_the_editor(db: Database, atl
     assert "| Setting | Facts | Model | Method | Est.S (%) | n Est.S |" in told
     assert "gain Upd.I" in told
     with pytest.raises(UsageError):
-        report.frame([plain], "table 3")
+        report.columns("table 3")
 
 
 def test_there_is_nothing_to_report_on_or_to_build_from(db: Database, graph_id: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from thinkeval.service.cli.score import Limits, check
 from thinkeval.service.errors import NothingStoredError, UsageError
-from thinkeval.service.reports.formats import FORMATS, parquet, render
+from thinkeval.service.reports.formats import FORMATS, frame_table, parquet, render
 from thinkeval.service.reports.table import caption, caption_each, method_table, scores_frame
 from thinkeval.service.schemas import MetricValue, Score
 
@@ -78,7 +78,7 @@ def test_mean_over_rewrites_carries_its_spread() -> None:
 @pytest.mark.parametrize("style", sorted(FORMATS))
 def test_every_format_holds_the_same_numbers(style: str) -> None:
     frame = method_table(SCORES, "likelihood")
-    text = render(frame, style)
+    text = render(*frame_table(frame), style)
     assert "rome" in text
     if style == "json":
         assert json.loads(text)[0]["IFR"] == pytest.approx(frame.iloc[0]["IFR"])
@@ -88,7 +88,7 @@ def test_every_format_holds_the_same_numbers(style: str) -> None:
 
 def test_latex_rows_end_and_escape() -> None:
     frame = method_table([SCORES[0].model_copy(update={"method": "fine_tuning"})], "likelihood")
-    rows = [r for r in render(frame, "latex").splitlines() if not r.startswith("%")]
+    rows = [r for r in render(*frame_table(frame), "latex").splitlines() if not r.startswith("%")]
     assert rows[0].endswith(r"\\")
     assert r"fine\_tuning" in rows[0]
 
@@ -103,7 +103,7 @@ def test_nothing_to_report_and_unknown_formats_are_errors() -> None:
     with pytest.raises(NothingStoredError):
         method_table([], "likelihood")
     with pytest.raises(UsageError, match="xlsx"):
-        render(method_table(SCORES, "likelihood"), "xlsx")
+        render(*frame_table(method_table(SCORES, "likelihood")), "xlsx")
 
 
 def test_gate_holds_at_the_limit_and_breaks_above() -> None:
@@ -126,7 +126,7 @@ def test_parquet_keeps_the_numbers_and_the_caption() -> None:
 
 def test_parquet_is_not_printed() -> None:
     with pytest.raises(UsageError, match="cannot be printed"):
-        render(method_table(SCORES, "likelihood"), "parquet")
+        render(*frame_table(method_table(SCORES, "likelihood")), "parquet")
 
 
 def test_caption_explains_the_columns_that_are_shown_and_no_others() -> None:

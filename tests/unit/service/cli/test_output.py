@@ -1,0 +1,100 @@
+"""Tables in a terminal, at a given width and in a pipe: identifiers are never broken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from thinkeval.service.cli import output
+from thinkeval.service.formatting import signed
+from thinkeval.service.reports.formats import Column
+
+ID = "rome-neville-longbottom--has-grandmother--augusta-longbottom-0123456789ab"
+
+
+@dataclass(frozen=True)
+class Item:
+    """A row of the tables below."""
+
+    id: str
+    text: str
+    value: float | None
+    note: str | None = None
+
+
+ITEMS = [
+    Item(ID, "surviving chains of Neville Longbottom", 0.25, "a [bold] note"),
+    Item("short", "Hogwarts School of Witchcraft and Wizardry", None),
+]
+COLUMNS: list[Column[Item]] = [
+    Column("item", lambda i: i.id, whole=True),
+    Column("text", lambda i: i.text),
+    Column("value", lambda i: i.value, signed),
+    Column("note", lambda i: i.note, optional=1),
+]
+Shown = Callable[..., str]
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shown:
+    """Prints a table and returns what stands on standard output."""
+
+    def show(columns: str | None, rows: list[Item] = ITEMS, note: str = "") -> str:
+        if columns is None:
+            monkeypatch.delenv("COLUMNS", raising=False)
+        else:
+            monkeypatch.setenv("COLUMNS", columns)
+        output.emit_table("Items", COLUMNS, rows, note=note)
+        return capsys.readouterr().out
+
+    return show
+
+
+def test_a_pipe_gets_plain_lines_one_a_row(shown: Shown) -> None:
+    lines = shown(None, note="the note " * 40).splitlines()
+    assert lines[0] == "Items"
+    assert lines[1].split() == ["item", "text", "value", "note"]
+    assert re.split(" {2,}", lines[2]) == [ID, ITEMS[0].text, "+0.250", "a [bold] note"]
+    assert lines[3].startswith("short  ")
+    assert lines[3].endswith("–")
+    assert lines[4].strip() == ("the note " * 40).strip()
+    assert len(lines) == 5
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 120, 200])
+def test_a_table_fits_its_width_and_breaks_no_identifier(shown: Shown, width: int) -> None:
+    text = shown(str(width))
+    assert ID in text
+    table = [line for line in text.splitlines() if line[:1] in "┏┃┡│└"]
+    assert {len(line) for line in table} == {max(len(ID) + 4, len(table[0]))}
+    assert len(table[0]) <= max(width, len(ID) + 4)
+    words = {word for item in ITEMS for word in item.text.split()}
+    if "text" not in text.rpartition("Omitted")[2]:
+        assert words <= set(text.split())
+
+
+def test_a_narrow_terminal_omits_columns_and_names_them(shown: Shown) -> None:
+    assert "Omitted" not in shown("200")
+    assert "Omitted for lack of width: note (--json has all)." in shown("105")
+    assert "Omitted for lack of width: text, value, note (--json has all)." in shown("80")
+
+
+def test_an_empty_table_is_one_line(shown: Shown) -> None:
+    assert shown("80", []) == "Items: none\n"
+    assert shown(None, [], "none yet") == "Items: none yet\n"
+
+
+def test_a_panel_has_no_frame_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    output.emit_panel("Chains", ["one", "two"], note="showing 2 of 3")
+    assert capsys.readouterr().out == "Chains\none\ntwo\nshowing 2 of 3\n"
+    monkeypatch.setenv("COLUMNS", "40")
+    output.emit_panel("Chains", ["one", "two"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("╭─ Chains ─")
+    assert {len(line) for line in lines} == {40}
