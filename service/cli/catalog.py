@@ -135,24 +135,27 @@ def queries(
     if name is not None:
         if name not in cypher.names():
             raise NotFoundError("query", name, cypher.names(), listing="thinkeval queries")
-        typer.echo(_text(name, edit, measure))
+        text = _text(name, edit, measure)
+        if json:
+            emit_json(_described(cypher.query(name)) | {"text": text})
+        else:
+            typer.echo(text)
         return
     found = [cypher.query(n) for n in cypher.names()]
     if json:
-        emit_json(
-            [
-                {
-                    "name": q.name,
-                    "mode": q.mode,
-                    "doc": q.doc,
-                    "params": {k: p.type for k, p in q.params.items()},
-                    "columns": {k: c.type for k, c in q.columns.items()},
-                }
-                for q in found
-            ]
-        )
+        emit_json([_described(q) for q in found])
         return
     emit_table("Queries", QUERIES, found)
+
+
+def _described(query: cypher.Query) -> dict[str, object]:
+    return {
+        "name": query.name,
+        "mode": query.mode,
+        "doc": query.doc,
+        "params": {name: param.type for name, param in query.params.items()},
+        "columns": {name: column.type for name, column in query.columns.items()},
+    }
 
 
 def _text(name: str, edit: str | None, measure: MeasureName) -> str:

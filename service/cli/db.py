@@ -42,12 +42,16 @@ def start(json: JsonFlag = False) -> None:
 @db.command()
 def stop(
     force: bool = typer.Option(
-        False, "--force", help="Kill it where it does not end; what is committed stays."
+        False, "--force", help="Kill it if it does not stop; committed data is safe."
     ),
+    json: JsonFlag = False,
 ) -> None:
     """Stop the server cleanly; what is stored stays."""
     stopped = embedded_server(_own_server()).stop(force=force)
-    typer.echo("Neo4j is stopped." if stopped else "Neo4j was not running.")
+    if json:
+        emit_json({"stopped": stopped})
+    else:
+        typer.echo("Neo4j is stopped." if stopped else "Neo4j was not running.")
 
 
 @db.command()

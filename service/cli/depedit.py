@@ -14,7 +14,7 @@ import typer
 from thinkeval.service.cli.depedit_run import run, similarity
 from thinkeval.service.cli.depedit_sets import build, export, import_, listed, set_json, show_sets
 from thinkeval.service.cli.options import DatasetOption, JsonFlag, OutputOption, SettingOption
-from thinkeval.service.cli.output import emit_json, emit_table, emit_text
+from thinkeval.service.cli.output import chosen_format, emit_json, emit_table, emit_text
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.depedit import store
 from thinkeval.service.depedit.metrics import TITLES, metrics_of
@@ -118,11 +118,13 @@ def report(
         str, typer.Option("--format", "-f", help="markdown, csv, json or latex (rows to paste).")
     ] = "markdown",
     output: OutputOption = None,
+    json: JsonFlag = False,
 ) -> None:
     """The paper's two tables over the stored runs: a row a method, means over sets with their n."""
     from thinkeval.service.depedit import report as reports
     from thinkeval.service.reports import formats
 
+    format = chosen_format(format, json)
     formats.require_known(format, printed=True)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = reports.methods(
@@ -135,19 +137,30 @@ def report(
 @depedit.command()
 def delete(
     names: Annotated[list[str], typer.Argument(metavar="SET|RUN...", help="Ids of sets or runs.")],
+    json: JsonFlag = False,
 ) -> None:
     """Delete knowledge sets with the runs on them, or single runs."""
     from thinkeval.service.depedit import store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         runs = {row.id for row in store.list_runs(runtime.db)}
+        deleted: list[dict[str, object]] = []
         for name in names:
             if name in runs:
                 store.delete_run(runtime.db, name)
-                typer.echo(f"Deleted the run {name}")
+                deleted.append({"run": name})
             else:
-                n = store.delete_set(runtime.db, name)
-                typer.echo(f"Deleted the knowledge set {name} and {n} runs on it")
+                deleted.append({"set": name, "runs": store.delete_set(runtime.db, name)})
+            if not json:
+                typer.echo(_deleted(deleted[-1]))
+    if json:
+        emit_json(deleted)
+
+
+def _deleted(item: dict[str, object]) -> str:
+    if "run" in item:
+        return f"Deleted the run {item['run']}"
+    return f"Deleted the knowledge set {item['set']} and {item['runs']} runs on it"
 
 
 def show_set(knowledge: KnowledgeSet, copy: int | None, *, json: bool) -> None:

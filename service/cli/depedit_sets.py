@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
+from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -182,8 +183,11 @@ def export(
     graph: DatasetOption = None,
     setting: SettingOption = None,
     output: OutputOption = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON array instead of JSON lines.")
+    ] = False,
 ) -> None:
-    """Write knowledge sets as JSONL, a set a line, in DepEdit's schema and with what it lacks."""
+    """Write knowledge sets as JSONL: one set a line, DepEdit's schema and ThinkEval's fields."""
     from thinkeval.loaders import depedit as jsonl
     from thinkeval.service.depedit import store
 
@@ -194,7 +198,11 @@ def export(
         raise NothingStoredError(
             "There is no knowledge set to export.", remedy="Build one: `thinkeval depedit build`."
         )
-    emit_text(jsonl.write(found), output)
+    text = jsonl.write(found)
+    if json:
+        emit_json([loads(line) for line in text.splitlines()], output)
+    else:
+        emit_text(text, output)
 
 
 def _save(runtime: Runtime, sets: Sequence[KnowledgeSet], *, replace: bool) -> dict[str, str]:

@@ -75,7 +75,10 @@ def listing(
         if delete is not None:
             removed = record.delete(runtime.db, delete)
             deltas.remove(settings, removed)
-            typer.echo(f"Removed edit {removed}.")
+            if json:
+                emit_json({"deleted": removed})
+            else:
+                typer.echo(f"Removed edit {removed}.")
             return
         listed = record.list_edits(runtime.db, graph)
     if json:

@@ -123,9 +123,13 @@ def graphs(
     settings = Settings()
     with ProgressBars() as progress, Runtime(settings, progress) as runtime:
         if delete is not None:
-            for edit in delete_graph(runtime.db, delete, with_dependents=with_dependents):
+            removed = delete_graph(runtime.db, delete, with_dependents=with_dependents)
+            for edit in removed:
                 deltas.remove(settings, edit)
-            typer.echo(f"Deleted graph {delete}.")
+            if json:
+                emit_json({"deleted": delete, "edits": list(removed)})
+            else:
+                typer.echo(f"Deleted graph {delete}.")
             return
         stored = datasets.list_graphs(runtime.db)
     if json:

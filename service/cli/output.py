@@ -97,6 +97,19 @@ def require_json(output: Path | None, json: bool) -> None:
         raise UsageError("-o writes --json, which is not given.", remedy="Add it.")
 
 
+def chosen_format(format: str, json: bool) -> str:
+    """The format of a report: `--json` is short for `--format json`.
+
+    Raises:
+        UsageError: another format is given as well.
+    """
+    if json and format not in ("markdown", "json"):
+        raise UsageError(
+            f"--json and --format {format} exclude each other.", remedy="Give one of them."
+        )
+    return "json" if json else format
+
+
 def emit_text(text: str, output: Path | None) -> None:
     """Print a text on standard output, or write it to the file."""
     if output is None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thinkeval.service.cli.options import JsonFlag, MeasureName, MeasureOption, OutputOption
-from thinkeval.service.cli.output import emit_json, emit_text, write_bytes
+from thinkeval.service.cli.output import chosen_format, emit_json, emit_text, write_bytes
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import show_chains, show_leakage
 from thinkeval.service.cli.render_rules import show_implied, show_mixed
@@ -152,6 +152,7 @@ def report(
         list[FigureFormat] | None,
         typer.Option("--figure-format", help="Format of the figures; repeatable. Default: png."),
     ] = None,
+    json: JsonFlag = False,
 ) -> None:
     """One table over several edits, one row a method, in the shape of ThinkEval's Table 4.
 
@@ -167,6 +168,7 @@ def report(
 
     if figure_format and figures is None:
         raise UsageError("--figure-format is for --figures, which is not given.", remedy="Add it.")
+    format = chosen_format(format, json)
     report_formats.require_known(format, printed=output is None)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         scores = record.scores(runtime.db, edit or [], graph=graph, model=model)

@@ -215,6 +215,7 @@ def delete(
     dataset: DatasetArgument,
     rule: Annotated[list[str] | None, typer.Argument(help="Ids of rules.")] = None,
     all_: Annotated[bool, typer.Option("--all", help="All rules of the data set.")] = False,
+    json: JsonFlag = False,
 ) -> None:
     """Delete rules with their labels."""
     from thinkeval.service.rules import store
@@ -223,7 +224,10 @@ def delete(
         raise UsageError("Which rules?", remedy="Name them by their ids, or give --all.")
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         gone = store.delete(runtime.db, store.dataset_of(runtime.db, dataset), rule or None)
-    typer.echo(f"Deleted {several(gone, 'rule')} of {dataset}.")
+    if json:
+        emit_json({"dataset": dataset, "deleted": gone})
+    else:
+        typer.echo(f"Deleted {several(gone, 'rule')} of {dataset}.")
 
 
 rules.command()(instantiate)

@@ -65,11 +65,6 @@ def test_help_answers_at_once_and_shows_every_command(thinkeval: Cli) -> None:
         assert command in shown.out
 
 
-@pytest.mark.parametrize("command", WITH_JSON)
-def test_every_command_can_print_json(at_once: Call, command: str) -> None:
-    assert "--json" in at_once(command, "--help").out
-
-
 def test_help_loads_no_torch(thinkeval: Cli) -> None:
     told = thinkeval.process("score", "--help", PYTHONPROFILEIMPORTTIME="1", code=0).err
     loaded = {line.rpartition("|")[2].strip() for line in told.splitlines()}

@@ -1,0 +1,241 @@
+"""Every command that prints data prints JSON with `--json`; run on a tiny model, in process."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import numpy as np
+import pytest
+import typer
+
+from support.commands import Done
+from support.own_graphs import own_graphs
+from support.tiny_models import build_tiny
+from thinkeval.cypher.embedded import ServerStatus
+from thinkeval.cypher.run import Database
+from thinkeval.service import cli
+from thinkeval.service.cli import db as db_commands
+from thinkeval.service.depedit import store as sets
+
+Call = Callable[..., Done]
+WITHOUT_DATA = {"serve", "worker"}
+"""Commands that run until they are stopped."""
+
+REWRITE = "harry-potter--studied-at"
+SUBJECT_AND_RELATION = ("Harry Potter", "studied at")
+HPARAMS: dict[str, dict[str, object]] = {
+    "fine_tuning": {
+        "layers": [1], "num_steps": 2, "lr": 1e-3, "weight_decay": 0, "norm_constraint": 1e-3,
+    },
+    "rome": {
+        "layers": [1], "v_num_grad_steps": 2, "v_lr": 0.1, "v_weight_decay": 1e-3,
+        "clamp_norm_factor": 4, "kl_factor": 0.0625, "mom2_adjustment": True,
+        "context_template_length_params": [[2, 2]],
+    },
+    "mend": {
+        "layers": [1], "rank": 4, "edit_lr": -1e-3, "lr": 1e-3, "lr_lr": 1e-2, "batch_size": 4,
+        "accumulate_bs": 1, "max_iters": 2, "val_interval": 2, "val_steps": 2, "n_locality": 1,
+    },
+}  # fmt: skip
+RULE = """
+rules:
+  - if: [person was sorted into house, house belongs to school]
+    then: person was taught at school
+"""
+DRAW = (
+    *("--facts", "6", "--unrelated", "2", "--implications", "3", "--copies", "1"),
+    *("--updates", "2"),
+)
+
+
+def commands(app: typer.Typer) -> set[str]:
+    """The path of every command, such as `rules list`; a group that runs by itself is one."""
+
+    def below(command: Any, path: tuple[str, ...]) -> Iterator[str]:
+        nested = getattr(command, "commands", None)
+        if nested is None or command.invoke_without_command:
+            yield " ".join(path)
+        for name, each in (nested or {}).items():
+            yield from below(each, (*path, name))
+
+    return set(below(typer.main.get_command(app), ()))
+
+
+@dataclass
+class Session:
+    """Runs commands with `--json` and collects which were run."""
+
+    call: Call
+    env: dict[str, str]
+    done: set[str]
+
+    def __call__(self, command: str, *args: str | Path, **env: str) -> Any:
+        """The parsed output of one command."""
+        done = self.call(*command.split(), *args, "--json", **(self.env | env))
+        assert done.code == 0, (command, args, done)
+        self.done.add(command)
+        return json.loads(done.out)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A tiny model, hyperparameters, a rule and a published covariance."""
+    model, tokenizer = build_tiny("gpt2", seed=1)
+    model.save_pretrained(tmp_path / "tiny")
+    tokenizer.save_pretrained(tmp_path / "tiny")
+    for method, values in HPARAMS.items():
+        (tmp_path / f"{method}.json").write_text(json.dumps(values))
+    (tmp_path / "rules.yaml").write_text(RULE)
+    np.savez(tmp_path / "transformer.h.1.mlp.c_proj_float32_mom2_100000.npz", **{
+        "mom2.constructor": "util.runningstats.SecondMoment()", "mom2.count": 128,
+        "mom2.mom2": np.eye(128, dtype=np.float32), "sample_size": 100000,
+    })  # fmt: skip
+    return tmp_path
+
+
+@pytest.fixture
+def prefix(db: Database) -> Iterator[str]:
+    with own_graphs(db) as name:
+        yield name
+        for row in sets.list_sets(db):
+            if row.dataset.startswith(name):
+                sets.delete_set(db, row.id)
+
+
+@pytest.fixture
+def session(at_once: Call, tmp_path: Path) -> Session:
+    return Session(at_once, {"THINKEVAL_CACHE": str(tmp_path / "cache")}, set())
+
+
+@pytest.fixture
+def user(server: dict[str, str]) -> Iterator[str]:
+    name = f"test-{uuid.uuid4().hex[:10]}"
+    yield name
+    auth = (server["THINKEVAL_NEO4J_USER"], server["THINKEVAL_NEO4J_PASSWORD"])
+    with neo4j.GraphDatabase.driver(server["THINKEVAL_NEO4J_URI"], auth=auth) as driver:
+        driver.execute_query("DROP USER $name IF EXISTS", name=name, database_="system")
+
+
+def test_every_command_that_prints_data_prints_json(
+    session: Session, folder: Path, prefix: str, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = f"{prefix}-hogwarts"
+    edits = edited(session, folder, graph)
+    ruled(session, folder, graph, edits)
+    established(session, folder, f"{prefix}-atlas")
+    served(session, user, monkeypatch)
+    removed = session("edits", "--delete", edits[0])
+    assert removed == {"deleted": edits[0]}
+    gone = session("graphs", "--delete", graph, "--with-dependents")
+    assert gone["deleted"] == graph
+    assert edits[1] in gone["edits"]
+    assert session.done == commands(cli.app) - WITHOUT_DATA
+
+
+def edited(session: Session, folder: Path, graph: str) -> list[str]:
+    """Import, probe, score and report; the ids of two edits."""
+    model = ("--model", folder / "tiny")
+    on = ("-g", graph, *model, "--samples", "0")
+    tuned = ("-m", "fine_tuning", "--hparams", folder / "fine_tuning.json")
+    assert session("import", "hogwarts", "--name", graph)["graph"] == graph
+    assert graph in {each["id"] for each in session("graphs")}
+    assert REWRITE in " ".join(each["id"] for each in session("rewrites", graph))
+    assert session("probe", graph, *model, "--samples", "0")["n_facts"] == 108
+    (one,) = session("score", REWRITE, *on, *tuned)
+    (two,) = session("score", REWRITE, *on, "-m", "none")
+    edits = [one["edit"], two["edit"]]
+    assert {e["id"] for e in session("edits", "-g", graph)} == set(edits)
+    assert session("chains", edits[0], "--limit", "2")[0]["steps"]
+    assert session("diff", *edits)["a"]["edit"] == edits[0]
+    by_method = session("report", "-g", graph)
+    assert {row["Technique"] for row in by_method} == {"fine_tuning", "none"}
+    assert by_method == session("report", "-g", graph, "-f", "json")
+    assert session("sweep", REWRITE, *on, "-m", "none", "--workers", "1")["failed"] == []
+    assert session("sequence", REWRITE, *on, "-m", "none")
+    assert session("edits export", edits[0], "-o", folder / "delta")
+    assert session("edits apply", folder / "tiny", edits[0], "-o", folder / "edited")
+    assert session("edits verify", edits[0])["undone"]
+    assert session("organism train", graph, "--steps", "2")["path"]
+    assert session("train-mend", graph, *model, "--hparams", folder / "mend.json")["file"]
+    rome = ("--method", "rome", "--hparams", folder / "rome.json")
+    assert session("covariance", graph, *model, *rome)
+    (published,) = folder.glob("*.npz")
+    assert session("covariance import", published, *model)
+    assert session("demo", *model, "-m", "none", "--samples", "1")["scores"]
+    session.done.add("covariance collect")  # the hidden name of `covariance`
+    session.done.discard("covariance")
+    return edits
+
+
+def ruled(session: Session, folder: Path, graph: str, edits: list[str]) -> None:
+    """Find, add, review and apply rules."""
+    assert session("rules mine", graph, "--min-support", "5")
+    (added,) = session("rules add", graph, folder / "rules.yaml", "--new-relations")
+    assert added["id"] in {rule["id"] for rule in session("rules list", graph)}
+    assert session("rules show", graph, added["id"])["examples"] is not None
+    assert session("rules relations", graph)["relations"]
+    assert session("rules review", graph, "--limit", "1")["total"]
+    assert isinstance(session("rules instantiate", graph), list)
+    assert session("rules closure", edits[0], "--limit", "1")["rules"]
+    assert session("rules delete", graph, added["id"]) == {"dataset": graph, "deleted": 1}
+
+
+def established(session: Session, folder: Path, atlas: str) -> None:
+    """Knowledge sets, runs and their report."""
+    session("import", "atlas", "--name", atlas)
+    session("rules add", atlas, "atlas")
+    built = session("depedit build", atlas, *DRAW)["sets"]
+    set_id, model = built[0]["id"], ("--model", folder / "tiny")
+    assert session("depedit export", set_id)[0]
+    file = folder / "sets.jsonl"
+    session.call("depedit", "export", set_id, "-o", file)
+    assert session("depedit import", file)["sets"]
+    assert session("depedit run", set_id, *model, "-s", "base")["runs"]
+    assert session("depedit similarity", set_id, *model, "--pairs", "1")
+    assert session("depedit list", "-g", atlas)
+    assert session("depedit show", set_id)["questions"]
+    report = session("depedit report", "-g", atlas)
+    assert report == session("depedit report", "-g", atlas, "-f", "json")
+    assert report["specificity"]
+    gone = session("depedit delete", set_id)
+    assert gone == [{"set": set_id, "runs": 1}]
+
+
+def served(session: Session, user: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The catalogues, the database's commands on a server that is not started, a new user."""
+    assert session("methods")
+    assert session("metrics")
+    assert session("doctor")
+    assert session("queries")
+    one = session("queries", "metrics/ifr")
+    assert one["name"] == "metrics/ifr"
+    assert "MATCH" in one["text"]
+    assert session("db user", user, THINKEVAL_NEW_PASSWORD="a password of eleven")["user"] == user
+    monkeypatch.setattr(db_commands, "embedded_server", lambda _: Server())
+    for command in ("db start", "db status"):
+        assert session(command, THINKEVAL_NEO4J_URI="")["running"] is False
+    assert session("db stop", THINKEVAL_NEO4J_URI="") == {"stopped": False}
+
+
+class Server:
+    """An embedded server that does not run."""
+
+    def ensure_running(self, progress: object) -> None: ...
+
+    def stop(self, *, force: bool) -> bool:
+        return force
+
+    def status(self) -> ServerStatus:
+        values = dict.fromkeys((field.name for field in fields(ServerStatus)), None)
+        return ServerStatus(**values | {"running": False})  # type: ignore[arg-type]
+
+
+def test_json_and_another_format_exclude_each_other(at_once: Call) -> None:
+    for command in (("report",), ("depedit", "report")):
+        assert "--format csv exclude" in at_once(*command, "--json", "-f", "csv").error
