@@ -8,15 +8,17 @@ method.
 from __future__ import annotations
 
 import difflib
+import inspect
 import json
+import re
 from collections.abc import Mapping
+from dataclasses import MISSING, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from thinkeval.editing import registry
 from thinkeval.editing.errors import HparamsError
-from thinkeval.editing.hparams import describe
 from thinkeval.editing.hparams.schema import Schema, read_json, require
 
 __all__ = ["Schema", "available", "described", "file_for", "load", "read_json", "require"]
@@ -52,8 +54,20 @@ def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = N
 
 
 def described(method: str) -> str:
-    """The hyperparameters of a method, one line per key; imports the method."""
-    return describe.described(registry.get(method).HyperParams)
+    """The hyperparameters of a method, one line per key; imports the method.
+
+    Meanings are read from the `Attributes:` of the class and its bases.
+    """
+    kind = registry.get(method).HyperParams
+    meanings = _meanings(kind)
+    lines = []
+    for item in fields(kind):
+        default = "required" if item.default is MISSING else f"default {item.default!r}"
+        if item.default_factory is not MISSING:
+            default = f"default {item.default_factory()!r}"
+        meaning = meanings.get(item.name, "")
+        lines.append(f"  {item.name} ({default}){': ' + meaning if meaning else ''}")
+    return "\n".join(["Hyperparameters:", *lines])
 
 
 def file_for(method: str, model: str | Path) -> str:
@@ -106,3 +120,17 @@ def _name_by_config(folder: Path, keys: Mapping[str, Mapping[str, str]]) -> str 
         if values.get(key):
             return by_type.get(str(values.get("model_type")))
     return None
+
+
+def _meanings(kind: type) -> dict[str, str]:
+    """{key: its entry under `Attributes:`}; entries of a class override those of its bases."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        doc = inspect.cleandoc(base.__dict__.get("__doc__") or "")
+        _, _, attributes = doc.partition("Attributes:\n")
+        for entry in re.split(r"\n(?=    \S)", attributes):
+            keys, colon, text = entry.strip().partition(": ")
+            if colon:
+                words = " ".join(text.split())
+                found |= {key.strip(): words for key in keys.split(",")}
+    return found
