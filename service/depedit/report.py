@@ -50,7 +50,7 @@ def methods(
     found = list_runs(db, sets=sets, dataset=dataset, setting=setting, model=model)
     if not found:
         raise NothingStoredError(
-            "No run of the protocol is stored.",
+            "There is no run of the protocol to report on.",
             remedy="Run one: `thinkeval depedit run SET --strategy finetune`.",
         )
     newest: dict[tuple[Setting, Source, int, str, str], dict[str, rows.ProtocolRunRow]] = {}

@@ -216,7 +216,7 @@ def test_names_of_methods_are_read(runtime: Runtime) -> None:
         run.methods(["base"], "memit")
     with pytest.raises(UsageError, match="No knowledge sets to run"):
         run.chosen(runtime, [], None)
-    with pytest.raises(UsageError, match="names no graph"):
+    with pytest.raises(UsageError, match="without a graph"):
         run.graph_of(replace(SET, dataset=""), None)
 
 
