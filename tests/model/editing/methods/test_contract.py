@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
 
 import pytest
 import torch
@@ -37,9 +38,15 @@ def pair(request):
     return build_tiny(request.param, seed=11, scale=16)
 
 
+@cache
+def collected(architecture):
+    return covariance.collect(*build_tiny(architecture, seed=11, scale=16), CORPUS * 4, [0, 1])
+
+
 @pytest.fixture
 def moments(pair):
-    return covariance.collect(*pair, CORPUS * 4, [0, 1])
+    """Of the pair's weights as they were built; collected once, as nothing changes them."""
+    return collected(pair[0].config.model_type)
 
 
 def fingerprint(model):
