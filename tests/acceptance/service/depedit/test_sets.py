@@ -131,7 +131,7 @@ def test_the_tables_say_the_same_everywhere(
     assert [row["Method"] for row in csv.DictReader(io.StringIO(printed))] == [
         row["Method"] for row in tables["implications"]
     ]
-    assert at_once("depedit", "report", "-g", atlas, "-f", "latex").out.startswith("% Shares")
+    assert at_once("depedit", "report", "-g", atlas, "-f", "latex").out.startswith("% Percent")
     listed = service.get("/v1/depedit/runs", graph=atlas)["items"]
     assert len(listed) == len(at_once("depedit", "list", "--runs", "-g", atlas, "--json").json) == 4
     run = service.get(f"/v1/depedit/runs/{listed[0]['id']}")
