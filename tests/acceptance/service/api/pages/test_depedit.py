@@ -81,7 +81,7 @@ def test_tables_have_the_numbers_of_rest_with_their_n(
     text = download.value.path().read_text(encoding="utf-8")
     (line,) = csv.DictReader(io.StringIO(text))
     assert float(line["Upd.S (%)"]) == pytest.approx(100 * told["means"]["upd_s"]["value"])
-    for style, begins in (("markdown", "| Setting"), ("latex", "% Shares")):
+    for style, begins in (("markdown", "| Setting"), ("latex", "% Percent")):
         query = {"graph": graph, "format": style}
         answer = service.http.get("/depedit/report/implications", params=query)
         assert answer.text.startswith(begins)
