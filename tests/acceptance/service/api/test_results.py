@@ -6,6 +6,7 @@ The edit is scored by the command line; the service reads it, and has no worker.
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -315,7 +316,7 @@ print(sorted({{"torch", "transformers"}} & set(sys.modules)))
 """
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env=environment,
+        env=os.environ | environment,
         capture_output=True,
         text=True,
         timeout=300,

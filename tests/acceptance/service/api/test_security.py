@@ -281,12 +281,22 @@ def test_an_upload_is_called_by_the_last_part_of_its_name(
         assert "/tmp" not in told["detail"]
 
 
-@pytest.mark.parametrize("name", ["a|b", "../x", "n" * 101, "a\\nb"])
-def test_a_name_within_a_file_is_held_to_the_same_rule(client: TestClient, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "refusal"),
+    [
+        ("a|b", "No graph can be called"),
+        ("../x", "No graph can be called"),
+        ("n" * 101, "No graph can be called"),
+        ("a\\nb", "control character (U+000A)"),
+    ],
+)
+def test_a_name_within_a_file_is_held_to_the_same_rule(
+    client: TestClient, name: str, refusal: str
+) -> None:
     text = f'name: "{name}"\nrelations: {{knows: {{prompt: "{{}} knows"}}}}\n'
     text += "facts: {Ada: {knows: [Mary]}}\n"
     answer = client.post("/v1/graphs", files={"file": ("own.yaml", text.encode())})
-    assert "No graph can be called" in problem(answer, 422)["detail"]
+    assert refusal in problem(answer, 422)["detail"]
 
 
 @pytest.mark.parametrize(
