@@ -42,7 +42,7 @@ SEPARATOR = "~"
 
 
 def time_cursor(last: Dated) -> str:
-    """The cursor of the page after this item."""
+    """The cursor of the items after this one."""
     return f"{last.created_at}{SEPARATOR}{last.id}"
 
 

@@ -1,8 +1,8 @@
-"""The command line: `thinkeval`. Commands live in `cli_*.py`; this file puts them together.
+"""The command line: `thinkeval`. One file a group of commands; this file assembles them.
 
 Exit codes: 0 it worked, 1 a gate (`--max-ifr`, `--min-preservation`) failed, 2 an error. An error
-is one line on standard error: what and where, then what to do about it. Nothing here imports torch,
-so that `--help` answers at once.
+is one line on standard error: the problem and its place, then the remedy. Nothing here imports
+torch, so that `--help` starts quickly.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help=(
-        "How deep does an edit of a language model go?\n\n"
-        "Edits a model, asks it for the facts around the edit before and after, and finds the"
-        " chains of facts through which the old answer still comes back, in a Neo4j graph.\n\n"
+        "Measure how deep an edit of a language model goes.\n\n"
+        "Edits a model, probes the facts around the edit before and after, and finds the chains of"
+        " facts through which the old answer can still be recovered, in a Neo4j graph.\n\n"
         "Begin with [bold]thinkeval demo[/bold]. Then: [bold]import[/bold] a data set,"
-        " [bold]score[/bold] an edit, look at its [bold]chains[/bold], and [bold]report[/bold]"
+        " [bold]score[/bold] an edit, read its [bold]chains[/bold], and [bold]report[/bold]"
         " over several."
     ),
 )
 
 INTERRUPTED = 130
-MAIN, LOOK, MORE = "Score an edit", "Look at what is stored", "Models, methods and the database"
+MAIN, LOOK, MORE = "Score an edit", "Read stored results", "Models, methods and the database"
 
 app.command(rich_help_panel=MAIN)(demo)
 app.command("import", rich_help_panel=MAIN)(import_)
@@ -92,21 +92,21 @@ def main(argv: list[str] | None = None) -> None:
     try:
         code = app(args=argv, standalone_mode=False)
     except typer.TyperException as error:
-        _tell(error.format_message(), "See `thinkeval --help`.")
+        _print_error(error.format_message(), "See `thinkeval --help`.")
         code = 2
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except KNOWN_ERRORS as error:
         problem = describe(error)
-        _tell(problem.detail, problem.remedy)
+        _print_error(problem.detail, problem.remedy)
         code = 2
-    if code == INTERRUPTED:  # typer turns Ctrl-C into this code without a word
+    if code == INTERRUPTED:  # typer turns Ctrl-C into this code and prints nothing
         typer.echo("Interrupted: the model is as it was, and no partial graph is stored.", err=True)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _tell(detail: str, remedy: str) -> None:
-    """One line, whatever a library put into its message."""
+def _print_error(detail: str, remedy: str) -> None:
+    """Print an error as one line; library messages may have several."""
     typer.echo(" ".join(f"error: {detail} → {remedy}".split()), err=True)
 
 

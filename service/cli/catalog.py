@@ -1,7 +1,4 @@
-"""`thinkeval methods`, `metrics`, `queries`, `doctor`: what there is, and what is missing.
-
-`thinkeval doctor`: one finding for each thing a score needs, each with what to do about it.
-"""
+"""`thinkeval methods`, `metrics`, `queries`: catalogues; `doctor`: checks of the installation."""
 
 from __future__ import annotations
 
@@ -29,12 +26,14 @@ from thinkeval.service.settings import Settings
 
 
 def methods(
-    name: Annotated[str | None, typer.Argument(help="Show this method whole.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Show this method with its hyperparameters.")
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """List the editing methods: kind, paper, and the architectures and models they are ready for.
+    """List the editing methods: kind, paper, supported architectures, models with hyperparameters.
 
-    With a NAME: its hyperparameters too, which `--set key=value` and a file of --hparams may give.
+    With a NAME: also its hyperparameters, which `--set key=value` or a file of --hparams can set.
     """
     from thinkeval.editing import hparams, registry
 
@@ -76,7 +75,7 @@ def methods(
 
 
 def _architectures(name: str, kind: str) -> list[str]:
-    """Those with an adapter, for what changes weights; a prompt can be changed for any model."""
+    """Architectures with an adapter for methods that change weights; any decoder for prompts."""
     from thinkeval.editing import architectures
 
     return ["any decoder"] if kind == "prompt" or name == "none" else list(architectures.names())
@@ -122,15 +121,15 @@ def metrics(json: JsonFlag = False) -> None:
 def queries(
     name: Annotated[str | None, typer.Argument(help="Print this query's text.")] = None,
     edit: Annotated[
-        str | None, typer.Option(help="With the parameters of this edit, ready for Neo4j Browser.")
+        str | None, typer.Option(help="Add the parameters of this edit, ready for Neo4j Browser.")
     ] = None,
     measure: MeasureOption = MeasureName.likelihood,
     json: JsonFlag = False,
 ) -> None:
     """List the Cypher queries, or print one to paste into Neo4j Browser.
 
-    [bold]thinkeval queries metrics/ifr --edit EDIT[/bold] prints the parameters too: what the
-    Browser then shows is the number of the score.
+    [bold]thinkeval queries metrics/ifr --edit EDIT[/bold] also prints the parameters: the Browser
+    then shows the number of the score.
     """
     if name is not None:
         if name not in cypher.names():
@@ -167,7 +166,7 @@ def _text(name: str, edit: str | None, measure: MeasureName) -> str:
 
 
 def doctor(json: JsonFlag = False) -> None:
-    """Check what a score needs: Python packages, Java runtime, disk, database, device."""
+    """Check the requirements of a score: Python packages, Java runtime, disk, database, device."""
     findings = examine()
     if json:
         emit_json([asdict(f) for f in findings])
@@ -187,7 +186,7 @@ NEEDED_BYTES = 2 * 10**9
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check: whether it holds, what was found, and the remedy where it does not."""
+    """One check: whether it passed, the finding, and the remedy if it failed."""
 
     check: str
     ok: bool
@@ -246,5 +245,5 @@ def _device() -> Finding:
     from thinkeval.editing.models import resolve_device
 
     device = str(resolve_device("auto"))
-    note = "" if device != "cpu" else "Organisms are fine on a CPU; real models want a GPU."
+    note = "" if device != "cpu" else "Organisms run well on a CPU; larger models need a GPU."
     return Finding("device", True, device, note)

@@ -17,7 +17,7 @@ from thinkeval.service.settings import Settings
 
 db = typer.Typer(
     no_args_is_help=True,
-    help="Start, stop and look at the embedded Neo4j server (every command starts it on demand).",
+    help="Start, stop and inspect the embedded Neo4j server (every command starts it on demand).",
 )
 
 
@@ -25,7 +25,7 @@ def _own_server() -> Settings:
     settings = Settings()
     if settings.neo4j_uri:
         raise UsageError(
-            f"THINKEVAL_NEO4J_URI points at {settings.neo4j_uri}, which is not ours to manage.",
+            f"THINKEVAL_NEO4J_URI points at {settings.neo4j_uri}, which ThinkEval does not manage.",
             remedy="Unset it to use the embedded server.",
         )
     return settings
@@ -33,7 +33,7 @@ def _own_server() -> Settings:
 
 @db.command()
 def start(json: JsonFlag = False) -> None:
-    """Start the server and wait until it answers; does nothing where it runs already."""
+    """Start the server and wait until it answers; no effect if it is running."""
     with ProgressBars() as progress:
         embedded_server(_own_server()).ensure_running(progress)
     _show(json)
@@ -46,7 +46,7 @@ def stop(
     ),
     json: JsonFlag = False,
 ) -> None:
-    """Stop the server cleanly; what is stored stays."""
+    """Stop the server cleanly; stored data is kept."""
     stopped = embedded_server(_own_server()).stop(force=force)
     if json:
         emit_json({"stopped": stopped})
@@ -56,13 +56,13 @@ def stop(
 
 @db.command()
 def status(json: JsonFlag = False) -> None:
-    """Where the server listens, and how to log in with any Neo4j client or the Browser."""
+    """Show the server's addresses and the login for any Neo4j client or the Browser."""
     _show(json)
 
 
 @db.command()
 def user(
-    name: Annotated[str, typer.Argument(help="How the new user logs in.")],
+    name: Annotated[str, typer.Argument(help="Name of the new user.")],
     password: Annotated[
         str,
         typer.Option(
@@ -70,16 +70,16 @@ def user(
             hide_input=True,
             confirmation_prompt=True,
             envvar="THINKEVAL_NEW_PASSWORD",
-            help="At least 8 characters; asked for where it is not given.",
+            help="At least 8 characters; prompted for if absent.",
         ),
     ],
     json: JsonFlag = False,
 ) -> None:
-    """Create a user for Neo4j Browser, read-only where the server's edition has roles.
+    """Create a user for Neo4j Browser, read-only if the server's edition has roles.
 
-    [bold]Neo4j Community has no roles[/bold]: there the user can write as well, and this says so.
-    In Enterprise edition it gets the built-in role reader. Works on the embedded server and on
-    the one that THINKEVAL_NEO4J_URI names.
+    [bold]Neo4j Community has no roles[/bold]: there the user can write as well, which the
+    output reports. In Enterprise edition it gets the built-in role reader. Works on the embedded
+    server and on the one that THINKEVAL_NEO4J_URI names.
     """
     from thinkeval.service.graphs.neo4j_user import create_user
 

@@ -1,6 +1,6 @@
-"""`thinkeval demo`: the whole story on a graph of our own; no weights are downloaded.
+"""`thinkeval demo`: import, train, edit and score on a shipped graph, without downloaded weights.
 
-The demo's story as a function: the same calls that `import`, `score` and `report` make.
+`run_demo` makes the same calls as the commands `import`, `score` and `report`.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ REWRITE = "harry-potter--studied-at"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the demo found.
+class Demo:
+    """The results of the demo.
 
     Attributes:
         scores: one a method.
         shown: the one whose chains are shown.
-        failed: method and reason of each that gave no score.
+        failed: method and reason of each failure.
         seconds: by stage.
     """
 
@@ -48,12 +48,12 @@ class Told:
     seconds: dict[str, float]
 
 
-def tell(
+def run_demo(
     runtime: Runtime, *, model: str, methods: Sequence[str] | None, seed: int, samples: int
-) -> Told:
+) -> Demo:
     """Import the graph, train or load the model, score the edit by every method.
 
-    A method that cannot edit this model (MEND without its hypernetwork, say) is told of at the end.
+    A method that cannot edit this model (say MEND without its hypernetwork) is reported at the end.
 
     Raises:
         EditingError: of the first method, when none gave a score.
@@ -91,11 +91,11 @@ def tell(
     if not scores:
         raise next(iter(errors.values()))
     failed = [(method, in_one_line(error)) for method, error in errors.items()]
-    return Told(scores, _most_telling(scores), failed, watch.seconds)
+    return Demo(scores, _deepest_leak(scores), failed, watch.seconds)
 
 
-def _most_telling(scores: Sequence[Score]) -> Score:
-    """The edit that took (efficacy > .5) and still leaks most: what the demo is about."""
+def _deepest_leak(scores: Sequence[Score]) -> Score:
+    """The effective edit (efficacy > .5) that leaks most."""
 
     def leak(score: Score) -> tuple[bool, float]:
         efficacy, ifr = (score.get(m, score.measures[0]) for m in ("efficacy", "ifr"))
@@ -106,7 +106,7 @@ def _most_telling(scores: Sequence[Score]) -> Score:
 
 
 def browser_address(runtime: Runtime) -> str:
-    """Where Neo4j Browser is, or the server's address where it is not ours."""
+    """The address of Neo4j Browser; of an external server, its Bolt address."""
     settings = runtime.settings
     if settings.neo4j_uri:
         return settings.neo4j_uri
@@ -127,37 +127,37 @@ def demo(
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda ...")] = None,
     json: JsonFlag = False,
 ) -> None:
-    """Edit "Harry Potter studied at Hogwarts" to Ilvermorny and see what still gives Hogwarts away.
+    """Edit "Harry Potter studied at Hogwarts" to Ilvermorny and show what still implies Hogwarts.
 
     Starts Neo4j, loads a graph of Harry Potter's school, trains a small model on its facts (or
-    takes yours), asks it, edits it by each method, asks again, and prints efficacy, IFR and
+    uses yours), probes it, edits it by each method, probes again, and prints efficacy, IFR and
     Preservation, and the chains through which the old fact survives. The first time fetches Neo4j
     (about 150 MB) and trains for a minute or two; everything is cached after that.
     """
     began = time.perf_counter()
     settings = Settings() if device is None else Settings(device=device)
     with ProgressBars() as progress, Runtime(settings, progress) as runtime:
-        told = tell(runtime, model=model, methods=method, seed=seed, samples=samples)
+        found = run_demo(runtime, model=model, methods=method, seed=seed, samples=samples)
         if json:
             emit_json(
                 {
-                    "scores": [s.model_dump() for s in told.scores],
-                    "failed": [{"method": m, "reason": r} for m, r in told.failed],
-                    "stages": told.seconds,
+                    "scores": [s.model_dump() for s in found.scores],
+                    "failed": [{"method": m, "reason": r} for m, r in found.failed],
+                    "stages": found.seconds,
                     "seconds": round(time.perf_counter() - began, 2),
                 }
             )
             return
         out = console()
-        shown = told.shown
-        for measure in told.shown.measures[:2]:
-            show_method_table(told.scores, measure)
+        shown = found.shown
+        for measure in found.shown.measures[:2]:
+            show_method_table(found.scores, measure)
         show_score(shown)
         show_chains(runtime.db, shown, "likelihood", surviving=True, limit=5)
         show_leakage(runtime.db, shown, "likelihood", limit=5)
-        if told.failed:
-            emit_table("Methods that gave no score", indexed("method", "reason"), told.failed)
-        emit_table("Seconds by stage", indexed("stage", "s"), told.seconds.items())
+        if found.failed:
+            emit_table("Methods that gave no score", indexed("method", "reason"), found.failed)
+        emit_table("Seconds by stage", indexed("stage", "s"), found.seconds.items())
         out.print(
             f"{time.perf_counter() - began:.1f} s in all. IFR 1 would mean that the old fact is as"
             " deducible as before the edit, 0 that no chain gives it away; Preservation 1 that the"

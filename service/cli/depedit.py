@@ -1,7 +1,4 @@
-"""`thinkeval depedit`: its commands, of which those that list, show and delete stand here.
-
-What `thinkeval depedit show` prints: the questions of a set, the answers of a run.
-"""
+"""`thinkeval depedit`: the group and its commands `list`, `show`, `report` and `delete`."""
 
 from __future__ import annotations
 
@@ -120,7 +117,7 @@ def report(
     output: OutputOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """The paper's two tables over the stored runs: a row a method, means over sets with their n."""
+    """Print the paper's two tables over stored runs: one row a method, means over sets with n."""
     from thinkeval.service.depedit import report as reports
     from thinkeval.service.reports import formats
 
@@ -190,7 +187,7 @@ def show_set(knowledge: KnowledgeSet, copy: int | None, *, json: bool) -> None:
 
 
 def _taught(question: Question) -> str | None:
-    """How a fact is edited, where that is another question than is asked."""
+    """The prompt by which a fact is edited, if it differs from the question."""
     taught = question.prompt.replace("{}", question.subject, 1)
     return None if taught == question.asked else taught
 

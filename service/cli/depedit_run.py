@@ -79,7 +79,7 @@ def run(
     ] = None,
     covariance: Annotated[
         str | None,
-        typer.Option(help="Where key statistics come from; default: the graph's sentences."),
+        typer.Option(help="Source of the covariance statistics; default: the graph's sentences."),
     ] = None,
     chat: ProbeOptions.chat = "auto",
     dtype: ProbeOptions.dtype = "float32",
@@ -89,7 +89,7 @@ def run(
     json: JsonFlag = False,
     output: OutputOption = None,
 ) -> None:
-    """Establish knowledge sets in a model, update them, and see what follows.
+    """Establish knowledge sets in a model, update them, and measure which implications follow.
 
     Each strategy puts a set's facts into the model and is asked everything. Then each copy's
     updates are put in, from the established model, and everything is asked again. Answers are

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from thinkeval.loaders.knowledge_sets import KnowledgeSet
 
 SKIPPED_SHOWN = 3
-"""Rules that gave no set, of which the reason is printed."""
+"""Number of skipped rules whose reason is printed."""
 
 
 class InitName(StrEnum):
@@ -52,16 +52,18 @@ def build(
     ] = None,
     rule: Annotated[
         list[str] | None,
-        typer.Option(help="Only by this rule (its id); repeatable. Default: all that are kept."),
+        typer.Option(
+            help="Only by this rule (its id); repeatable. Default: all rules with status kept."
+        ),
     ] = None,
     candidates: Annotated[
-        bool, typer.Option("--candidates", help="Also by rules that nobody reviewed.")
+        bool, typer.Option("--candidates", help="Also by unreviewed rules.")
     ] = False,
     per_rule: Annotated[int, typer.Option(min=1, help="Sets a rule, with following seeds.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random draws.")] = 0,
     facts: Annotated[int, typer.Option(min=1, help="Specific facts a set.")] = 24,
     unrelated: Annotated[int, typer.Option(min=0, help="Unrelated facts.")] = 5,
-    implications: Annotated[int, typer.Option(min=1, help="What follows from the facts.")] = 12,
+    implications: Annotated[int, typer.Option(min=1, help="Implications of the facts.")] = 12,
     copies: Annotated[int, typer.Option(min=1, help="Updated copies.")] = 3,
     updates: Annotated[int, typer.Option(min=1, help="Facts that each copy changes.")] = 20,
     init: Annotated[
@@ -142,7 +144,7 @@ def import_(
         ),
     ] = SettingName.cq_dt,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse the whole file where a line cannot be read.")
+        bool, typer.Option("--strict", help="Refuse the complete file if a line cannot be read.")
     ] = False,
     seed: Annotated[
         int, typer.Option(min=0, help="Of unrelated facts, for lines that bring none.")
@@ -152,7 +154,7 @@ def import_(
     ] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Store the knowledge sets of a JSONL file; lines that cannot be read are told by number."""
+    """Store the knowledge sets of a JSONL file; unreadable lines are reported by number."""
     from thinkeval.loaders import depedit as jsonl
     from thinkeval.service.depedit import store
 
@@ -206,7 +208,7 @@ def export(
 
 
 def _save(runtime: Runtime, sets: Sequence[KnowledgeSet], *, replace: bool) -> dict[str, str]:
-    """Store sets; {id: what was done}."""
+    """Store sets; {id: new status}."""
     from thinkeval.service.depedit import store
 
     saved: dict[str, str] = {}
@@ -233,7 +235,7 @@ def set_json(row: rows.KnowledgeSetRow) -> dict[str, Any]:
 def show_sets(
     title: str, found: list[rows.KnowledgeSetRow], saved: dict[str, str], note: str
 ) -> None:
-    """Print sets as a table, with what was done to each where `saved` says so."""
+    """Print sets as a table, with the status of each in `saved`."""
     columns: list[Column[rows.KnowledgeSetRow]] = [
         Column("id", lambda r: r.id, whole=True),
         Column("setting", lambda r: r.setting),

@@ -65,15 +65,15 @@ def diff(
         MeasureName | None,
         typer.Option(
             "--measure",
-            help="How probabilities are measured; default: the first that both edits hold,"
-            " likelihood as a rule.",
+            help="How probabilities are measured; default: the first that both edits"
+            " have, usually likelihood.",
         ),
     ] = None,
     limit: Annotated[int, typer.Option(min=0, help="Rows a table at most; 0 shows all.")] = 20,
     json: JsonFlag = False,
     output: OutputOption = None,
 ) -> None:
-    """Show what edit B did otherwise than edit A: metrics, chains, facts.
+    """Compare edit B with edit A: metrics, chains, facts.
 
     A delta is always B − A, so for IFR a negative delta means that B leaks less. A chain is
     [bold]opened[/bold] if it is cut after A and survives after B, and [bold]closed[/bold] the other
@@ -82,8 +82,8 @@ def diff(
 
     Compare two methods on one rewrite, or one method with other hyperparameters. Swapping the
     edits turns every sign; an edit compared with itself differs in nothing. Edits of different
-    rewrites of one data set are compared as far as they share facts; what was not alike is said
-    below. With --json everything is printed, in all measures, and -o writes it to a file.
+    rewrites of one data set are compared on the facts they share; differences in setup are
+    listed first. With --json everything is printed, in all measures, and -o writes it to a file.
     """
     from thinkeval.service.reports import diff as diffs
 
@@ -134,7 +134,7 @@ def _show_metrics(found: Diff) -> None:
 
 
 def _other_measures(found: Diff) -> str:
-    """Where else the edits differ: a table of one measure would hide it."""
+    """Other measures by which the edits differ, which the table does not show."""
 
     def differs(m: MetricDelta) -> bool:
         return m.measure != found.measure and m.delta != 0
@@ -155,17 +155,17 @@ def _show_chains(chains: ChainsDiff, limit: int) -> None:
             _first(moved, limit),
             note=_rest(moved, limit),
         )
-    told = (
+    summary = (
         f"{several(chains.surviving_a, 'chain')} survive{'s' * (chains.surviving_a == 1)} A,"
         f" {chains.surviving_b} B;"
         f" {chains.shared} are chains of both"
     )
     if chains.only_a or chains.only_b:
-        told += (
+        summary += (
             f", {chains.only_a} of A alone ({chains.surviving_only_a} survive),"
             f" {chains.only_b} of B alone ({chains.surviving_only_b} survive)"
         )
-    console().print(f"{told}.", style="dim", highlight=False)
+    console().print(f"{summary}.", style="dim", highlight=False)
 
 
 def _show_facts(facts: FactsDiff, limit: int) -> None:

@@ -35,9 +35,7 @@ class ExportAs(StrEnum):
 EditArgument = Annotated[str, typer.Argument(help="Id of a scored edit, or file of a saved one.")]
 NamedModel = Annotated[
     str | None,
-    typer.Option(
-        "--model", help="The model the edit was made for, where it is kept elsewhere now."
-    ),
+    typer.Option("--model", help="The model the edit was computed for, if its path has changed."),
 ]
 GraphOption = Annotated[
     str, typer.Option("--graph", "-g", help="Graph of an organism; default: the edit's own.")
@@ -59,9 +57,9 @@ def listing(
 ) -> None:
     """List the edits that were scored, failed or were interrupted; or, with a command, use one.
 
-    Every scored edit is saved as a file of its own: [bold]export[/bold] writes it out, or the whole
-    edited model; [bold]apply[/bold] puts one or several on a model; [bold]verify[/bold] undoes one
-    and compares the weights to the bit.
+    Every scored edit is saved as a file: [bold]export[/bold] writes it, or the complete edited
+    model; [bold]apply[/bold] applies one or several to a model; [bold]verify[/bold] reverts
+    one and checks that the weights are bit-identical.
     """
     if context.invoked_subcommand is not None:
         if graph or delete or json:
@@ -113,44 +111,46 @@ def export(
     check: CheckFlag = True,
     json: JsonFlag = False,
 ) -> None:
-    """Write a saved edit to a file, or its model with the edit on to a folder of transformers."""
+    """Write a saved edit to a file, or its edited model to a transformers folder."""
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         if as_ is ExportAs.delta:
-            made = deltas.export_delta(runtime, edit, output)
+            exported = deltas.export_delta(runtime, edit, output)
         else:
-            made = deltas.export_model(
+            exported = deltas.export_model(
                 runtime, [edit], output, model=model, graph=graph, check=check
             )
-    _show(f"Exported {edit}", made, json)
+    _show(f"Exported {edit}", exported, json)
 
 
 @edits.command()
 def apply(
     model: Annotated[str, typer.Argument(help="Hub name, folder or organism, as --model takes.")],
     delta: Annotated[
-        list[str], typer.Argument(help="Edits or their files, in the order to put them on.")
+        list[str], typer.Argument(help="Edits or their files, in the order of application.")
     ],
     output: ToOption,
     graph: GraphOption = "",
     check: CheckFlag = True,
     json: JsonFlag = False,
 ) -> None:
-    """Put saved edits on the model they were made for, and write it to a new folder.
+    """Apply saved edits to the model they were computed for, and write it to a new folder.
 
-    An edit that was made for other weights is refused.
+    An edit that was computed for other weights is refused.
     """
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        made = deltas.export_model(runtime, delta, output, model=model, graph=graph, check=check)
-    _show(f"{model} with {len(delta)} edit{'s' if len(delta) > 1 else ''}", made, json)
+        exported = deltas.export_model(
+            runtime, delta, output, model=model, graph=graph, check=check
+        )
+    _show(f"{model} with {len(delta)} edit{'s' if len(delta) > 1 else ''}", exported, json)
 
 
 @edits.command()
 def verify(
     edit: EditArgument, model: NamedModel = None, graph: GraphOption = "", json: JsonFlag = False
 ) -> None:
-    """Put a saved edit on its model, take it off again, and compare all weights to the bit.
+    """Apply a saved edit to its model, revert it, and check that all weights are bit-identical.
 
-    Exit code 2 when the weights are not the same again, or when the file holds another update than
+    Exit code 2 if the weights differ after reverting, or when the file holds another update than
     the one that was scored.
     """
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
@@ -165,8 +165,8 @@ def _saved(settings: Settings, edit: str) -> str | None:
     return str(path) if path.is_file() else None
 
 
-def _show(title: str, made: Mapping[str, object], json: bool) -> None:
+def _show(title: str, exported: Mapping[str, object], json: bool) -> None:
     if json:
-        emit_json(made)
+        emit_json(exported)
         return
-    emit_values(title, {k: ", ".join(v) if isinstance(v, list) else v for k, v in made.items()})
+    emit_values(title, {k: ", ".join(v) if isinstance(v, list) else v for k, v in exported.items()})

@@ -109,13 +109,13 @@ def graphs(
         bool,
         typer.Option(
             "--with-dependents",
-            help="Delete with a data set all that was made of it: edits and their saved updates,"
+            help="Also delete everything derived from a data set: edits and their saved updates,"
             " model graphs, sweeps, rules, knowledge sets.",
         ),
     ] = False,
     json: JsonFlag = False,
 ) -> None:
-    """List the stored graphs: data sets, what a model knows of them, and edits."""
+    """List the stored graphs: data sets, model graphs and edits."""
     if with_dependents and delete is None:
         raise UsageError(
             "--with-dependents belongs to --delete.", remedy="Name the graph: --delete GRAPH."

@@ -1,9 +1,4 @@
-"""`thinkeval probe`, `organism`: what a model knows, and models of our own.
-
-`thinkeval covariance`: collect the key statistics of a model, or import published ones.
-
-`thinkeval train-mend`: train the hypernetwork that MEND edits with.
-"""
+"""`thinkeval probe`, `organism`, `covariance`, `train-mend`: models and the inputs of methods."""
 
 from __future__ import annotations
 
@@ -37,7 +32,7 @@ from thinkeval.service.settings import Settings
 
 organism = typer.Typer(
     no_args_is_help=True,
-    help="Small models trained on a graph's own facts: a stand-in where no weights are at hand.",
+    help="Small models trained on a graph's facts, for use without downloaded weights.",
 )
 
 GraphArgument = Annotated[str, typer.Argument(help="Id of a data set graph.")]
@@ -50,7 +45,7 @@ def probe(
     json: JsonFlag = False,
     **options: Any,
 ) -> None:
-    """Ask a model for every fact of a graph; the answers are stored as the model's own graph."""
+    """Probe a model for every fact of a graph; the answers are stored as a model graph."""
     asked = edit_options({"graph": graph} | options)
     settings = probe_settings(asked)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
@@ -117,7 +112,7 @@ class CollectByDefault(TyperGroup):
 
 covariance = typer.Typer(
     cls=CollectByDefault,
-    help="Collect the key statistics (mom2) that ROME and MEMIT need, or import published ones.",
+    help="Collect the covariance statistics (mom2) of ROME and MEMIT, or import published ones.",
 )
 
 
@@ -144,9 +139,9 @@ def collect(
     dtype: ProbeOptions.dtype = "float32",
     json: JsonFlag = False,
 ) -> None:
-    """Collect the key statistics (mom2) that ROME and MEMIT need; cached by weights and corpus.
+    """Collect the covariance statistics (mom2) of ROME and MEMIT; cached by weights and corpus.
 
-    A run that was killed is taken up where it was. [bold]thinkeval covariance import
+    A killed run resumes where it stopped. [bold]thinkeval covariance import
     --help[/bold]: published statistics (.npz) instead.
     """
     from thinkeval.service.scoring import covariance as covariances
@@ -183,7 +178,7 @@ def import_(
     dtype: ProbeOptions.dtype = "float32",
     json: JsonFlag = False,
 ) -> None:
-    """Import published key statistics (.npz), one file for each layer, for a model.
+    """Import published covariance statistics (.npz), one file for each layer, for a model.
 
     A file does not say which model it was taken from: its statistics are stored for the weights of
     the model you name, only the size of the matrix is checked, and the record of an edit says
@@ -220,7 +215,7 @@ def train_mend(
         typer.Option("--set", help="One hyperparameter, as key=value; train_seed=1 for a seed."),
     ] = None,
     subject: Annotated[
-        str | None, typer.Option(help="Subject of a rewrite of your own, not to be trained on.")
+        str | None, typer.Option(help="Subject of a custom rewrite to exclude from training.")
     ] = None,
     relation: Annotated[str | None, typer.Option(help="Its relation in the graph.")] = None,
     dtype: ProbeOptions.dtype = "float32",
@@ -238,20 +233,20 @@ def train_mend(
         raise UsageError("--subject and --relation belong together.", remedy="Give both or none.")
     from thinkeval.editing import hparams as hparams_files
 
-    held = [] if subject is None or relation is None else [(subject, relation)]
+    excluded = [] if subject is None or relation is None else [(subject, relation)]
     overrides = read_overrides(override or [])
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         dataset = datasets.ensure(runtime.db, graph)
         loaded = runtime.model(model, dataset, dtype=dtype, revision=revision)
         values = hparams_files.load("mend", hparams or loaded.source, overrides=overrides)
-        made = hypernetwork.wanted(runtime, dataset, loaded, values, held)
+        made = hypernetwork.wanted(runtime, dataset, loaded, values, excluded)
         about, found = hypernetwork.train(runtime, made, loaded, values, force=force)
     rows: list[tuple[str, object]] = [
         ("file", str(made.path)),
         ("from cache", found),
         ("facts trained on", len(made.facts)),
         ("forwards", about.steps),
-        ("kept the network of forward", about.best_step),
+        ("network of forward", about.best_step),
         ("seconds", about.seconds),
     ]
     for name in ("loss", "edit", "locality", "efficacy"):

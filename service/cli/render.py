@@ -138,9 +138,9 @@ OPTIONAL = {**{f"{n}-step": n for n in STEPS}, "Generalization": 1}
 def show_method_table(scores: list[Score], measure: Measure) -> None:
     """One row a method, as the report has it; columns that say the same in every row go below."""
     frame = method_table(scores, measure).drop(columns=["n gen.", "IFR mean", "IFR sd"])
-    held = {c: list(dict.fromkeys(frame[c].tolist())) for c in ("Model", "rewrites", "chains")}
-    constant = [c for c, values in held.items() if len(values) == 1]
-    same = [f"{c.lower()} {held[c][0]}" for c in constant]
+    values = {c: list(dict.fromkeys(frame[c].tolist())) for c in ("Model", "rewrites", "chains")}
+    constant = [c for c, found in values.items() if len(found) == 1]
+    same = [f"{c.lower()} {values[c][0]}" for c in constant]
     bounded = set(interval_titles().values())
     bounds = [f"{title} {end}" for title in bounded for end in ("low", "high")]
     columns = [c for c in frame.columns if c not in (*constant, *bounds)]
@@ -164,7 +164,7 @@ ROWS = ("efficacy", "generalization", "specificity")
 
 
 def show_counterfact(score: Score) -> None:
-    """Share of prompts where the right object is the likelier one, and by how much; then texts."""
+    """CounterFact's scores with their magnitudes, then fluency and consistency."""
 
     def row(label: str, values: Sequence[MetricValue | None], texts: Iterable[str]) -> list[object]:
         return [label, *texts, max((value.n for value in values if value), default=0)]
@@ -267,7 +267,7 @@ def _show_matched(report: SweepReport) -> None:
 
 
 def _show_differences(model: str, rows: list[Difference]) -> None:
-    """Those that exceed chance; how many were looked at stands beside them.
+    """Differences that exceed chance, and the number of comparisons.
 
     Where methods were compared at equal efficacy, only that: as they are they differ in strength.
     """
@@ -280,7 +280,7 @@ def _show_differences(model: str, rows: list[Difference]) -> None:
     over_seeds = (
         f" and exceed twice their standard deviation over {seeds} seeds"
         if seeds > 1
-        else "; over seeds nothing is known from one: add --seed 1 --seed 2"
+        else "; the spread over seeds needs several: add --seed 1 --seed 2"
     )
     if not counted:
         console().print(
@@ -293,6 +293,6 @@ def _show_differences(model: str, rows: list[Difference]) -> None:
         DIFFERENCES,
         counted,
         note=f"{len(counted)} of {len(rows)} differences between methods of efficacy above .5 leave"
-        f" 0 out of their 95 % interval over rewrites (paired bootstrap){over_seeds}. With so many"
-        " looked at, one in twenty does so by chance.",
+        f" 0 out of their 95 % interval over rewrites (paired bootstrap){over_seeds}. Of so many"
+        " comparisons, one in twenty does so by chance.",
     )

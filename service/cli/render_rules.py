@@ -38,49 +38,49 @@ if TYPE_CHECKING:
 
 
 def show_implied(db: Database, score: Score, measure: Measure, limit: int = 20) -> None:
-    """What the data set's rules say of an edit; nothing where it has none."""
+    """What the data set's rules imply for an edit; prints nothing without rules."""
     rules = kept_rules(db, score.dataset)
     if rules:
         show_omega(omega(db, score, measure, rules), score)
         show_implications(implications(db, score, measure, rules), limit)
 
 
-def show_omega(told: OmegaOut, score: Score) -> None:
-    """Whether the old object comes back, by what, and the proofs of it."""
+def show_omega(found: OmegaOut, score: Score) -> None:
+    """Whether the old object is recovered, by chains or rules, with proofs."""
     columns: list[Column[Kind]] = [
         Column("by", lambda kind: WAYS[kind]),
-        Column("ways", lambda kind: told.at(kind).chains),
-        Column("surviving", lambda kind: told.at(kind).surviving),
-        Column("all cut up to (facts)", lambda kind: told.deep[kind]),
+        Column("ways", lambda kind: found.at(kind).chains),
+        Column("surviving", lambda kind: found.at(kind).surviving),
+        Column("all cut up to (facts)", lambda kind: found.deep[kind]),
     ]
     emit_table(
-        f"Does {score.target_true} come back? ({MEASURE_NAMES[told.measure]})",
+        f"Is {score.target_true} recovered? ({MEASURE_NAMES[found.measure]})",
         columns,
         KINDS,
-        note=f"within {several(told.max_steps, 'fact')}, by {several(told.rules, 'rule')}",
+        note=f"within {several(found.max_steps, 'fact')}, by {several(found.rules, 'rule')}",
     )
-    for proof in told.proofs:
+    for proof in found.proofs:
         console().print(proof_tree(proof, note="proves the old fact"))
 
 
-def show_implications(told: ImplicationsOut, limit: int = 20) -> None:
+def show_implications(found: ImplicationsOut, limit: int = 20) -> None:
     """Conclusions that lost a premise, that are due now, or follow either way."""
-    shown = told.items[:limit] if limit else told.items
+    shown = found.items[:limit] if limit else found.items
     text = Text()
     for item in shown:
         _append(text, item)
     summary = "\n".join(
         f"{name} {share_text(each)}"
         for name, each in (
-            ("stale", told.stale),
-            ("propagated", told.propagated),
-            ("kept", told.kept),
+            ("stale", found.stale),
+            ("propagated", found.propagated),
+            ("kept", found.kept),
         )
     )
-    if any(item.verdict is None for item in told.items):
+    if any(item.verdict is None for item in found.items):
         summary += "\nWhat was not asked is undefined: score it again with --implications."
-    note = f"showing {len(shown)} of {len(told.items)}" if len(shown) < len(told.items) else None
-    title = f"Implications by {several(told.rules, 'rule')} ({MEASURE_NAMES[told.measure]})"
+    note = f"showing {len(shown)} of {len(found.items)}" if len(shown) < len(found.items) else None
+    title = f"Implications by {several(found.rules, 'rule')} ({MEASURE_NAMES[found.measure]})"
     text.append(summary)
     met = {item.verdict for item in shown}
     for verdict, meaning in MEANINGS.items():
@@ -195,17 +195,17 @@ def _link(link: MixedLinkOut) -> Text:
 
 
 NOTE = (
-    "stale: no longer follows, yet the model gives it; of those only the rules say, and of those"
-    " that the data set states too. come back: ways that survive, of all, by chains, by rules, by"
-    " both. deep: share of edits where nothing survives."
+    "stale: no longer follows, yet the model answers it; for conclusions of rules only, and for"
+    " those that are also facts. recovered: surviving ways of all, by chains, by rules, by both."
+    " deep: fraction of edits where nothing survives."
 )
 
 
-def show_summaries(told: Mapping[str, SummaryOut]) -> None:
-    """By label: stale, propagated and kept with their n; how the old objects come back."""
-    if not told:
+def show_summaries(found: Mapping[str, SummaryOut]) -> None:
+    """By label: stale, propagated and kept with their n; how the old objects are recovered."""
+    if not found:
         return
-    first = next(iter(told.values()))
+    first = next(iter(found.values()))
     columns: list[Column[tuple[str, SummaryOut]]] = [
         Column("", lambda row: row[0]),
         Column("edits", lambda row: row[1].edits),
@@ -219,12 +219,12 @@ def show_summaries(told: Mapping[str, SummaryOut]) -> None:
     emit_table(
         f"Implications by {several(first.rules, 'rule')} ({MEASURE_NAMES[first.measure]})",
         columns,
-        told.items(),
+        found.items(),
         note=NOTE,
     )
 
 
-_WAYS: Mapping[Kind, str] = dict(zip(KINDS, ("come back: paths", "rules", "both"), strict=True))
+_WAYS: Mapping[Kind, str] = dict(zip(KINDS, ("recovered: paths", "rules", "both"), strict=True))
 
 
 def _ways(kind: Kind, row: tuple[str, SummaryOut]) -> str:

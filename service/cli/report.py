@@ -1,7 +1,4 @@
-"""`thinkeval chains`, `report`: read what is stored; no model is loaded.
-
-How `thinkeval report --figures` writes its figures, and files that are no text.
-"""
+"""`thinkeval chains`, `report`: tables and figures of stored scores; no model is loaded."""
 
 from __future__ import annotations
 
@@ -48,7 +45,7 @@ def write_figures(
 ) -> list[Path]:
     """Draw the methods (of one named edit alone there is nothing to compare), and each named edit.
 
-    Says on standard error which files were written.
+    Reports the written files on standard error.
     """
     from thinkeval.service.reports import figures
 
@@ -73,7 +70,7 @@ def write_figures(
 def chains(
     edit: Annotated[str, typer.Argument(help="Id of a scored edit (see `thinkeval edits`).")],
     surviving: Annotated[
-        bool, typer.Option("--surviving", help="Only chains that still give the old fact away.")
+        bool, typer.Option("--surviving", help="Only chains that still imply the old fact.")
     ] = False,
     steps: Annotated[
         int | None, typer.Option(min=1, max=5, help="Only chains of this many steps.")
@@ -82,7 +79,7 @@ def chains(
         bool,
         typer.Option(
             "--implied",
-            help="The chains instead that pass conclusions of the graph's rules, with proofs.",
+            help="Instead, the chains over conclusions of the graph's rules, with proofs.",
         ),
     ] = False,
     limit: Annotated[int, typer.Option(min=0, help="Show at most so many; 0 shows all.")] = 20,
@@ -92,10 +89,10 @@ def chains(
     """Show the chains from subject to old object, with p_pre → p_post and retention a link.
 
     Retention is p_post / p_pre. Strongest surviving chains come first. Below them: the facts that
-    carry most surviving chains, which is where a further edit helps most.
+    carry most surviving chains, where an additional edit has most effect.
 
-    Where the graph has rules ([bold]thinkeval rules[/bold]): whether the old object comes back by
-    chains, by rules or by both, and which conclusions the edit should have changed.
+    Where the graph has rules ([bold]thinkeval rules[/bold]): whether the old object is recovered
+    by chains, by rules or by both, and which conclusions the edit should have changed.
     [bold]--implied --surviving[/bold] lists the chains that facts and rules make together; their
     steps are facts too, an implied link counting those of its proof.
     """
@@ -156,7 +153,7 @@ def report(
 ) -> None:
     """One table over several edits, one row a method, in the shape of ThinkEval's Table 4.
 
-    Efficacy always stands beside IFR: an edit that installs little also leaks little. Edits of
+    Efficacy is always beside IFR: an edit that installs little also leaks little. Edits of
     different data sets are never pooled: name one with --graph where several are stored.
 
     [bold]thinkeval report -g hogwarts --figures figures --figure-format pdf[/bold] draws the

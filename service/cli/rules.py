@@ -1,7 +1,7 @@
 """`thinkeval rules`: find If-Then rules in a graph, write some, review them, ground them.
 
-This file has what changes and shows rules; grounding them, reviewing them and concluding by them
-are files of their own.
+This file has the commands that find, add, list and delete rules; `rules_apply` and `rules_review`
+have the others.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def mine(
     typed: Annotated[
         bool, typer.Option(help="Restrict a variable to the kind that all its entities share.")
     ] = True,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Look, and store nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Store nothing.")] = False,
     format: FormatOption = TableFormat.table,
     output: OutputOption = None,
     json: JsonFlag = False,
@@ -122,7 +122,7 @@ def list_(
 ) -> None:
     """List a data set's rules, best supported first.
 
-    Statuses: candidate (mined, nobody decided yet), kept, rejected.
+    Statuses: candidate (mined, not decided yet), kept, rejected.
     """
     from thinkeval.service.rules import store
 
@@ -153,7 +153,7 @@ def show(dataset: DatasetArgument, rule: RuleArgument, json: JsonFlag = False) -
         [("id", found.id), ("status", found.status), ("source", r.source), ("shape", r.shape)]
         + [(f"kind of {v}", kind) for v, kind in r.kinds]
         + [("support", cell(r.support)), ("body", cell(r.body)), ("confidence", cell(r.confidence))]
-        + [(f"label by {who}", f"{said}: {LABELS[said]}") for who, said in found.labels]  # type: ignore[index]
+        + [(f"label by {who}", f"{label}: {LABELS[label]}") for who, label in found.labels]  # type: ignore[index]
         + [
             (f"wording of {name}", text)
             for name, atom in zip(
@@ -194,7 +194,7 @@ def add(
         then: person citizen of country
         kinds: {person: person}        # optional, as are words and templates
 
-    The first and last word of a line are variables, what stands between them is the relation.
+    The first and last word of a line are variables, the words between them are the relation.
     """  # noqa: D301
     from thinkeval.service.graphs import datasets
     from thinkeval.service.rules import add as writing

@@ -1,7 +1,4 @@
-"""`thinkeval rules closure`: what follows in a graph by its rules, and the proof of one thing.
-
-`thinkeval rules instantiate` and `relations`: what rules say of a graph, and may speak of.
-"""
+"""`thinkeval rules closure`, `instantiate`, `relations`: apply rules to a graph."""
 
 from __future__ import annotations
 
@@ -82,37 +79,37 @@ def closure(
             else:
                 show_proofs(proof, found)
             return
-        told = views.shown(runtime.db, graph, rules, options, limit=limit, new_only=new)
+        shown = views.shown(runtime.db, graph, rules, options, limit=limit, new_only=new)
     if json:
-        emit_json(told.model_dump(), output)
+        emit_json(shown.model_dump(), output)
     else:
-        show_closure(told)
+        show_closure(shown)
 
 
-def show_closure(told: ClosureOut) -> None:
+def show_closure(shown: ClosureOut) -> None:
     """What follows, strongest first, each with a proof; then what cannot be true together."""
     out = console()
     out.print(
-        f"{several(told.conclusions, 'conclusion')} in {several(told.rounds, 'round')} by"
-        f" {several(told.rules, 'rule')}"
-        f" ({several(told.groundings, 'grounding')}); of them {told.stated} stated as facts too",
+        f"{several(shown.conclusions, 'conclusion')} in {several(shown.rounds, 'round')} by"
+        f" {several(shown.rules, 'rule')}"
+        f" ({several(shown.groundings, 'grounding')}); of them {shown.stated} stated as facts too",
         highlight=False,
     )
-    for item in told.items:
+    for item in shown.items:
         if item.proof is not None:
             out.print(proof_tree(item.proof, note="also a fact" if item.stated else "new"))
-    if len(told.items) < told.conclusions:
-        out.print(f"showing {len(told.items)} of {told.conclusions}", style="dim")
-    if told.contradictions:
-        found = several(len(told.contradictions), "contradiction")
+    if len(shown.items) < shown.conclusions:
+        out.print(f"showing {len(shown.items)} of {shown.conclusions}", style="dim")
+    if shown.contradictions:
+        found = several(len(shown.contradictions), "contradiction")
         out.print(f"\n{found} (the relation has one object only)")
-        for each in told.contradictions[: max(5, len(told.items))]:
+        for each in shown.contradictions[: max(5, len(shown.items))]:
             out.print(proof_tree(each.conclusion, note="against the next"))
             out.print(proof_tree(each.against))
 
 
 def show_proofs(goal: tuple[str, str, str], found: list[ProofOut]) -> None:
-    """The proofs of one thing."""
+    """The proofs of one statement."""
     out = console()
     if not found:
         out.print(f"Nothing proves it: {' '.join(goal)}", highlight=False, markup=False)
@@ -125,7 +122,7 @@ def proof_tree(proof: ProofOut, *, note: str = "") -> Tree:
     from rich.text import Text
     from rich.tree import Tree
 
-    def label(node: ProofOut, said: str = "") -> Text:
+    def label(node: ProofOut, note: str = "") -> Text:
         text = Text()
         text.append(f"{node.subject} ", "blue")
         text.append(f"{node.relation} ", "bold" if node.implied else "")
@@ -133,8 +130,8 @@ def proof_tree(proof: ProofOut, *, note: str = "") -> Tree:
         if node.strength_pre is not None:
             after = "" if node.strength_post is None else f" → {cell(node.strength_post)}"
             text.append(f"   {cell(node.strength_pre)}{after}")
-        if said:
-            text.append(f"   {said}", "dim")
+        if note:
+            text.append(f"   {note}", "dim")
         return text
 
     def grow(tree: Tree, node: ProofOut) -> None:

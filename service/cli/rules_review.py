@@ -1,4 +1,4 @@
-"""`thinkeval rules review`: what waits for a label, labels given, and how far annotators agree."""
+"""`thinkeval rules review`: list rules without a label, label them, report agreement."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def review(
     A rule is kept if both gave a or b, and rejected otherwise. Judge the step from the premises to
     the conclusion, not whether either is true. Without --label the rules that wait are listed;
     with --annotator, at a terminal, they are asked for one by one. Agreement is reported as the
-    share of equal labels and as Gwet's AC1.
+    fraction of equal labels and as Gwet's AC1.
     """  # noqa: D301
     from thinkeval.service.rules import review as agreement
     from thinkeval.service.rules import review as reviewing

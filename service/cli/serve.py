@@ -1,4 +1,4 @@
-"""`thinkeval serve` and `thinkeval worker`: the service, and workers of its own or elsewhere."""
+"""`thinkeval serve` and `thinkeval worker`: the service, and workers on this or another machine."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def serve(
         typer.Option(min=0, max=64, help="Worker processes; 0 where workers run elsewhere."),
     ] = None,
 ) -> None:
-    """Serve REST and the page; edits posted there are scored by worker processes.
+    """Serve REST and the web UI; submitted edits are scored by worker processes.
 
-    Open [bold]http://127.0.0.1:8000/[/bold], or post an edit:
+    Open [bold]http://127.0.0.1:8000/[/bold], or submit an edit:
 
     [bold]curl -s localhost:8000/v1/edits -H 'content-type: application/json'
     -d '{"rewrite": "harry-potter--studied-at", "method": "rome"}'[/bold]
 
-    Accepted edits survive: whatever is killed, they are scored after the next start. Other machines
-    are let in with --host and THINKEVAL_API_TOKEN. THINKEVAL_MODELS and THINKEVAL_MODEL_DIRS say
-    which models may be loaded, THINKEVAL_IMPORT_DIR which folder may be imported from.
+    Accepted edits are durable: after a crash they are scored on the next start. Allow access from
+    other machines with --host and THINKEVAL_API_TOKEN. THINKEVAL_MODELS and THINKEVAL_MODEL_DIRS
+    name the models that may be loaded, THINKEVAL_IMPORT_DIR the folder for imports.
     `/openapi.json` describes every route.
     """
     given = {"host": host, "port": port, "workers": workers}
@@ -48,8 +48,8 @@ def worker(
 ) -> None:
     """Score edits from the queue of the database, beside or without a service of this machine.
 
-    Set THINKEVAL_NEO4J_URI to the database the service uses. Ctrl-C puts the edit under way back
-    into the queue; so does a crash.
+    Set THINKEVAL_NEO4J_URI to the database the service uses. On Ctrl-C or a crash the current
+    edit is requeued.
     """
     if device is not None:
         os.environ[f"{PREFIX}DEVICE"] = device

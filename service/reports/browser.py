@@ -41,9 +41,9 @@ class QuestionLink:
 
 
 def browser_address(settings: Settings) -> str | None:
-    """Where Neo4j Browser is, ending in a slash; None where nobody told us.
+    """The address of Neo4j Browser, ending in a slash; None if unknown.
 
-    THINKEVAL_BROWSER_URL says so. Without it the embedded server serves its own, and a server with
+    THINKEVAL_BROWSER_URL names it. Without it the embedded server serves its own, and a server with
     Bolt on its usual port and without encryption has it beside that port. Aura has another Browser,
     at another place.
     """

@@ -1,11 +1,9 @@
 """Two scored edits side by side: metric deltas, facts flipped, chains opened and closed.
 
-The edits may be of any method, model or options, as long as they are of one data set; what was not
-alike is said in `Diff.differences`. Chains are counted as each edit's own options count them, and
-compared by their sequence of entities, where both edits go from the same subject to the same old
+The edits may be of any method, model or options, as long as they are of one data set; differences
+in setup are listed in `Diff.differences`. Chains are counted by each edit's options, and compared
+by their sequence of entities, where both edits go from the same subject to the same old
 object. Nothing is probed and nothing is written.
-
-In what two scored edits were not made or scored alike, and what that does to their diff.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
 
 _NOT_COMPARED = "Chains are not compared: they start or end at other entities."
 _REWRITE = (
-    "They are different rewrites: of the facts, only those are compared that both graphs hold."
+    "They are different rewrites: of the facts, only those are compared that both graphs have."
 )
 _OPTIONS: dict[str, str] = {
     "max_steps": "Longer chains count in one of them only.",
@@ -47,14 +45,14 @@ _OPTIONS: dict[str, str] = {
 
 
 def differences(a: Score, b: Score, measure: Measure) -> list[Difference]:
-    """What is not alike, told symmetrically; the methods are left out, as they are the question."""
-    told = [
+    """Differences in setup, stated symmetrically; methods are excluded, as they are compared."""
+    found = [
         *_of_rewrite(a, b),
         _where("model", (a.model, b.model), "The probabilities before the edits differ too."),
         *_of_options(a, b, measure),
         *_of_provenance(a, b),
     ]
-    return [each for each in told if each is not None]
+    return [each for each in found if each is not None]
 
 
 def _where(what: str, values: tuple[object, object], note: str) -> Difference | None:
@@ -114,10 +112,10 @@ def _only_differing(a: object, b: object) -> tuple[object, object]:
         return a, b
     keys = sorted(key for key in a.keys() | b.keys() if a.get(key) != b.get(key))
 
-    def told(of: dict[str, object]) -> str:
+    def parts(of: dict[str, object]) -> str:
         return ", ".join(f"{key} {_plain(of.get(key))}" for key in keys)
 
-    return told(a), told(b)
+    return parts(a), parts(b)
 
 
 def _plain(value: object) -> str:
@@ -133,7 +131,7 @@ def diff(db: Database, a: str, b: str, measure: Measure | None = None) -> Diff:
 
     Args:
         a, b: ids of scored edits; any id that an edit ever had.
-        measure: of the facts' and chains' probabilities; None: the first that both edits hold.
+        measure: of the facts' and chains' probabilities; None: the first that both edits have.
             Metrics are given in all measures.
 
     Raises:
@@ -151,8 +149,8 @@ def diff(db: Database, a: str, b: str, measure: Measure | None = None) -> Diff:
     return Diff(
         dataset=one.dataset,
         measure=by,
-        a=_told(one),
-        b=_told(other),
+        a=_diffed(one),
+        b=_diffed(other),
         differences=differences(one, other, by),
         metrics=_metrics(one, other),
         facts=_facts(db, one, other, by),
@@ -161,8 +159,8 @@ def diff(db: Database, a: str, b: str, measure: Measure | None = None) -> Diff:
 
 
 def _common_measure(db: Database, one: Score, other: Score, asked: Measure | None) -> Measure:
-    held = [set(require_graph(db, score.edit, kind="edit").measures) for score in (one, other)]
-    common = [m for m in MEASURE_NAMES if m in held[0] & held[1]]
+    stored = [set(require_graph(db, score.edit, kind="edit").measures) for score in (one, other)]
+    common = [m for m in MEASURE_NAMES if m in stored[0] & stored[1]]
     common.sort(key=_MEASURE_ORDER.index)
     if not common:
         raise UsageError(
@@ -173,16 +171,16 @@ def _common_measure(db: Database, one: Score, other: Score, asked: Measure | Non
         return common[0]  # type: ignore[return-value]  # a key of MEASURE_NAMES
     if asked not in common:
         lacking = " and ".join(
-            repr(s.edit) for s, has in zip((one, other), held, strict=True) if asked not in has
+            repr(s.edit) for s, has in zip((one, other), stored, strict=True) if asked not in has
         )
         raise UsageError(
             f"{lacking} was not measured by {asked!r}.",
-            remedy=f"Use {' or '.join(common)}, which both hold, or score it again.",
+            remedy=f"Use {' or '.join(common)}, which both have, or score it again.",
         )
     return asked
 
 
-def _told(score: Score) -> DiffedEdit:
+def _diffed(score: Score) -> DiffedEdit:
     return DiffedEdit.model_validate(score.model_dump(include=set(DiffedEdit.model_fields)))
 
 

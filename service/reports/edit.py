@@ -1,4 +1,4 @@
-"""What is shown of a scored edit: chains by page, facts by leakage, its graph to draw."""
+"""Views of a scored edit: pages of chains, facts by leakage, its graph to draw."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def chain_page(
     """One page of an edit's chains.
 
     Raises:
-        UsageError: the cursor is not one of ours.
+        UsageError: the cursor is malformed.
     """
     fitting = [chain for chain in found if chosen.fits(chain)]
     shown, following = offset_page(fitting, read_offset(cursor), limit)
@@ -161,7 +161,7 @@ def graph_of(
         score.target_true: "target_true",
         score.subject: "subject",
     }
-    # What was asked for the sake of implications is on no chain; the page lists it by itself.
+    # Probes of implications are on no chain; the web UI lists them separately.
     found = db.read(rows.FactRow, graph=score.edit)
     facts = [fact for fact in found if fact.role != "implication"]
     names = dict.fromkeys(name for fact in facts for name in (fact.subject, fact.object))

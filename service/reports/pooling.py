@@ -2,12 +2,11 @@
 
 Definition 3 on the union of chains: within one length the weights cancel, so each edit adds
 Σ_n (N_n / √n) · IFR_n to the numerator and Σ_n N_n / √n to the denominator, N_n its chains with
-R ≠ 0 of n steps. Numbers are kept as an array, so that intervals over rewrites (drawn anew with
+R ≠ 0 of n steps. Terms are an array, so that intervals over rewrites (drawn anew with
 replacement) cost one product.
 
-CounterFact's numbers over several edits, as the paper's tables have them.
-
-Meng et al. 2022, section 3.3: every score is the mean over the data set's records (the mean over a
+CounterFact's metrics over several edits (`counterfact_means`) follow Meng et al. 2022, section 3.3:
+every score is the mean over the data set's records (the mean over a
 record's prompts first), and S is the harmonic mean of the three means, not the mean of the edits'
 own S.
 """
@@ -70,19 +69,19 @@ def interval_over_edits(
 
 
 def _terms(score: Score, measure: str) -> list[float]:
-    def held(metric: str) -> float:
+    def defined(metric: str) -> float:
         value = score.get(metric, measure)
         return value.value if value is not None and value.n else math.nan
 
     steps = score.by_step("ifr_by_steps", measure).items()
     weights = {step: value.n / math.sqrt(step) for step, value in steps}
     total = sum(value.value * weights[step] for step, value in steps)
-    return [held("efficacy"), held("preservation"), total, sum(weights.values())]
+    return [defined("efficacy"), defined("preservation"), total, sum(weights.values())]
 
 
 def _mean(values: np.ndarray) -> float:
-    held = values[~np.isnan(values)]
-    return float(held.mean()) if len(held) else math.nan
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else math.nan
 
 
 def _quantiles(values: np.ndarray) -> tuple[float, float]:

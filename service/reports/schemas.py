@@ -1,7 +1,7 @@
-"""What a diff of two edits says: the same for CLI, REST and client.
+"""The diff of two edits: one schema for CLI, REST and client.
 
-Everything is told of the two edits `a` and `b`, and a delta is b − a. The other way round it is
-the same in a mirror: `_a` and `_b` exchanged, deltas negated, `opened` and `closed` exchanged.
+Values are of the two edits `a` and `b`; a delta is b − a. With the edits swapped the diff is
+mirrored: `_a` and `_b` exchanged, deltas negated, `opened` and `closed` exchanged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class DiffedEdit(BaseModel):
 
 
 class Difference(BaseModel):
-    """One way in which the two edits were not made or scored alike; `note` says what follows."""
+    """One difference in setup between the two edits; `note` states its effect."""
 
     what: str
     a: str
@@ -38,8 +38,8 @@ class MetricDelta(BaseModel):
     """One metric of both edits. What an edit does not have is None.
 
     Attributes:
-        delta: b − a; None where only one of them has the metric, or where one of the values stands
-            for "nothing to measure" (n = 0) and the other does not.
+        delta: b − a; None where only one of them has the metric, or where one of the values means
+            "nothing to measure" (n = 0) and the other does not.
         n_a, n_b: chains, facts or prompts that each value was taken over.
         low_a, high_a, low_b, high_b: 95 % intervals, where the measure is a sample.
     """
@@ -82,7 +82,7 @@ class FactDelta(BaseModel):
 
 
 class LoneFact(BaseModel):
-    """A fact that only one of the edit graphs holds."""
+    """A fact that only one of the edit graphs has."""
 
     subject: str
     relation: str
@@ -173,9 +173,9 @@ class Diff(BaseModel):
     @computed_field
     @property
     def empty(self) -> bool:
-        """Whether the edits cannot be told apart by their numbers."""
+        """Whether the edits have equal numbers."""
         facts, chains = self.facts, self.chains
         if chains is None or any(m.delta != 0 for m in self.metrics):
             return False
-        told = (facts.flipped, facts.only_a, facts.only_b, chains.opened, chains.closed)
-        return not (any(told) or chains.only_a or chains.only_b)
+        differing = (facts.flipped, facts.only_a, facts.only_b, chains.opened, chains.closed)
+        return not (any(differing) or chains.only_a or chains.only_b)

@@ -1,7 +1,7 @@
 """One table over several edits, one row a method, in the shape of ThinkEval's Table 4.
 
-A report is built from stored scores only; it never touches a model. Efficacy always stands beside
-IFR, because an edit that installs little also leaks little and proves nothing.
+A report is built from stored scores only; it never touches a model. Efficacy is always beside IFR,
+because an edit that installs little also leaks little and proves nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
     Columns: edit, dataset, rewrite, model, method, measure, then each metric (`ifr`, `efficacy`,
     `ifr_by_steps_<n>` ...) with `<metric>.n`, what it was taken over, and, where a 95 % interval is
     stored, `<metric>.low` and `<metric>.high`. Values of free texts (`fluency`, `consistency`)
-    stand beside every measure.
+    are beside every measure.
     """
     import pandas as pd
 
@@ -88,10 +88,10 @@ def _bounds(
 
     if len(scores) > 1:
         return interval_over_edits(numbers)
-    held = {metric: scores[0].get(metric, measure) for metric in interval_titles()}
+    stored = {metric: scores[0].get(metric, measure) for metric in interval_titles()}
     return {
         metric: (v.low, v.high)
-        for metric, v in held.items()
+        for metric, v in stored.items()
         if v is not None and v.low is not None and v.high is not None
     }
 
@@ -166,11 +166,11 @@ def _mixture(scores: Sequence[Score]) -> str:
 
 
 def caption(scores: Sequence[Score], measure: str, columns: Iterable[object] | None = None) -> str:
-    """What the numbers of a table by method are: measure, chain rule, counts. Stands under it.
+    """What the numbers of a table by method are: measure, chain rule, counts; printed below it.
 
     Args:
         columns: of the table as it is shown; default: all that `method_table` has. Bounds that are
-            no columns are taken to stand in brackets behind their value.
+            no columns are printed in brackets behind their value.
     """
     shown = None if columns is None else {str(c) for c in columns}
 

@@ -1,4 +1,4 @@
-"""Where the entities and labels of a leakage graph stand: layers by distance from the subject.
+"""Places of the entities and labels of a leakage graph: layers by distance from the subject.
 
 Sugiyama's walk in small: entities in columns by distance, a column of labels between two of them,
 and every link led through one slot of each column it crosses. A slot belongs to one entity or one
@@ -33,7 +33,7 @@ class Layout:
     """Columns and heights.
 
     Attributes:
-        column: of each entity, 0 for the subject; even, since labels stand in odd ones.
+        column: of each entity, 0 for the subject; even, since labels are in odd ones.
         y: of each slot, growing upwards.
         routes: of each edge the (column, slot) it passes, from its source to its target.
         labels: of each edge the (column, slot) of its label.
@@ -96,7 +96,7 @@ def _route(
     first, last = laid.column[edge.source], laid.column[edge.target]
     step = 1 if last >= first else -1
     between = list(range(first + step, last, step)) or [first + 1]
-    # The label stands in the first gap: links fan out of the subject, and gather at the old object.
+    # The label is in the first gap: links fan out of the subject, and gather at the old object.
     label = between[0]
     route: list[tuple[int, Node]] = [(first, edge.source)]
     for column in between:

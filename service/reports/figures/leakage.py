@@ -57,7 +57,7 @@ def draw(score: Score, rows: Sequence[ScoredChainRow], measure: str, limit: int)
     )
     height = laid.top - laid.bottom + 0.1
     bend = min(BEND_MOST, max(BEND, BEND_RISE * height))
-    # The middle of each column; labels stand in odd ones.
+    # The middle of each column; labels are in odd ones.
     pitch = (NODE_W + LABEL_W) / 2 + bend
     middle = [column * pitch for column in range(max(laid.column.values()) + 1)]
     width = middle[-1] + NODE_W + 0.3
@@ -102,7 +102,7 @@ def _label(link: Link) -> str:
 
 
 def _written(name: str, score: Score) -> str:
-    """What stands in an entity's box; bold letters are wider."""
+    """The text in an entity's box; bold letters are wider."""
     roles = {score.subject: "subject", score.target_true: "old object"}
     if name in roles:
         return f"{short(name, 17, 4)}\n({roles[name]})"

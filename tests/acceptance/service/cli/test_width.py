@@ -1,0 +1,58 @@
+"""Lists at 80 columns and in a pipe: ids can be copied, and no word is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from support.commands import Done
+from support.own_graphs import hogwarts_as, own_graphs
+from support.stored_edits import probed, store_edit
+from thinkeval.cypher.run import Database
+from thinkeval.service.graphs import datasets
+
+Call = Callable[..., Done]
+FACTS = (
+    (("Neville Longbottom", "studied at", "Hogwarts School of Witchcraft"), 0.9, 0.1),
+    (("Neville Longbottom", "studied at", "Ilvermorny"), 0.1, 0.9),
+    (("Neville Longbottom", "has grandmother", "Augusta Longbottom"), 0.9, 0.8),
+    (("Augusta Longbottom", "was educated at", "Hogwarts School of Witchcraft"), 0.9, 0.8),
+)
+
+
+@pytest.fixture
+def graph(db: Database) -> Iterator[str]:
+    with own_graphs(db) as prefix:
+        yield hogwarts_as(db, f"{prefix}-hogwarts")
+
+
+@pytest.fixture
+def edit(db: Database, graph: str) -> str:
+    name = f"rome-{graph}--neville-longbottom--studied-at--0123"
+    return store_edit(db, name, [probed(*fact) for fact in FACTS], dataset=graph).edit
+
+
+def test_ids_of_edits_and_rewrites_are_whole(
+    at_once: Call, db: Database, graph: str, edit: str
+) -> None:
+    rewrites = [rewrite.id for rewrite in datasets.list_rewrites(db, graph)]
+    for command, ids in ((("edits", "-g", graph), [edit]), (("rewrites", graph), rewrites)):
+        narrow = at_once(*command, COLUMNS="80").out
+        assert max(len(line) for line in narrow.splitlines()[1:-2]) <= max(80, len(edit) + 4)
+        piped = at_once(*command).out
+        for id in ids:
+            assert id in narrow
+            assert sum(line.startswith(id) for line in piped.splitlines()) == 1
+        assert not set(piped) & set("│┃╭")
+
+
+def test_chains_break_no_word(at_once: Call, edit: str) -> None:
+    names = {word for ends, _, _ in FACTS[2:] for name in ends for word in name.split()}
+    for env in ({"COLUMNS": "80"}, {}):
+        shown = at_once("chains", edit, **env).out
+        table = shown.partition("Facts that carry")[2]
+        assert names <= set(table.split())
+        assert "surviving" in table
+    assert "│" not in shown
+    assert len(table.split("Neville Longbottom", 1)[1].splitlines()[0].split("  ")) > 4
