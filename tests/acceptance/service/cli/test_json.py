@@ -46,11 +46,6 @@ HPARAMS: dict[str, dict[str, object]] = {
         "accumulate_bs": 1, "max_iters": 2, "val_interval": 2, "val_steps": 2, "n_locality": 1,
     },
 }  # fmt: skip
-RULE = """
-rules:
-  - if: [person was sorted into house, house belongs to school]
-    then: person was taught at school
-"""
 DRAW = (
     *("--facts", "6", "--unrelated", "2", "--implications", "3", "--copies", "1"),
     *("--updates", "2"),
@@ -88,13 +83,12 @@ class Session:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A tiny model, hyperparameters, a rule and a published covariance."""
+    """A tiny model, hyperparameters and a published covariance."""
     model, tokenizer = build_tiny("gpt2", seed=1)
     model.save_pretrained(tmp_path / "tiny")
     tokenizer.save_pretrained(tmp_path / "tiny")
     for method, values in HPARAMS.items():
         (tmp_path / f"{method}.json").write_text(json.dumps(values))
-    (tmp_path / "rules.yaml").write_text(RULE)
     np.savez(tmp_path / "transformer.h.1.mlp.c_proj_float32_mom2_100000.npz", **{
         "mom2.constructor": "util.runningstats.SecondMoment()", "mom2.count": 128,
         "mom2.mom2": np.eye(128, dtype=np.float32), "sample_size": 100000,
@@ -130,7 +124,7 @@ def test_every_command_that_prints_data_prints_json(
 ) -> None:
     graph = f"{prefix}-hogwarts"
     edits = edited(session, folder, graph)
-    ruled(session, folder, graph, edits)
+    ruled(session, graph, edits)
     established(session, folder, f"{prefix}-atlas")
     served(session, user, monkeypatch)
     removed = session("edits", "--delete", edits[0])
@@ -185,10 +179,10 @@ def trained(folder: Path) -> SimpleNamespace:
     return SimpleNamespace(path=folder, from_cache=False, recall=recall)
 
 
-def ruled(session: Session, folder: Path, graph: str, edits: list[str]) -> None:
+def ruled(session: Session, graph: str, edits: list[str]) -> None:
     """Find, add, review and apply rules."""
     assert session("rules mine", graph, "--min-support", "5")
-    (added,) = session("rules add", graph, folder / "rules.yaml", "--new-relations")
+    added = session("rules add", graph, "hogwarts")[0]
     assert added["id"] in {rule["id"] for rule in session("rules list", graph)}
     assert session("rules show", graph, added["id"])["examples"] is not None
     assert session("rules relations", graph)["relations"]
