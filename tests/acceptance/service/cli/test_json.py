@@ -6,6 +6,7 @@ import json
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +23,6 @@ from thinkeval.cypher.embedded import ServerStatus
 from thinkeval.cypher.run import Database
 from thinkeval.editing.organism.report import RecallReport
 from thinkeval.service import cli
-from thinkeval.service.cli import db as db_commands
 from thinkeval.service.depedit import store as sets
 from thinkeval.service.scoring.runtime import Runtime
 
@@ -223,7 +223,8 @@ def served(session: Session, user: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert one["name"] == "metrics/ifr"
     assert "MATCH" in one["text"]
     assert session("db user", user, THINKEVAL_NEW_PASSWORD="a password of eleven")["user"] == user
-    monkeypatch.setattr(db_commands, "embedded_server", lambda _: Server())
+    module = import_module("thinkeval.service.cli.db")  # the package has a group of that name
+    monkeypatch.setattr(module, "embedded_server", lambda _: Server())
     for command in ("db start", "db status"):
         assert session(command, THINKEVAL_NEO4J_URI="")["running"] is False
     assert session("db stop", THINKEVAL_NEO4J_URI="") == {"stopped": False}
