@@ -39,7 +39,7 @@ def test_from_mining_to_what_a_kept_rule_predicts(thinkeval: Cli, dataset: str) 
     ))  # fmt: skip
     assert [row["rule"] for row in rows] == [rule["id"] for rule in mined]
     none = thinkeval("rules", "instantiate", dataset, code=2).error
-    assert "16 wait for a review" in none
+    assert "16 candidates are not reviewed" in none
     best = mined[0]["id"]
     names = [f"{dataset} {name}" for name in ("ann", "bob")]
     said = [
