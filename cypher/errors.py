@@ -65,6 +65,15 @@ class ServerUnavailableError(GraphError):
     remedy = "Start it with `thinkeval db start`, or point THINKEVAL_NEO4J_URI at a running server."
 
 
+class NewerDatabaseError(GraphError):
+    """A newer version of ThinkEval has migrated the database; this one would damage it."""
+
+    remedy = (
+        "Update ThinkEval here, or use another database: THINKEVAL_HOME for the embedded server,"
+        " THINKEVAL_NEO4J_URI for one of your own."
+    )
+
+
 class QueryTimeoutError(GraphError):
     """A query exceeded the time limit: usually too many paths."""
 

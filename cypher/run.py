@@ -21,6 +21,7 @@ from typing import Any, Self
 import neo4j
 from neo4j import GraphDatabase, NotificationMinimumSeverity
 
+from thinkeval.cypher import migrations
 from thinkeval.cypher.catalog import Query, query
 from thinkeval.cypher.driver_errors import translated
 from thinkeval.cypher.errors import (
@@ -141,7 +142,19 @@ class Database:
         return server
 
     def setup_schema(self) -> None:
-        """Create missing constraints, indexes and property names."""
+        """Create missing constraints, indexes and property names, and run the missing migrations.
+
+        Raises:
+            NewerDatabaseError: a newer program has migrated the database; nothing was changed.
+        """
+        with translated("schema/version"), self._session(neo4j.READ_ACCESS) as session:
+            version = migrations.require_known(session, self.uri)
+        self._setup_constraints()
+        if version < migrations.latest():
+            with translated("migrations"), self._session(neo4j.WRITE_ACCESS) as session:
+                migrations.migrate(session, self.uri)
+
+    def _setup_constraints(self) -> None:
         found = query("schema/constraints")
         for statement in found.statements:
             with translated(found.name), self._session(neo4j.WRITE_ACCESS) as session:

@@ -8,6 +8,7 @@
     ├── ConflictError      a different resource of the same name is already stored
     ├── UsageError         options that do not go together
     ├── NothingStoredError no stored data yet
+    ├── LeaseLostError     the job belongs to another process now
     ├── QueueFullError     too many queued edits
     ├── ForbiddenError     access denied
     └── SweepStoppedError  an error that ends a whole sweep
@@ -158,6 +159,18 @@ class SweepStoppedError(ServiceError):
 
     status = 503
     remedy = "Fix the cause and rerun the sweep; it resumes where it stopped."
+
+
+class LeaseLostError(ServiceError):
+    """The job belongs to another process by now."""
+
+    status = 409
+    remedy = "Wait until that has finished it; its result is the one that counts."
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Another process has taken over this job: its lease expired, or it was ended."
+        )
 
 
 class JobInterrupt(KeyboardInterrupt):

@@ -94,6 +94,16 @@ class Settings(BaseSettings):
         ge=0,
         description="Longest pause before a worker that keeps crashing is restarted, in seconds.",
     )
+    lease_s: float = Field(
+        default=60.0,
+        ge=1,
+        description="Seconds after its worker's last heartbeat when a job is taken from it.",
+    )
+    stop_grace_s: float = Field(
+        default=30.0,
+        gt=0,
+        description="Seconds a worker may take to stop a cancelled job; then it is killed.",
+    )
     api_token: SecretStr | None = Field(
         default=None,
         min_length=16,
@@ -115,6 +125,11 @@ class Settings(BaseSettings):
         default=2000, ge=1, description="Maximum number of queued and running edits."
     )
     body_limit_mb: int = Field(default=64, ge=1, description="Largest upload, in megabytes.")
+
+    @property
+    def lease_ms(self) -> int:
+        """The length of a lease in milliseconds."""
+        return round(1000 * self.lease_s)
 
     def __init__(self, **values: Any) -> None:
         """Read the environment.

@@ -22,10 +22,10 @@ OPTIONAL MATCH (before:Edit {id: $id})
 WITH before IS NULL AS created
 CALL () {
   MATCH (r:RewriteRequest {id: $dataset + '|' + $rewrite})
-  MERGE (e:Edit {id: $id})
-  ON CREATE SET e.model = $model, e.method = $method, e.dataset = $dataset,
-    e.rewrite = $rewrite, e.status = $status, e.progress = 0.0, e.provenance = $provenance,
-    e.created_at = coalesce($created_at, toString(datetime()))
+  MERGE (e:Job {id: $id})
+  ON CREATE SET e:Edit, e.kind = 'edit', e.model = $model, e.method = $method,
+    e.dataset = $dataset, e.rewrite = $rewrite, e.status = $status, e.progress = 0.0,
+    e.provenance = $provenance, e.created_at = coalesce($created_at, toString(datetime()))
   MERGE (e)-[:REWRITES]->(r)
   RETURN count(e) AS written
 }

@@ -6,6 +6,7 @@
 // mode: write
 // params:
 //   $graph      GRAPH_ID   id of the graph
+//   $limit      INTEGER = 9223372036854775807   entities that are deleted at most
 // returns: one row
 //   n_entities  INTEGER    deleted entities, with all their facts
 
@@ -19,5 +20,7 @@ CALL () {
 }
 OPTIONAL MATCH (e:Entity)
 WHERE e.key STARTS WITH $graph + '|'
+WITH e
+LIMIT $limit
 DETACH DELETE e
 RETURN count(e) AS n_entities

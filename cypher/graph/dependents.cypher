@@ -42,7 +42,7 @@ CALL () {
   RETURN count(r) AS runs
 }
 CALL () {
-  MATCH (j:ProtocolJob)
+  MATCH (j:Job {kind: 'depedit'})
   WHERE any(id IN j.sets WHERE EXISTS { (:KnowledgeSet {id: id, dataset: $graph}) })
   RETURN collect(j.id) AS jobs,
     count(CASE WHEN j.status IN ['queued', 'running'] THEN 1 END) AS active_jobs

@@ -1,50 +1,61 @@
-// Give an edit its final id, once its model is loaded and all that its numbers depend on is known.
+// Give a job its final id, once its model is loaded and all that its numbers depend on is known.
 //
-// If there is an edit of that id already, the posted one becomes a further name of it. That edit
-// keeps its score; unless it has none, or `$force` is given, when the posted request takes its
-// place. Every id the edit had still finds it.
+// If there is a job of that id already, the submitted one becomes a further name of it. That job
+// keeps its result; unless it has none, or `$force` is given, when the submitted request takes its
+// place, lease included. Every id the job had still finds it. While another process works on the
+// job of that id, nothing changes. Fenced: nothing changes without the lease.
 //
 // mode: write
 // params:
-//   $id        STRING            id it was posted under
+//   $lease     STRING            token of the lease
+//   $attempt   INTEGER           and its number
 //   $final     STRING            digest of all that its numbers depend on, readable
 //   $model     STRING            the model's short name
-//   $force     BOOLEAN = false   score again what is stored
-// returns: one row, none when there is no such edit
+//   $force     BOOLEAN = false   do again what succeeded
+// returns: one row, none where the lease belongs to another by now
 //   id         STRING            its id now
-//   score_it   BOOLEAN           false when it has its score already
+//   busy       BOOLEAN           whether another process works on the job of that id
+//   do_it      BOOLEAN           false when it has its result already
 
-MATCH (e:Edit {id: $id})
-SET e.id = $id
-WITH e
-OPTIONAL MATCH (other:Edit {id: $final})
-WHERE other <> e
-CALL (e, other) {
-  WITH e, other
-  WHERE other IS NULL AND $id <> $final
-  SET e.id = $final, e.model = $model
-  MERGE (p:Post {id: $id})
-  MERGE (p)-[:ASKS_FOR]->(e)
+MATCH (j:Job {lease: $lease})
+SET j.kind = j.kind
+WITH j
+WHERE j.lease = $lease AND j.attempt = $attempt
+WITH j, j.id AS submitted
+OPTIONAL MATCH (other:Job {id: $final})
+WHERE other <> j
+SET other.kind = other.kind
+WITH j, submitted, other,
+  coalesce(other.status = 'running' AND other.lease_until >= timestamp(), false) AS busy
+CALL (j, submitted, other) {
+  WITH j, submitted, other
+  WHERE other IS NULL AND submitted <> $final
+  SET j.id = $final, j.model = $model
+  MERGE (p:Post {id: submitted})
+  MERGE (p)-[:ASKS_FOR]->(j)
   RETURN count(p) AS renamed
 }
-CALL (e, other) {
-  WITH e, other, other.status <> 'succeeded' OR $force AS take
-  WHERE other IS NOT NULL
+CALL (j, submitted, other, busy) {
+  WITH j, submitted, other, other.status <> 'succeeded' OR $force AS take
+  WHERE other IS NOT NULL AND NOT busy
   FOREACH (go IN CASE WHEN take THEN [1] ELSE [] END |
-    SET other.status = e.status, other.request = e.request, other.affinity = e.affinity,
-      other.owner = e.owner, other.attempts = e.attempts, other.queued_at = e.queued_at,
-      other.ticket = e.ticket, other.progress = e.progress, other.stage = e.stage,
-      other.events = e.events, other.cancel = e.cancel, other.error = null, other.remedy = null,
-      other.finished_at = null)
-  MERGE (p:Post {id: $id})
+    SET other.status = j.status, other.request = j.request, other.affinity = j.affinity,
+      other.lease = j.lease, other.attempt = j.attempt, other.lease_ms = j.lease_ms,
+      other.lease_until = j.lease_until, other.worker = j.worker, other.service = j.service,
+      other.attempts = j.attempts, other.crashes = j.crashes, other.queued_ms = j.queued_ms,
+      other.ticket = j.ticket, other.total = j.total, other.parts = j.parts,
+      other.progress = j.progress, other.stage = j.stage, other.events = j.events,
+      other.cancel = j.cancel, other.cancel_ms = j.cancel_ms, other.error = null,
+      other.remedy = null, other.finished_at = null)
+  MERGE (p:Post {id: submitted})
   MERGE (p)-[:ASKS_FOR]->(other)
-  WITH e, other, take
-  CALL (e, other) {
-    MATCH (older:Post)-[link:ASKS_FOR]->(e)
+  WITH j, other, take
+  CALL (j, other) {
+    MATCH (older:Post)-[link:ASKS_FOR]->(j)
     DELETE link
     MERGE (older)-[:ASKS_FOR]->(other)
   }
-  DETACH DELETE e
+  DETACH DELETE j
   RETURN collect(take)[0] AS take
 }
-RETURN $final AS id, coalesce(take, true) AS score_it
+RETURN CASE WHEN busy THEN submitted ELSE $final END AS id, busy, coalesce(take, true) AS do_it

@@ -1,18 +1,25 @@
-// The workers that have said that they live.
+// The workers that have sent a heartbeat.
 //
 // mode: read
 // params:
 // returns: one row a worker
-//   id           STRING        host, process and start time
-//   device       STRING        what it computes on
-//   edit         STRING|NULL   the edit it works on
-//   job          STRING|NULL   or the job: runs of the protocol
+//   id           STRING        its id, random
+//   device       STRING|NULL   what it computes on
+//   host         STRING|NULL   machine it runs on, for information only
+//   pid          INTEGER|NULL  its process there, for information only
+//   kind         STRING|NULL   kind of the job it works on
+//   job          STRING|NULL   id of that job
 //   started_at   STRING        ISO 8601
-//   silent_s     FLOAT         seconds since its last beat
+//   silent_s     FLOAT         seconds since its last heartbeat
 
 MATCH (node:Worker)
 WITH properties(node) AS w
-WHERE w.beat_at IS NOT NULL  // one that is forgotten meanwhile has no properties any more
-RETURN w.id AS id, w.device AS device, w.edit AS edit, w.job AS job, w.started_at AS started_at,
-  duration.inSeconds(datetime(w.beat_at), datetime()).milliseconds / 1000.0 AS silent_s
+WHERE w.beat IS NOT NULL  // one that is removed meanwhile has no properties any more
+CALL (w) {
+  MATCH (j:Job)
+  WHERE j.status = 'running' AND j.lease_until IS NOT NULL AND j.worker = w.id
+  RETURN collect(j)[0] AS j
+}
+RETURN w.id AS id, w.device AS device, w.host AS host, w.pid AS pid, j.kind AS kind, j.id AS job,
+  w.started_at AS started_at, (timestamp() - w.beat) / 1000.0 AS silent_s
 ORDER BY id

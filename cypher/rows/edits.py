@@ -17,15 +17,6 @@ class MergeEditRow(WrittenRow):
 
 
 @dataclass(frozen=True)
-class UpdateEditRow(Row):
-    """Whether an edit was changed, and its status now."""
-
-    QUERY: ClassVar[str] = "edits/update_edit"
-    updated: bool
-    status: str
-
-
-@dataclass(frozen=True)
 class _Edit(Row):
     """A recorded edit with its rewrite request; `provenance` and `score` are JSON."""
 
@@ -98,3 +89,25 @@ class DeleteEditRow(Row):
     QUERY: ClassVar[str] = "edits/delete_edit"
     edits: int
     n_entities: int
+
+
+@dataclass(frozen=True)
+class DescribeEditsRow(WrittenRow):
+    """Whether submitted edits say what they are of."""
+
+    QUERY: ClassVar[str] = "edits/describe"
+
+
+@dataclass(frozen=True)
+class WriteScoreRow(WrittenRow):
+    """Whether the score of an edit is stored."""
+
+    QUERY: ClassVar[str] = "edits/write_score"
+
+
+@dataclass(frozen=True)
+class DropUnfinishedRow(Row):
+    """How many entities of an unfinished edit's graph were deleted."""
+
+    QUERY: ClassVar[str] = "edits/drop_unfinished"
+    entities: int

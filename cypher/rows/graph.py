@@ -19,6 +19,38 @@ class ServerRow(Row):
 
 
 @dataclass(frozen=True)
+class ServerStartRow(Row):
+    """When the server was started, in milliseconds since 1970 by its own clock."""
+
+    QUERY: ClassVar[str] = "schema/started"
+    started_ms: int | None
+
+
+@dataclass(frozen=True)
+class SchemaVersionRow(Row):
+    """Which migrations a database has had."""
+
+    QUERY: ClassVar[str] = "schema/version"
+    version: int
+
+
+@dataclass(frozen=True)
+class LockSchemaRow(Row):
+    """The same, locked until the transaction ends; 0 before the first migration."""
+
+    QUERY: ClassVar[str] = "schema/lock_version"
+    version: int
+
+
+@dataclass(frozen=True)
+class SetSchemaVersionRow(Row):
+    """The version that was recorded."""
+
+    QUERY: ClassVar[str] = "schema/set_version"
+    version: int
+
+
+@dataclass(frozen=True)
 class MergeGraphRow(Row):
     """A graph whose :Graph node is written; `created` is false if it was stored before."""
 

@@ -1,4 +1,4 @@
-"""Rows of `jobs/`: edits as work to be done, the workers that do it, sweeps that ask for it."""
+"""Rows of `jobs/`: jobs of every kind, their leases, the workers, lists of edits, sweeps."""
 
 from __future__ import annotations
 
@@ -9,118 +9,213 @@ from thinkeval.cypher.rows.base import Row
 
 
 @dataclass(frozen=True)
-class PostEditsRow(Row):
-    """What became of a posted edit: created, queued, known, full, conflict or unknown."""
+class SubmitJobsRow(Row):
+    """Outcome of a submitted job: created, queued, known, full or conflict."""
 
-    QUERY: ClassVar[str] = "jobs/post_edits"
-    posted: str
+    QUERY: ClassVar[str] = "jobs/submit"
+    submitted: str
     outcome: str
     id: str | None
     waiting: int
 
 
 @dataclass(frozen=True)
-class ClaimEditRow(Row):
-    """The edit a worker got; `request` is JSON."""
+class ClaimJobRow(Row):
+    """The job that a worker claimed; `request` is JSON, `parts` were stored by earlier attempts."""
 
-    QUERY: ClassVar[str] = "jobs/claim_edit"
+    QUERY: ClassVar[str] = "jobs/claim"
     id: str
+    kind: str
     request: str
-    dataset: str
-    rewrite: str
     affinity: str
+    attempt: int
     attempts: int
+    parts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class SettleIdRow(Row):
-    """The edit's final id, and whether there is anything left to score."""
+class BeginJobRow(Row):
+    """Whether a command got the lease of a job, and the lease's number."""
 
-    QUERY: ClassVar[str] = "jobs/settle_id"
-    id: str
-    score_it: bool
-
-
-@dataclass(frozen=True)
-class CancelEditsRow(Row):
-    """An edit that shall stop, and its status now."""
-
-    QUERY: ClassVar[str] = "jobs/cancel_edits"
-    id: str
-    status: str
+    QUERY: ClassVar[str] = "jobs/begin"
+    begun: bool
+    attempt: int
 
 
 @dataclass(frozen=True)
-class BeatRow(Row):
-    """Whether the worker shall stop what it does."""
+class HeartbeatRow(Row):
+    """Whether the lease is still this process's, and whether the job shall be cancelled."""
 
-    QUERY: ClassVar[str] = "jobs/beat"
+    QUERY: ClassVar[str] = "jobs/heartbeat"
+    valid: bool
     cancel: bool
 
 
 @dataclass(frozen=True)
-class ForgetWorkerRow(Row):
-    """How many workers were forgotten."""
+class BusyJobRow(Row):
+    """Whether another process works on a job."""
 
-    QUERY: ClassVar[str] = "jobs/forget_worker"
-    workers: int
+    QUERY: ClassVar[str] = "jobs/busy"
+    busy: bool
 
 
 @dataclass(frozen=True)
-class RunningRow(Row):
-    """An edit under way; `silent_s` is None where its owner is no worker."""
+class JobStageRow(Row):
+    """Whether the job that entered a stage shall be cancelled."""
 
-    QUERY: ClassVar[str] = "jobs/running"
+    QUERY: ClassVar[str] = "jobs/stage"
+    cancel: bool
+
+
+@dataclass(frozen=True)
+class HoldLeaseRow(Row):
+    """The job whose lease a transaction holds."""
+
+    QUERY: ClassVar[str] = "jobs/hold"
     id: str
-    owner: str | None
-    silent_s: float | None
+    cancel: bool
 
 
 @dataclass(frozen=True)
-class ReleaseEditRow(Row):
-    """The status of an edit that lost its worker."""
+class JobPartRow(Row):
+    """How many parts of a job are stored."""
 
-    QUERY: ClassVar[str] = "jobs/release_edit"
+    QUERY: ClassVar[str] = "jobs/part"
+    done: int
+    cancel: bool
+
+
+@dataclass(frozen=True)
+class SettleIdRow(Row):
+    """A job's final id, and whether there is anything left to do."""
+
+    QUERY: ClassVar[str] = "jobs/settle_id"
+    id: str
+    busy: bool
+    do_it: bool
+
+
+@dataclass(frozen=True)
+class FinishJobRow(Row):
+    """The job that was finished, unless it shall be cancelled."""
+
+    QUERY: ClassVar[str] = "jobs/finish"
+    id: str
+    finished: bool
+
+
+@dataclass(frozen=True)
+class ReleaseJobRow(Row):
+    """The status of a job that was taken from its worker."""
+
+    QUERY: ClassVar[str] = "jobs/release"
+    id: str
+    kind: str
     status: str
 
 
 @dataclass(frozen=True)
-class QueueStateRow(Row):
-    """Edits in one status."""
+class OrphanRow(Row):
+    """A job whose lease has expired, and whether its worker alone died."""
 
-    QUERY: ClassVar[str] = "jobs/queue_state"
+    QUERY: ClassVar[str] = "jobs/orphans"
+    id: str
+    lease: str
+    attempt: int
+    crashed: bool
+
+
+@dataclass(frozen=True)
+class ServiceBeatRow(Row):
+    """How many services are known."""
+
+    QUERY: ClassVar[str] = "jobs/service_beat"
+    services: int
+
+
+@dataclass(frozen=True)
+class CancelJobsRow(Row):
+    """A job that shall be cancelled, and its status now."""
+
+    QUERY: ClassVar[str] = "jobs/cancel"
+    id: str
     status: str
-    edits: int
+
+
+@dataclass(frozen=True)
+class OverdueRow(Row):
+    """A worker that has not stopped although its job was cancelled."""
+
+    QUERY: ClassVar[str] = "jobs/overdue"
+    worker: str
+
+
+@dataclass(frozen=True)
+class PageJobRow(Row):
+    """A job in a list; `request` is JSON."""
+
+    QUERY: ClassVar[str] = "jobs/page"
+    id: str
+    status: str
+    progress: float
+    stage: str | None
+    request: str | None
+    total: int
+    parts: tuple[str, ...]
+    error: str | None
+    remedy: str | None
+    attempts: int
+    created_at: str
+    finished_at: str | None
+
+
+@dataclass(frozen=True)
+class JobRow(PageJobRow):
+    """The status of a job; `events` are JSON, oldest first."""
+
+    QUERY: ClassVar[str] = "jobs/get"
+    posted_as: tuple[str, ...]
+    events: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CountJobsRow(Row):
+    """Jobs of a kind in one status."""
+
+    QUERY: ClassVar[str] = "jobs/counts"
+    status: str
+    jobs: int
+
+
+@dataclass(frozen=True)
+class DeleteJobRow(Row):
+    """How many jobs were deleted."""
+
+    QUERY: ClassVar[str] = "jobs/delete"
+    jobs: int
 
 
 @dataclass(frozen=True)
 class WorkerRow(Row):
-    """A worker and what it is at."""
+    """A worker and the job it works on."""
 
     QUERY: ClassVar[str] = "jobs/workers"
     id: str
-    device: str
-    edit: str | None
+    device: str | None
+    host: str | None
+    pid: int | None
+    kind: str | None
     job: str | None
     started_at: str
     silent_s: float
 
 
 @dataclass(frozen=True)
-class EditJobRow(Row):
-    """How an edit stands; `events` are JSON, oldest first."""
+class ForgetWorkersRow(Row):
+    """How many workers were removed from the list."""
 
-    QUERY: ClassVar[str] = "jobs/edit_job"
-    id: str
-    status: str
-    progress: float
-    stage: str | None
-    error: str | None
-    remedy: str | None
-    attempts: int
-    finished_at: str | None
-    posted_as: tuple[str, ...]
-    events: tuple[str, ...]
+    QUERY: ClassVar[str] = "jobs/forget_workers"
+    workers: int
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,9 @@ CREATE CONSTRAINT grounding_id IF NOT EXISTS FOR (g:Grounding) REQUIRE g.id IS U
 CREATE CONSTRAINT knowledge_set_id IF NOT EXISTS FOR (k:KnowledgeSet) REQUIRE k.id IS UNIQUE;
 CREATE CONSTRAINT question_id IF NOT EXISTS FOR (q:Question) REQUIRE q.id IS UNIQUE;
 CREATE CONSTRAINT protocol_run_id IF NOT EXISTS FOR (r:ProtocolRun) REQUIRE r.id IS UNIQUE;
-CREATE CONSTRAINT protocol_job_id IF NOT EXISTS FOR (j:ProtocolJob) REQUIRE j.id IS UNIQUE;
+CREATE CONSTRAINT job_id IF NOT EXISTS FOR (j:Job) REQUIRE j.id IS UNIQUE;
+CREATE CONSTRAINT service_id IF NOT EXISTS FOR (s:Service) REQUIRE s.id IS UNIQUE;
+CREATE CONSTRAINT schema_id IF NOT EXISTS FOR (s:Schema) REQUIRE s.id IS UNIQUE;
 CREATE INDEX rule_dataset IF NOT EXISTS FOR (r:Rule) ON (r.dataset);
 CREATE INDEX fact_relation IF NOT EXISTS FOR ()-[f:FACT]-() ON (f.graph, f.relation);
 CREATE INDEX implied_relation IF NOT EXISTS FOR ()-[i:IMPLIED]-() ON (i.graph, i.relation);
@@ -32,11 +34,16 @@ CREATE INDEX entity_name IF NOT EXISTS FOR (e:Entity) ON (e.name);
 CREATE INDEX rewrite_dataset IF NOT EXISTS FOR (r:RewriteRequest) ON (r.dataset);
 CREATE INDEX edit_dataset IF NOT EXISTS FOR (e:Edit) ON (e.dataset);
 CREATE INDEX edit_status IF NOT EXISTS FOR (e:Edit) ON (e.status);
-CREATE INDEX protocol_job_status IF NOT EXISTS FOR (j:ProtocolJob) ON (j.status);
+CREATE INDEX job_ticket IF NOT EXISTS FOR (j:Job) ON (j.status, j.ticket);
+CREATE INDEX job_affinity IF NOT EXISTS FOR (j:Job) ON (j.status, j.affinity, j.ticket);
+CREATE INDEX job_lease IF NOT EXISTS FOR (j:Job) ON (j.lease);
+CREATE INDEX job_lease_until IF NOT EXISTS FOR (j:Job) ON (j.status, j.lease_until);
+DROP CONSTRAINT protocol_job_id IF EXISTS;
+DROP INDEX protocol_job_status IF EXISTS;
 
 UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 'Sweep',
   'Rule', 'Annotator', 'Grounding', 'KnowledgeSet', 'Question', 'ProtocolRun',
-  'ProtocolJob', 'Subject', 'TargetTrue', 'TargetNew'] AS label
+  'Job', 'Service', 'Schema', 'Subject', 'TargetTrue', 'TargetNew'] AS label
 CALL db.createLabel(label);
 
 UNWIND ['FACT', 'REWRITES', 'PRODUCED', 'ASKS_FOR', 'IMPLIED', 'LABELLED', 'HAS_QUESTION',
@@ -72,7 +79,9 @@ UNWIND [
   'closure', 'setting', 'init', 'seed', 'phase', 'copy', 'expected', 'established', 'updated',
   'answer',
   'strategy', 'editor', 'hparams', 'seconds',
-  'sets', 'strategies', 'runs', 'total', 'job'
+  'sets', 'strategies', 'runs', 'total', 'job',
+  'lease', 'lease_ms', 'lease_until', 'attempt', 'crashes', 'parts', 'worker', 'service',
+  'queued_ms', 'cancel_ms', 'beat', 'host', 'pid', 'version', 'migrated_at'
 ] AS property
 CALL db.createProperty(property);
 

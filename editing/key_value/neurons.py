@@ -21,7 +21,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing import nethook
+from thinkeval.editing import interruption, nethook
 from thinkeval.editing.architectures import Adapter
 
 Site = Literal["activation", "pre_activation"]
@@ -66,6 +66,7 @@ def attribution(
     for module, own in zip(modules, _activations(adapter, ids, modules, site), strict=True):
         total = torch.zeros_like(own, dtype=torch.float32)
         for start in range(0, len(path), batch_size):
+            interruption.check()
             factors = torch.tensor(path[start : start + batch_size], device=own.device)
             scaled = (factors[:, None] * own.float()).to(own.dtype).requires_grad_(True)
             with _replacing(module, site, scaled):

@@ -28,7 +28,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from thinkeval.editing import nethook
+from thinkeval.editing import interruption, nethook
 from thinkeval.editing.architectures import Adapter
 from thinkeval.editing.errors import DeviceMemoryError, EditFailedError
 from thinkeval.editing.hparams.common import ValueHyperParams
@@ -146,6 +146,7 @@ class _Solver:
         start, delta = None, torch.zeros(len(entries), self.width, device=self.device)
         mean, square = torch.zeros_like(delta), torch.zeros_like(delta)
         for step in range(hparams.v_num_grad_steps):
+            interruption.check()
             delta.requires_grad_(True)
             now = self._forward(batch, prefix, delta)
             start = start or now.detached()

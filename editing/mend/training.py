@@ -21,6 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from thinkeval.editing import interruption
 from thinkeval.editing.architectures import Adapter, adapter_for
 from thinkeval.editing.deltas import is_edited, preserved
 from thinkeval.editing.errors import HypernetworkError
@@ -210,6 +211,7 @@ def _fit(trainer: Trainer, progress: Progress) -> Training:
         ]
     )
     for step in range(1, hparams.max_iters + 1):
+        interruption.check()
         drawn = _drawn(trainer.examples, rng, hparams)
         loss, numbers = trainer.losses(drawn)
         _check(numbers["loss"], step)

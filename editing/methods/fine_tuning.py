@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from thinkeval.editing import nethook
+from thinkeval.editing import interruption, nethook
 from thinkeval.editing.architectures import Adapter
 from thinkeval.editing.deltas import EditEffect
 from thinkeval.editing.errors import EditFailedError, HparamsError
@@ -124,6 +124,7 @@ def _train(
     for _ in range(hparams.num_steps):
         total = 0.0
         for batch in batches:
+            interruption.check()
             losses = batch.losses(adapter, weights)
             loss = losses.mean()
             total += loss.item() * len(losses)

@@ -9,6 +9,7 @@ from typing import Any
 import psutil
 import torch
 
+from thinkeval.editing import interruption
 from thinkeval.editing.errors import DeviceMemoryError
 
 MAX_TOKENS = 32_768
@@ -49,6 +50,7 @@ def in_batches(
     waiting = _split(sorted(range(len(costs)), key=lambda i: -costs[i]), costs, limit)
     finished = 0
     while waiting:
+        interruption.check()
         if done is not None:
             done(finished, len(costs))
         batch = waiting.pop(0)

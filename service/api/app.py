@@ -39,6 +39,7 @@ from thinkeval.service.api.state import State
 from thinkeval.service.errors import UsageError
 from thinkeval.service.jobs.supervisor import Supervisor
 from thinkeval.service.settings import Settings
+from thinkeval.service.worker import KINDS
 
 DESCRIPTION = """How deep does an edit of a language model go? Submit an edit, follow it, and read
 its score, the chains of facts through which the old answer still leaks, and every query that the
@@ -55,11 +56,15 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         workers: number of worker processes; None for the number in the settings.
     """
     settings = settings or Settings()
-    connection = Connection(settings)
+    connection = Connection(settings, KINDS)
     count = settings.workers if workers is None else workers
     supervisor = Supervisor(
-        count, died=connection.suspect, longest_pause_s=settings.restart_pause_s
+        count,
+        connection.service,
+        connection.worker_exited,
+        longest_pause_s=settings.restart_pause_s,
     )
+    connection.kill = supervisor.kill
     registry = CollectorRegistry()
 
     @asynccontextmanager

@@ -1,7 +1,7 @@
 """Database connection of the service: opened in the background and reopened after a failure.
 
 The service answers as soon as it starts, with "not ready" until the database is connected. An
-embedded server that died is started again.
+embedded server that died is started again. The same thread recovers orphaned jobs.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.errors import GraphError, ServerUnavailableError
 from thinkeval.service.database import connect
 from thinkeval.service.jobs import recovery
+from thinkeval.service.jobs.recovery import Kinds
+from thinkeval.service.leases import new_token
 from thinkeval.service.reports.browser import browser_address
 from thinkeval.service.settings import Settings
 
@@ -25,16 +28,29 @@ if TYPE_CHECKING:
 log = logging.getLogger("thinkeval.database")
 
 CHECK_S = 5.0
-"""Seconds between two checks of the database and of orphaned jobs."""
+"""Seconds between two checks of the database and of orphaned jobs; fewer if leases are short."""
+KILL_S = 5.0
+"""A worker that outstays the grace period by so much does not exit itself: it is killed."""
 RETRY_S = 1.0
 """Seconds between two attempts to connect."""
 
 
 class Connection:
-    """One Database for all threads of the service."""
+    """One Database for all threads of the service.
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    Args:
+        kinds: the kinds of job that are recovered.
+
+    Attributes:
+        service: id of this service, random.
+        kill: kills one of this service's workers, by its id.
+    """
+
+    def __init__(self, settings: Settings, kinds: Kinds = ()) -> None:
+        self.settings, self._kinds = settings, kinds
+        self.service = new_token()
+        self.kill: Callable[[str], None] = lambda worker: None
+        self._exited: dict[str, bool] = {}
         self.browser = ""
         """Address of Neo4j Browser; empty while it is unknown."""
         self.problem = "The database is being started or connected to."
@@ -53,6 +69,8 @@ class Connection:
         self._end.set()
         self._check_now.set()
         self._thread.join(timeout=10)
+        with suppress(GraphError):
+            self._release_exited()
         self._drop()
 
     def get(self, wait_s: float = 0.0) -> Database:
@@ -75,13 +93,19 @@ class Connection:
         """Check the database now: a query could not reach it."""
         self._check_now.set()
 
+    def worker_exited(self, worker: str, died: bool) -> None:
+        """A worker process has exited: release its jobs at once."""
+        self._exited[worker] = died
+        self._check_now.set()
+
     def _run(self) -> None:
         while not self._end.is_set():
             if self._database is None:
                 self._connect()
             else:
                 self._check()
-            self._check_now.wait(CHECK_S if self._database is not None else RETRY_S)
+            check_s = min(CHECK_S, self.settings.lease_s / 3)
+            self._check_now.wait(check_s if self._database is not None else RETRY_S)
             self._check_now.clear()
 
     def _connect(self) -> None:
@@ -120,15 +144,35 @@ class Connection:
         if database is None:
             return
         try:
-            for work, status in recovery.recover(database).items():
-                log.warning("orphaned job %s is %s", work, status)
+            database.write(rows.ServiceBeatRow, id=self.service)
+            self._release_exited()
+            for job, status in recovery.recover(database, self._kinds).items():
+                log.warning("orphaned job %s is %s", job, status)
+            grace_ms = round(1000 * (self.settings.stop_grace_s + KILL_S))
+            for row in database.read(rows.OverdueRow, grace_ms=grace_ms):
+                self.kill(row.worker)
         except ServerUnavailableError as error:
             log.warning("database connection lost: %s", error.detail)
             self.problem = "The connection to the database was lost; the service is reconnecting."
+            # The exits of this time may be due to the database.
+            for worker in list(self._exited):
+                self._exited[worker] = False
             self._drop()
             self._check_now.set()
         except GraphError as error:
             log.warning("recovery of orphaned jobs: %s", error.detail)
+
+    def _release_exited(self) -> None:
+        """Release the jobs of workers whose process has exited."""
+        database = self._database
+        if database is None:
+            return
+        for worker, died in list(self._exited.items()):
+            released = recovery.recover_worker(database, self._kinds, worker, crashed=died)
+            database.write(rows.ForgetWorkersRow, id=worker, silent_ms=10**9)
+            del self._exited[worker]
+            for job, status in released.items():
+                log.warning("the worker of %s exited: it is %s", job, status)
 
     def _drop(self) -> None:
         with self._changed:

@@ -223,12 +223,13 @@ def get_protocol_job(job: JobId, db: Db) -> JobOut:
 @router.post(
     "/jobs/{job}/cancel", status_code=202, response_model=JobStatus, summary="Cancel a job"
 )
-def cancel_protocol_job(job: JobId, db: Db) -> JobStatus:
+def cancel_protocol_job(job: JobId, db: Db, here: Here) -> JobStatus:
     """Queued jobs are cancelled immediately, running ones within about a second.
 
     Finished jobs and stored runs are unaffected.
     """
     found, status = job_queue.cancel(db, job)
+    here.supervisor.wake()
     return JobStatus(id=found, status=status)
 
 
@@ -244,7 +245,7 @@ def cancel_protocol_job(job: JobId, db: Db) -> JobStatus:
         }
     },
 )
-def delete_protocol_job(job: JobId, db: Db) -> Response:
+def delete_protocol_job(job: JobId, db: Db, here: Here) -> Response:
     """A finished job is removed; its runs remain stored.
 
     A queued or running job is cancelled instead (202).
@@ -253,6 +254,7 @@ def delete_protocol_job(job: JobId, db: Db) -> Response:
         job_queue.remove(db, job)
         return Response(status_code=204)
     found, status = job_queue.cancel(db, job)
+    here.supervisor.wake()
     return Response(JobStatus(id=found, status=status).model_dump_json(), 202, media_type=JSON)
 
 
@@ -270,7 +272,7 @@ async def follow_protocol_job(
     A client that reconnects with `Last-Event-ID` gets every `stage` and `end` it missed, once.
     """
     row = await run_in_threadpool(job_queue.row_of, db, job)
-    return events.stream(here.connection, request, rows.ProtocolJobRow, row, last_event_id)
+    return events.stream(here.connection, request, job_queue.DEPEDIT, row, last_event_id)
 
 
 @router.get("/runs", response_model=Runs, summary="List runs of the protocol")

@@ -122,6 +122,7 @@ def cancel_edit(edit: EditId, db: Db, here: Here) -> EditStatus:
     Finished edits are unaffected.
     """
     found, status = queue.cancel(db, edit)
+    here.supervisor.wake()
     here.statuses.clear()
     return EditStatus(id=found, status=status)
 
@@ -149,6 +150,7 @@ def delete_edit(edit: EditId, db: Db, here: Here) -> Response:
         here.statuses.clear()
         return Response(status_code=204)
     found, status = queue.cancel(db, job.id)
+    here.supervisor.wake()
     here.statuses.clear()
     shown = EditStatus(id=found, status=status)
     return Response(shown.model_dump_json(), 202, media_type=JSON)

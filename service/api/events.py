@@ -69,7 +69,6 @@ LastEventId = Annotated[
         max_length=20, description="Id of the last event received; the stream resumes after it."
     ),
 ]
-Followed = rows.EditJobRow | rows.ProtocolJobRow
 
 
 @router.get(
@@ -86,37 +85,39 @@ async def follow_edit(
     A client that reconnects with `Last-Event-ID` gets every stored event it missed, once.
     """
     job = await run_in_threadpool(queue.job_of, db, edit)
-    return stream(here.connection, request, rows.EditJobRow, job, last_event_id)
+    return stream(here.connection, request, queue.EDIT, job, last_event_id)
 
 
 def stream(
     connection: Connection,
     request: Request,
-    row_type: type[Followed],
-    job: Followed,
+    kind: str,
+    job: rows.JobRow,
     last_event_id: str | None,
 ) -> Response:
     """The events of a job, from the one after `last_event_id`.
 
     Args:
-        row_type: type of `job`, with which its status is polled.
+        kind: kind of the job.
     """
     last = last_event_id or ""
     seen = int(last) + 1 if last.isascii() and last.isdigit() else 0
     if job.status in ENDED and seen > max(len(job.events) - 1, 0):
         return Response(status_code=204)
-    return EventSourceResponse(_follow(connection, request, row_type, job.id, seen), ping=15)
+    return EventSourceResponse(_follow(connection, request, kind, job.id, seen), ping=15)
 
 
 async def _follow(
-    connection: Connection, request: Request, row_type: type[Followed], edit: str, seen: int
+    connection: Connection, request: Request, kind: str, job_id: str, seen: int
 ) -> AsyncIterator[ServerSentEvent]:
     latest: dict[str, Any] = {}
     failures = 0
     while not await request.is_disconnected():
         try:
             # Each time anew: after a failure the database is another connection.
-            found = await run_in_threadpool(connection.get().read, row_type, id=edit)
+            found = await run_in_threadpool(
+                connection.get().read, rows.JobRow, id=job_id, kind=kind
+            )
             failures = 0
         except GraphError:
             failures += 1
@@ -140,7 +141,7 @@ async def _follow(
         await asyncio.sleep(POLL_S)
 
 
-def _news(job: Followed, seen: int) -> Iterator[ServerSentEvent]:
+def _news(job: rows.JobRow, seen: int) -> Iterator[ServerSentEvent]:
     """The stored events from number `seen`; the last one of a finished job becomes `end`."""
     ended = job.status in ENDED
     last = len(job.events) - 1

@@ -109,7 +109,13 @@ def _details(here: State) -> Ready:
     """
     db = here.connection.get()
     workers = [
-        WorkerOut(id=w.id, device=w.device, edit=w.edit, job=w.job, silent_s=max(w.silent_s, 0.0))
+        WorkerOut(
+            id=w.id,
+            device=w.device or "",
+            edit=w.job if w.kind == jobs.EDIT else None,
+            job=None if w.kind == jobs.EDIT else w.job,
+            silent_s=max(w.silent_s, 0.0),
+        )
         for w in db.read(rows.WorkerRow)
     ]
     return Ready(

@@ -37,10 +37,10 @@ class StatusCache:
     """
 
     def __init__(self, fresh_s: float = FRESH_S) -> None:
-        self._rows: Cache[rows.EditJobRow] = Cache(1000, ttl_s=fresh_s)
+        self._rows: Cache[rows.JobRow] = Cache(1000, ttl_s=fresh_s)
         self._generation = object()
 
-    def get(self, db: Database, edit: str) -> rows.EditJobRow:
+    def get(self, db: Database, edit: str) -> rows.JobRow:
         """The status of an edit.
 
         Raises:

@@ -54,6 +54,7 @@ def get_sweep(
 def cancel_sweep(sweep: SweepId, db: Db, here: Here) -> SweepOut:
     """Queued edits are cancelled immediately, running ones within about a second; scores remain."""
     cancelled = job_sweeps.cancel(db, sweep)
+    here.supervisor.wake()
     here.statuses.clear()
     return cancelled
 

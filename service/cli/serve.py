@@ -53,6 +53,6 @@ def worker(
     """
     if device is not None:
         os.environ[f"{PREFIX}DEVICE"] = device
-    from thinkeval.service.jobs import worker as program
+    from thinkeval.service import worker as program
 
     program.main(Settings())

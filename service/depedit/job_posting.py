@@ -1,4 +1,4 @@
-"""Runs of the protocol are posted: checked, stored as one waiting job, or found to be there.
+"""Submit runs of the protocol: checked, and queued as one job or found to be there already.
 
 When a post returns, the job is committed: whatever is killed afterwards, its runs will be done.
 """
@@ -11,12 +11,11 @@ from thinkeval.cypher import rows
 from thinkeval.loaders.records import digest
 from thinkeval.service import __version__
 from thinkeval.service.depedit import job_checks
+from thinkeval.service.depedit.job_queue import DEPEDIT
 from thinkeval.service.depedit.schemas import RunsIn
-from thinkeval.service.errors import ConflictError, QueueFullError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.jobs import job_requests
-from thinkeval.service.jobs.submit import Posted
-from thinkeval.service.scoring.record import event
+from thinkeval.service.jobs import job_requests, queue
+from thinkeval.service.jobs.submit import Posted, accept
 from thinkeval.service.scoring.runtime import parse
 
 if TYPE_CHECKING:
@@ -53,37 +52,31 @@ def post(db: Database, settings: Settings, posted: RunsIn, *, key: str | None = 
     )
     asked = written.model_dump(exclude={"force"})
     about = [asked, [row.content_digest for row in sets], contents, __version__]
-    found = db.write(
-        rows.PostJobRow,
-        id=f"runs-{digest(about, 10)}",
-        sets=written.sets,
-        strategies=written.strategies,
-        total=total,
-        model=parse(posted.model).name,
-        graph=posted.graph,
-        request=written.model_dump_json(),
-        affinity=job_requests.affinity_of(
+    name = f"runs-{digest(about, 10)}"
+    job = {
+        "id": name,
+        "request": written.model_dump_json(),
+        "affinity": job_requests.affinity_of(
             posted.model, graphs[0] if len(graphs) == 1 else "", posted.dtype, posted.revision
         ),
-        key=key,
-        body=digest(asked, 16),
-        limit=settings.queue_limit,
-        force=posted.force,
-        event=event("queued", "waiting"),
-    )[0]
-    return _accepted(found, settings, key)
+        "total": total,
+        "properties": {
+            "sets": written.sets,
+            "strategies": written.strategies,
+            "model": parse(posted.model).name,
+            "graph": posted.graph,
+        },
+    }
+    again = posted.force or not _all_stored(db, name)
+    (accepted,) = accept(
+        db.write, settings, DEPEDIT, [job], key=key, body=digest(asked, 16), again=again
+    )
+    return accepted
 
 
-def _accepted(row: rows.PostJobRow, settings: Settings, key: str | None) -> Posted:
-    if row.outcome == "conflict":
-        raise ConflictError(
-            f"The idempotency key {key!r} was used for other runs.",
-            remedy="Use a new key for each different request.",
-            status=422,
-        )
-    if row.outcome == "full" or row.id is None:
-        raise QueueFullError(
-            f"{row.waiting} edits and jobs wait or run already; the limit is"
-            f" {settings.queue_limit}."
-        )
-    return Posted(row.id, row.outcome)
+def _all_stored(db: Database, job: str) -> bool:
+    """Whether all runs of a job are stored; true where there is no such job."""
+    found = queue.find(db, DEPEDIT, job)
+    if found is None or not found.parts:
+        return True
+    return len(db.read(rows.ProtocolRunRow, ids=list(found.parts))) == len(found.parts)

@@ -1,10 +1,7 @@
-"""Runs of the protocol as jobs: looked at, cancelled, removed, ended, released.
+"""Jobs of protocol runs as the service shows them: status, lists; cancel and delete.
 
-    post    → queued        `service.depedit.job_posting`
-    worker  → running       `service.depedit.job` does its runs, each stored when it is done
-            → succeeded | failed | cancelled
-
-The runs are results of their own: they stay when their job is cancelled, fails or is removed.
+They are submitted by `service.depedit.job_posting`, and run by `service.depedit.job`. The runs are
+results by themselves: they stay when their job is cancelled, fails or is deleted.
 """
 
 from __future__ import annotations
@@ -13,45 +10,51 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
-from thinkeval.service.depedit.schemas import JobOut
+from thinkeval.service.depedit.schemas import JobOut, RunsIn
 from thinkeval.service.errors import ConflictError, NotFoundError
 from thinkeval.service.jobs import queue
 from thinkeval.service.paging import read_time_cursor, time_page
 from thinkeval.service.schemas import ENDED, Status
-from thinkeval.service.scoring.record import event, now
+from thinkeval.service.scoring.runtime import parse
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
 
 LISTING = "GET /v1/depedit/jobs"
+DEPEDIT = "depedit"
+"""The kind of job that runs DepEdit's protocol."""
 POST_AGAIN = "Post it again to have the rest run; what is stored stays."
-LOST = "The process that ran it ended without a word: it was killed, or crashed."
-REMEDY = (
-    "The system may have run out of memory: see its log. Choose a smaller model or dtype, and post"
-    " the runs again; what is stored stays."
-)
 
 
-def row_of(db: Database, job: str) -> rows.ProtocolJobRow:
-    """How a job stands.
+def row_of(db: Database, job: str) -> rows.JobRow:
+    """The status of a job.
 
     Raises:
         NotFoundError: there is none; close ones are suggested.
     """
-    found = db.read(rows.ProtocolJobRow, id=job)
-    if not found:
-        known = [row.id for row in db.read(rows.PageJobRow, limit=1000)]
+    found = queue.find(db, DEPEDIT, job)
+    if found is None:
+        known = [row.id for row in db.read(rows.PageJobRow, kind=DEPEDIT, limit=1000)]
         raise NotFoundError("job", job, known, listing=LISTING)
-    return found[0]
+    return found
 
 
 def out(row: rows.PageJobRow) -> JobOut:
     """A job as REST shows it."""
     place = f"/v1/depedit/jobs/{row.id}"
-    links = {"self": place, "events": f"{place}/events"}
-    told = asdict(row) | {"done": len(row.runs), "links": links}
-    told.pop("events", None)
-    return JobOut.model_validate(told)
+    posted = RunsIn.model_validate_json(row.request or "{}")
+    return JobOut.model_validate(
+        asdict(row)
+        | {
+            "done": len(row.parts),
+            "runs": row.parts,
+            "sets": posted.sets,
+            "strategies": posted.strategies,
+            "model": parse(posted.model).name,
+            "graph": posted.graph,
+            "links": {"self": place, "events": f"{place}/events"},
+        }
+    )
 
 
 def page(
@@ -64,7 +67,12 @@ def page(
     """
     before, before_id = read_time_cursor(cursor)
     found = db.read(
-        rows.PageJobRow, status=status, before=before, before_id=before_id, limit=limit + 1
+        rows.PageJobRow,
+        kind=DEPEDIT,
+        status=status,
+        before=before,
+        before_id=before_id,
+        limit=limit + 1,
     )
     known = counts(db)
     total = sum(known.values()) if status is None else known[status]
@@ -74,33 +82,22 @@ def page(
 
 def counts(db: Database) -> dict[Status, int]:
     """Jobs by status; every status is named."""
-    found: dict[Status, int] = dict.fromkeys(
-        ("queued", "running", "succeeded", "failed", "cancelled"), 0
-    )
-    for row in db.read(rows.JobsStateRow):
-        found[row.status] = row.jobs  # type: ignore[index]
-    return found
+    return queue.counts(db, kind=DEPEDIT)
 
 
 def cancel(db: Database, job: str) -> tuple[str, Status]:
-    """Ask for a job to be stopped; (its id, its status now).
+    """Ask for a job to be cancelled; (its id, its status now).
 
-    One that waits is cancelled when this returns, one that runs within a second or so. What has
-    ended stays as it is, and so do the runs that are stored.
+    A queued one is cancelled when this returns, a running one within about a second. What is
+    finished stays as it is, and so do the runs that are stored.
 
     Raises:
         NotFoundError: there is none.
     """
-    found = db.write(
-        rows.CancelJobRow,
-        id=job,
-        error=queue.CANCELLED,
-        remedy=POST_AGAIN,
-        event=event("cancelled", "cancelled"),
-    )
+    found = queue.cancel_all(db, [job], DEPEDIT, POST_AGAIN)
     if not found:
         row_of(db, job)
-        return cancel(db, job)  # it came between the two looks
+        return cancel(db, job)  # it was submitted between the two queries
     return found[0].id, found[0].status  # type: ignore[return-value]
 
 
@@ -117,24 +114,3 @@ def remove(db: Database, job: str) -> None:
             f"Job {row.id!r} is {row.status}.", remedy="Cancel it first, then remove it."
         )
     db.write(rows.DeleteJobRow, id=row.id)
-
-
-def release(db: Database, job: str, owner: str | None, *, counted: bool, most: int) -> str | None:
-    """Take a job from its worker; its status now, or None where it does not run under it.
-
-    Args:
-        counted: False where the worker ended in good order, which is no fault of the job.
-        most: how often a job is taken up at most.
-    """
-    found = db.write(
-        rows.ReleaseJobRow,
-        id=job,
-        owner=owner,
-        max_attempts=most,
-        counted=counted,
-        error=LOST,
-        remedy=REMEDY,
-        at=now(),
-        events={status: event(status, "released") for status in ("queued", "failed", "cancelled")},
-    )
-    return found[0].status if found else None

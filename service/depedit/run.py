@@ -17,6 +17,7 @@ from thinkeval.service.errors import NothingStoredError, UsageError
 from thinkeval.service.scoring.runtime import parse
 
 if TYPE_CHECKING:
+    from thinkeval.service.graphs.write import Fence
     from thinkeval.service.scoring.runtime import Runtime
 
 DEFAULT = (
@@ -120,12 +121,14 @@ def run(
     options: RunOptions,
     done: Callable[[Done], None] = lambda one: None,
     begin: Callable[[Step], None] = lambda step: None,
+    fence: Fence | None = None,
 ) -> list[Done]:
     """Run every method on every set, and store each run when it is finished.
 
     Args:
         done: called after each run.
         begin: called before each run, and before its model is loaded.
+        fence: called within each transaction that stores a run; raises to have it rolled back.
 
     Raises:
         EditingError, ServiceError, GraphError: finished runs remain stored.
@@ -155,7 +158,7 @@ def run(
                 record = replace(record, seconds=stored[record.id])
             else:
                 record, answers = protocol.carry_out(record, strategy)
-                store.save_run(runtime.db, record, answers)
+                store.save_run(runtime.db, record, answers, fence)
             found.append(Done(record.id, one.id, record.method, reused, record.seconds))
             done(found[-1])
     return found

@@ -21,6 +21,7 @@ from thinkeval.service.paging import read_time_cursor, time_page
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.service.graphs.write import Fence
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +173,14 @@ def delete_set(db: Database, id: str) -> int:
     return db.write(rows.DeleteSetRow, id=id)[0].runs
 
 
-def save_run(db: Database, run: RunRecord, answers: Sequence[Answer]) -> str:
+def save_run(
+    db: Database, run: RunRecord, answers: Sequence[Answer], fence: Fence | None = None
+) -> str:
     """Store a run and its answers, in one transaction; replaces a run with the same id.
 
     Args:
         answers: one for each of `questions(set)`, in any order.
+        fence: called within the transaction; raises to have it rolled back.
 
     Returns:
         The run's id.
@@ -200,6 +204,8 @@ def save_run(db: Database, run: RunRecord, answers: Sequence[Answer]) -> str:
             seconds=run.seconds,
             answers=[{"question": a.question, "answer": a.answer.strip()} for a in answers],
         )
+        if fence is not None:
+            fence(tx.run)
     return run.id
 
 

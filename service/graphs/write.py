@@ -56,6 +56,10 @@ class _Runs(Protocol):
     def __call__(self, row_type: type[Any], **params: Any) -> list[Any]: ...
 
 
+Fence = Callable[[_Runs], object]
+"""Checks, within a transaction, that this process may still write."""
+
+
 def entity_row(entity: Entity) -> dict[str, object]:
     """An entity as graph/merge_entities takes it."""
     return {"name": entity.name, "aliases": list(entity.aliases), "kind": entity.kind}
@@ -87,26 +91,53 @@ def write_graph(
     facts: Sequence[Mapping[str, object]],
     rewrites: Sequence[RewriteRequest] | None = None,
     progress: Progress | None = None,
+    fence: Fence | None = None,
 ) -> rows.CompleteGraphRow:
     """Write a graph, replacing one of the same id; returns what it holds now.
 
     Args:
         facts: rows as graph/merge_facts takes them.
         rewrites: for a data set its rewrite requests; None leaves the stored ones alone.
+        fence: called within every transaction that writes; raises to have it rolled back.
 
     Raises:
         GraphError: nothing of the graph is visible then, and what was stored before is as it was
             (up to TX_LIMIT facts) or gone (above, where the replacing had begun).
+        Exception: what `fence` raised; nothing was written since.
     """
     if len(facts) <= TX_LIMIT:
         with db.transaction() as tx:
-            return _write(tx.run, header, entities, facts, rewrites, progress)
-    db.autocommit(rows.DeleteGraphRow, graph=header.graph)
+            written = _write(tx.run, header, entities, facts, rewrites, progress)
+            if fence is not None:
+                fence(tx.run)  # last, as it locks the job whose heartbeats go on meanwhile
+            return written
+    run = db.write if fence is None else _fenced(db, fence)
+    _empty(db, run, header.graph, fence)
     try:
-        return _write(db.write, header, entities, facts, rewrites, progress)
+        return _write(run, header, entities, facts, rewrites, progress)
     except BaseException:
-        db.autocommit(rows.DeleteGraphRow, graph=header.graph)
+        _empty(db, run, header.graph, fence)
         raise
+
+
+def _fenced(db: Database, fence: Fence) -> _Runs:
+    """Runs each query in a transaction that is fenced."""
+
+    def run(row_type: type[Any], **params: Any) -> list[Any]:
+        with db.transaction() as tx:
+            fence(tx.run)
+            return tx.run(row_type, **params)
+
+    return run
+
+
+def _empty(db: Database, run: _Runs, graph: str, fence: Fence | None) -> None:
+    """Delete a large graph in batches; one whose writing is fenced stays, empty and hidden."""
+    if fence is None:
+        db.autocommit(rows.DeleteGraphRow, graph=graph)
+        return
+    while run(rows.ClearGraphRow, graph=graph, limit=BATCH)[0].n_entities:
+        pass
 
 
 def _write(

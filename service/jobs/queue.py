@@ -1,10 +1,11 @@
-"""Edits as jobs: looked at, cancelled, removed. The record is the `:Edit` node and nothing else.
+"""The queue as the service shows it: status of jobs, lists of edits; cancel and delete.
 
-    post    → queued        `service.jobs.submit`: committed before anybody is told it was accepted
-    worker  → running       `service.jobs.worker` claims it, scores it, and ends it
+    submit  → queued        `service.jobs.submit`: committed before it is answered
+    claim   → running       `service.jobs.worker` holds a lease while it runs the job
             → succeeded | failed | cancelled
 
-Posting the same again finds the same edit; one that failed or was cancelled is queued anew.
+The record of an edit's job is its `:Edit` node and nothing else. Submitting the same again finds
+the same job; one that failed or was cancelled is queued again.
 """
 
 from __future__ import annotations
@@ -15,30 +16,39 @@ from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
 from thinkeval.service.errors import ConflictError
+from thinkeval.service.leases import event
 from thinkeval.service.paging import read_time_cursor, time_page
 from thinkeval.service.schemas import EditOut, Score, Status
 from thinkeval.service.scoring import deltas, record
-from thinkeval.service.scoring.record import event
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
     from thinkeval.service.settings import Settings
 
-CANCELLED = "cancelled"
+EDIT = "edit"
+"""The kind of job that scores an edit."""
 POST_AGAIN = "Post it again to have it scored; nothing of it was stored."
 
 
-def job_of(db: Database, edit: str) -> rows.EditJobRow:
-    """How an edit stands, found by any id it ever had.
+def find(db: Database, kind: str, job: str) -> rows.JobRow | None:
+    """The status of a job, found by any id it ever had; None where there is none."""
+    for _ in range(2):  # two jobs may just become one; then the second look finds it
+        found = db.read(rows.JobRow, id=job, kind=kind)
+        if found:
+            return found[0]
+    return None
+
+
+def job_of(db: Database, edit: str) -> rows.JobRow:
+    """The status of an edit's job, found by any id it ever had.
 
     Raises:
         NotFoundError: there is none; close ones are suggested.
     """
-    for _ in range(2):  # two edits may just become one; then the second look finds it
-        found = db.read(rows.EditJobRow, id=edit)
-        if found:
-            return found[0]
-    raise record.unknown(db, edit)
+    found = find(db, EDIT, edit)
+    if found is None:
+        raise record.unknown(db, edit)
+    return found
 
 
 def edit_out(db: Database, edit: str) -> EditOut:
@@ -75,10 +85,10 @@ def _shown(row: rows.GetEditRow | rows.PageEditRow) -> dict[str, object]:
 
 
 def cancel(db: Database, edit: str) -> tuple[str, Status]:
-    """Ask for an edit to be stopped; (its id, its status now).
+    """Ask for an edit to be cancelled; (its id, its status now).
 
-    One that waits is cancelled when this returns, one that runs within a second or so. What has
-    ended stays as it is.
+    A queued one is cancelled when this returns, a running one within about a second. What is
+    finished stays as it is.
 
     Raises:
         NotFoundError: there is none.
@@ -89,15 +99,17 @@ def cancel(db: Database, edit: str) -> tuple[str, Status]:
     return found[0].id, found[0].status  # type: ignore[return-value]
 
 
-def cancel_all(db: Database, edits: Sequence[str]) -> list[rows.CancelEditsRow]:
-    """Ask for all of these edits to be stopped; how each stands now."""
-    return db.write(
-        rows.CancelEditsRow,
-        posted_as=list(edits),
-        error=CANCELLED,
-        remedy=POST_AGAIN,
-        event=event("cancelled", "cancelled"),
-    )
+def cancel_all(
+    db: Database, jobs: Sequence[str], kind: str = EDIT, remedy: str = POST_AGAIN
+) -> list[rows.CancelJobsRow]:
+    """Ask for all of these jobs to be cancelled; their ids and statuses now.
+
+    Args:
+        jobs: any ids they ever had.
+        remedy: recorded with those that are cancelled at once.
+    """
+    told = event("cancelled", "cancelled")
+    return db.write(rows.CancelJobsRow, ids=list(jobs), kind=kind, remedy=remedy, event=told)
 
 
 def remove(db: Database, edit: str) -> str:
@@ -169,12 +181,16 @@ def page_rows(
     return shown, more, total
 
 
-def counts(db: Database, posted_as: Sequence[str] | None = None) -> dict[Status, int]:
-    """Edits by status; every status is named."""
+def counts(db: Database, jobs: Sequence[str] | None = None, kind: str = EDIT) -> dict[Status, int]:
+    """Jobs of a kind by status; every status is named.
+
+    Args:
+        jobs: only those that these ids name.
+    """
     found: dict[Status, int] = dict.fromkeys(
         ("queued", "running", "succeeded", "failed", "cancelled"), 0
     )
-    asked = None if posted_as is None else list(posted_as)
-    for row in db.read(rows.QueueStateRow, posted_as=asked):
-        found[row.status] = row.edits  # type: ignore[index]
+    asked = None if jobs is None else list(jobs)
+    for row in db.read(rows.CountJobsRow, kind=kind, ids=asked):
+        found[row.status] = row.jobs  # type: ignore[index]
     return found

@@ -1,21 +1,23 @@
-"""Edits are posted: checked, stored as queued, or found to be there already; one or thousands.
+"""Submit edits: checked, and queued or found to be there already; one or thousands.
 
-When a post returns, its edit is committed: whatever is killed afterwards, it will be scored.
+When a post returns, its edit is committed: whatever is killed afterwards, it will be scored. Jobs
+of other kinds are queued by the same `accept`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
+from thinkeval.cypher.errors import IncompleteWriteError
 from thinkeval.service.errors import ConflictError, NotFoundError, QueueFullError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.write import rewrite_row
-from thinkeval.service.jobs import job_requests
+from thinkeval.service.jobs import job_requests, queue
+from thinkeval.service.leases import Writer, event
 from thinkeval.service.schemas import EditIn
-from thinkeval.service.scoring.record import event
 from thinkeval.service.scoring.request import body_digest, posted_id
 from thinkeval.service.scoring.runtime import parse
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """What became of a post: `created`, `queued` again, or `known` (there already)."""
+    """The outcome of a post: `created`, `queued` again, or `known` (there already)."""
 
     edit: str
     outcome: str
@@ -50,7 +52,7 @@ def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = 
     cell = _cell(posted, rewrite, dataset.digest)
     body = body_digest(posted, rewrite)
     told = _store(db, settings, posted, [cell], [rewrite], key=key, body=body)
-    return told[str(cell["id"])]
+    return told[str(cell.job["id"])]
 
 
 def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list[Posted]:
@@ -67,7 +69,7 @@ def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list
     content = datasets.graph_digest(db, graph)
     found: dict[str, RewriteRequest] = {}
     checked: set[tuple[str, ...]] = set()
-    cells: dict[str, dict[str, object]] = {}
+    cells: dict[str, Cell] = {}
     ids = []
     for each in posted:
         about = (each.method, each.model, each.hparams or "")
@@ -78,8 +80,8 @@ def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list
         if said not in found:
             found[said] = job_requests.rewrite_of(db, each)
         cell = _cell(each, found[said], content)
-        cells.setdefault(str(cell["id"]), cell)
-        ids.append(str(cell["id"]))
+        cells.setdefault(str(cell.job["id"]), cell)
+        ids.append(str(cell.job["id"]))
     distinct = {rewrite.id: rewrite for rewrite in found.values()}
     told = _store(db, settings, posted[0], list(cells.values()), list(distinct.values()))
     return [told[each] for each in ids]
@@ -89,58 +91,114 @@ def _store(
     db: Database,
     settings: Settings,
     like: EditIn,
-    cells: Sequence[dict[str, object]],
+    cells: Sequence[Cell],
     rewrites: Sequence[RewriteRequest],
     *,
     key: str | None = None,
     body: str | None = None,
 ) -> dict[str, Posted]:
-    """Store all cells as queued, or none; what became of each, by the id it is posted under.
+    """Queue all cells, or none; the outcome of each, by the id it is submitted under.
 
     Args:
         like: any of the posts: their data set, and whether they are forced.
         body: digest of a single post, for its idempotency key.
     """
     with db.transaction() as tx:
-        # A rewrite of the user's own is stored beside the data set's (see ingest.OWN).
+        # A rewrite of the user's own is stored beside the data set's (see datasets.OWN).
         stored = [rewrite_row(rewrite) for rewrite in rewrites]
         tx.run(rows.MergeRewritesRow, dataset=like.graph, rows=stored)
-        told = tx.run(
-            rows.PostEditsRow,
-            dataset=like.graph,
-            rows=[cell | {"place": place} for place, cell in enumerate(cells)],
+        accepted = accept(
+            tx.run,
+            settings,
+            queue.EDIT,
+            [cell.job for cell in cells],
             key=key,
             body=body,
-            limit=settings.queue_limit,
-            force=like.force,
-            event=event("queued", "waiting"),
+            again=like.force,
         )
-        return {row.posted: _accepted(row, settings, like.graph, key) for row in told}
+        described = [
+            cell.edit | {"id": one.edit}
+            for cell, one in zip(cells, accepted, strict=True)
+            if one.outcome != "known"
+        ]
+        if described:
+            try:
+                tx.run(rows.DescribeEditsRow, dataset=like.graph, rows=described)
+            except IncompleteWriteError as error:  # the graph was deleted meanwhile
+                raise NotFoundError(
+                    "dataset graph", like.graph, [], listing="thinkeval graphs"
+                ) from error
+    return {str(cell.job["id"]): one for cell, one in zip(cells, accepted, strict=True)}
 
 
-def _cell(posted: EditIn, rewrite: RewriteRequest, content: str) -> dict[str, object]:
-    """What the record keeps of a post."""
-    return {
-        "id": posted_id(posted, rewrite, content),
-        "model": parse(posted.model, seed=posted.organism_seed).name,
-        "method": posted.method,
-        "rewrite": rewrite.id,
-        "request": posted.model_copy(update={"rewrite": rewrite.id}).model_dump_json(),
-        "affinity": job_requests.affinity(posted),
-    }
+def accept(
+    write: Writer,
+    settings: Settings,
+    kind: str,
+    jobs: Sequence[Mapping[str, object]],
+    *,
+    key: str | None = None,
+    body: str | None = None,
+    again: bool = False,
+) -> list[Posted]:
+    """Queue jobs of one kind, all of them or none; the outcome of each, in their order.
+
+    Args:
+        jobs: id, request, affinity; total where it has parts, properties for what lists show.
+        key: the client's idempotency key, for a single job.
+        body: digest of what was submitted, to compare with the key's.
+        again: queue again what succeeded.
+
+    Raises:
+        QueueFullError: too many are queued or running already.
+        ConflictError: the key belongs to another body.
+    """
+    found = write(
+        rows.SubmitJobsRow,
+        kind=kind,
+        rows=[
+            {"total": 1, "properties": {}} | dict(job) | {"place": place}
+            for place, job in enumerate(jobs)
+        ],
+        key=key,
+        body=body,
+        limit=settings.queue_limit,
+        again=again,
+        event=event("queued", "waiting"),
+    )
+    return [_accepted(row, settings, key) for row in found]
 
 
-def _accepted(row: rows.PostEditsRow, settings: Settings, graph: str, key: str | None) -> Posted:
+def _accepted(row: rows.SubmitJobsRow, settings: Settings, key: str | None) -> Posted:
     if row.outcome == "conflict":
         raise ConflictError(
-            f"The idempotency key {key!r} was used for another edit.",
+            f"The idempotency key {key!r} was used for another request.",
             remedy="Use a new key for each different request.",
             status=422,
         )
-    if row.outcome == "full":
+    if row.outcome == "full" or row.id is None:
         raise QueueFullError(
-            f"{row.waiting} edits wait or run already; the limit is {settings.queue_limit}."
+            f"{row.waiting} jobs are queued or running; the limit is {settings.queue_limit}."
         )
-    if row.id is None:  # the rewrite was stored in this transaction: only a deleted graph does this
-        raise NotFoundError("dataset graph", graph, [], listing="thinkeval graphs")
     return Posted(row.id, row.outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A submitted edit: its job, and what the edit's own record says."""
+
+    job: dict[str, object]
+    edit: dict[str, object]
+
+
+def _cell(posted: EditIn, rewrite: RewriteRequest, content: str) -> Cell:
+    name = posted_id(posted, rewrite, content)
+    request = posted.model_copy(update={"rewrite": rewrite.id}).model_dump_json()
+    return Cell(
+        job={"id": name, "request": request, "affinity": job_requests.affinity(posted)},
+        edit={
+            "model": parse(posted.model, seed=posted.organism_seed).name,
+            "method": posted.method,
+            "rewrite": rewrite.id,
+        },
+    )

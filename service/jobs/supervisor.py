@@ -1,8 +1,8 @@
-"""Keeps the service's worker processes alive, and wakes them when something was posted.
+"""Keeps the service's worker processes alive, and wakes them when something was submitted.
 
-A worker is `python -m thinkeval.service.jobs.worker --child` with a pipe on its standard input: a
+A worker is `python -m thinkeval.service.worker ID SERVICE` with a pipe on its standard input: a
 line wakes it, the pipe's end (however the service ended) ends it. One that dies is replaced, after
-a pause that grows while it keeps dying; what it was at goes back into the queue.
+a pause that grows while it keeps dying; its jobs are queued again at once.
 """
 
 from __future__ import annotations
@@ -15,36 +15,41 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from thinkeval.service.leases import new_token
+
 log = logging.getLogger("thinkeval.supervisor")
 
 PAUSE_S = (0.2, 1.0, 5.0, 30.0)
 """Before a worker is replaced; a worker that lived for a minute starts anew at the first."""
 LIVED_S = 60.0
 END_S = 15.0
-"""How long a worker may take to put its edit back into the queue when the service ends."""
+"""How long a worker may take to release its job when the service ends."""
 
 
 class Supervisor:
     """`count` workers, from `start` to `close`.
 
     Args:
-        died: called after a worker has died, from the thread that watches it.
+        service: id of the service, which its workers name in their leases.
+        exited: called after a worker process has ended, from the thread that watches it: with the
+            worker's id, and whether it died (false where the service ends it).
         longest_pause_s: no pause before a worker is replaced is longer.
     """
 
     def __init__(
         self,
         count: int,
-        died: Callable[[], None] = lambda: None,
+        service: str = "",
+        exited: Callable[[str, bool], None] = lambda worker, died: None,
         *,
         longest_pause_s: float = PAUSE_S[-1],
     ) -> None:
         self.count = count
-        self._died = died
+        self._service, self._exited = service, exited
         self._longest_pause_s = longest_pause_s
         self._ending = threading.Event()
         self._lock = threading.Lock()
-        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
@@ -67,13 +72,16 @@ class Supervisor:
                     process.stdin.write(b"wake\n")
                     process.stdin.flush()
 
-    def pids(self) -> list[int]:
-        """Process ids of the workers alive."""
+    def kill(self, worker: str) -> None:
+        """Kill a worker that does not stop; it is replaced. Another's is left alone."""
         with self._lock:
-            return [p.pid for p in self._processes.values() if p.poll() is None]
+            process = self._processes.get(worker)
+        if process is not None:
+            log.warning("worker %s does not stop: killing process %s", worker, process.pid)
+            process.kill()
 
     def close(self) -> None:
-        """End the workers; each puts what it is at back into the queue."""
+        """End the workers; each releases its job."""
         self._ending.set()
         with self._lock:
             processes = list(self._processes.values())
@@ -95,29 +103,33 @@ class Supervisor:
         failures = 0
         while not self._ending.is_set():
             began = time.monotonic()
-            process = self._spawn(number)
+            worker = new_token()
+            process = self._spawn(worker)
             if process is None:
                 return
             code = process.wait()
             with suppress(OSError):
                 if process.stdin is not None:
                     process.stdin.close()
-            if self._ending.is_set():
+            ending = self._ending.is_set()
+            with self._lock:
+                del self._processes[worker]
+            self._exited(worker, not ending)
+            if ending:
                 return
             log.warning("worker %s (process %s) ended with code %s", number, process.pid, code)
-            self._died()
             failures = 0 if time.monotonic() - began > LIVED_S else failures + 1
             pause = PAUSE_S[min(failures, len(PAUSE_S) - 1)]
             self._ending.wait(min(pause, self._longest_pause_s))
 
-    def _spawn(self, number: int) -> subprocess.Popen[bytes] | None:
+    def _spawn(self, worker: str) -> subprocess.Popen[bytes] | None:
         with self._lock:
             if self._ending.is_set():
                 return None
             process = subprocess.Popen(
-                # -P: a folder named `service` where the user stands is not taken for ours.
-                [sys.executable, "-P", "-m", "thinkeval.service.jobs.worker", "--child"],
+                # -P: a folder named `thinkeval` where the user stands is not imported.
+                [sys.executable, "-P", "-m", "thinkeval.service.worker", worker, self._service],
                 stdin=subprocess.PIPE,
             )
-            self._processes[number] = process
+            self._processes[worker] = process
             return process

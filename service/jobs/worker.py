@@ -1,13 +1,15 @@
-"""The worker: takes work from the queue, does it, keeps the model loaded in between.
+"""The worker: claims jobs from the queue, runs them, keeps the model loaded in between.
 
-A process of its own, so that the service answers while a model computes, and so that killing it
-harms nothing: the record of an edit or a job is in the database, and what a dead worker was at goes
-back into the queue (`service.jobs.recovery`). Any number of workers may share a queue, on any
-machines.
+A process by itself, so that the service answers while a model computes, and so that killing it
+harms nothing: the record of a job is in the database, and a dead worker's job is queued again
+(`service.jobs.recovery`). Any number of workers may share a queue, on any machines.
 
-    claim → do → claim ...     in the main thread: edits (`service.jobs.edit_job`) and runs of the
-                               protocol (`service.depedit.job`), by the order they were posted in
-    beat                       in `service.jobs.heartbeat`: says how far it is, hears "stop"
+    claim → run → claim ...    in the main thread, in the order of submission
+    heartbeat                  in `service.heartbeat`: renews the lease, learns of cancelling
+
+A job stops where it reports progress, or between two steps of a long loop (`editing.interruption`):
+there the main thread looks at the flags that signals and heartbeats set. A job that does not get
+there within the grace period ends the process.
 """
 
 from __future__ import annotations
@@ -15,198 +17,239 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
 import threading
 import time
+from contextlib import suppress
 from types import FrameType
 
+from thinkeval.cypher import rows
 from thinkeval.cypher.errors import GraphError, ServerUnavailableError
-from thinkeval.service import logs
-from thinkeval.service.depedit import job
-from thinkeval.service.errors import KNOWN_ERRORS, JobInterrupt, describe
-from thinkeval.service.jobs import edit_job, recovery
-from thinkeval.service.jobs.edit_job import Work
-from thinkeval.service.jobs.heartbeat import Beat, Task
-from thinkeval.service.process import this_process
+from thinkeval.editing import interruption
+from thinkeval.service.errors import KNOWN_ERRORS, JobInterrupt, LeaseLostError, describe
+from thinkeval.service.heartbeat import Heartbeat, State
+from thinkeval.service.jobs import recovery
+from thinkeval.service.jobs.job import Job, hold_for_tests
+from thinkeval.service.jobs.recovery import Kinds
+from thinkeval.service.leases import Lease, event, new_token, this_process
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 log = logging.getLogger("thinkeval.worker")
 
 IDLE_S = 2.0
-"""How often an idle worker looks for work that nobody woke it for (posted on another machine)."""
+"""How often an idle worker looks for work that nobody woke it for (submitted elsewhere)."""
 RETRY_S = (0.5, 1.0, 2.0, 5.0)
 """Pauses before the database is tried again; the last one is repeated."""
-NICENESS = 5
-"""The service, the database and the user's own programs come first."""
+STUCK = 3
+"""Exit code of a worker whose job did not stop within the grace period."""
 
 
 class Worker:
-    """One worker; `run` returns when it is told to stop.
+    """One worker; `run` returns when it shall stop.
+
+    Args:
+        kinds: the kinds of job it runs.
+        id: given by the service that supervises it; random else.
+        service: id of that service.
 
     Attributes:
         wake: set when there may be something to do.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self.owner = this_process()
+    def __init__(
+        self, settings: Settings, kinds: Kinds, *, id: str | None = None, service: str | None = None
+    ) -> None:
+        self.settings, self.kinds, self.service = settings, kinds, service
+        self.id = id or new_token()
         self.wake = threading.Event()
         self.stopping = False
-        self.task: Task | None = None
+        self._stop_since: float | None = None
+        self._job: Job | None = None
         self._affinity: str | None = None
         self._failures = 0
+        self._recovered_at = 0.0
         self.runtime = Runtime(settings, self._progress)
-        self.runtime.interrupted = self._was_interrupted
-        self.beat = Beat(self)
+        self.runtime.entered = self._entered
+        about = this_process(settings.device)
+        self.heartbeat = Heartbeat(
+            lambda: self.runtime.open_database,
+            self._state,
+            self._heard,
+            lease_s=settings.lease_s,
+            worker={"worker": self.id, "about": about},
+            tick=self._tick,
+        )
 
     def run(self) -> None:
-        """Work until told to stop; what is under way then goes back into the queue."""
-        self._listen()
-        log.info("worker %s is ready", self.owner)
-        with self.runtime, self.beat:
-            while not self.stopping:
-                try:
-                    busy = self._turn()
-                    self._failures = 0
-                except JobInterrupt:
-                    continue  # between two pieces of work: told to stop
-                except GraphError as error:
-                    self._pause(error)
-                    continue
-                if not busy:
-                    self.wake.wait(IDLE_S)
-                    self.wake.clear()
-        log.info("worker %s has ended", self.owner)
+        """Work until it shall stop; the job under way is then queued again."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._signalled)
+        log.info("worker %s is ready", self.id)
+        with self.runtime:
+            with self.heartbeat, interruption.checked(self._check):
+                while not self.stopping:
+                    self._step()
+            database = self.runtime.open_database
+            if database is not None:
+                with suppress(GraphError):
+                    database.write(rows.ForgetWorkersRow, id=self.id, silent_ms=10**9)
+        log.info("worker %s has exited", self.id)
 
     def stop(self) -> None:
-        """End soon; may be called from any thread."""
+        """Exit soon; may be called from any thread, not from a signal's handler."""
         self.stopping = True
         self.wake.set()
-        self.interrupt()
 
-    def interrupt(self) -> None:
-        """Make the main thread look whether it shall go on; may be called from any thread."""
-        os.kill(os.getpid(), signal.SIGUSR1)
-
-    def _listen(self) -> None:
-        signal.signal(signal.SIGUSR1, self._look)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._told_to_end)
-
-    def _told_to_end(self, number: int, frame: FrameType | None) -> None:
-        self.stopping = True
+    def look(self) -> None:
+        """Look at once for work, or for cancelling; may be called from any thread."""
         self.wake.set()
-        self._look(number, frame)
+        self.heartbeat.wake()
 
-    def _look(self, number: int, frame: FrameType | None) -> None:
-        """Runs in the main thread between two steps; raises only while work is done."""
-        task = self.task
-        if task is not None and (task.cancelled or self.stopping) and task.may_be_interrupted():
-            raise JobInterrupt(cancelled=task.cancelled)
+    def _signalled(self, number: int, frame: FrameType | None) -> None:
+        self.stopping = True  # a flag and nothing else: the main thread may hold any lock now
 
-    def _was_interrupted(self) -> bool:
-        return self.task is not None and self.task.was_interrupted
+    def _step(self) -> None:
+        try:
+            busy = self._turn()
+            self._failures = 0
+        except JobInterrupt:
+            return  # between two jobs
+        except GraphError as error:
+            self._pause(error)
+            return
+        if not busy:
+            self.wake.wait(IDLE_S)
+            self.wake.clear()
 
     def _turn(self) -> bool:
-        """Do the next work; False where there is none."""
+        """Run the next job; False where there is none."""
         db = self.runtime.db
-        # What is recorded as ours while we are at nothing is lost too: the database was away.
-        recovery.recover(db, idle=self.owner)
-        # A job says whether it is its turn or an edit's, so it is asked first.
-        work: Work | None = job.claim(db, self.owner, self._affinity)
-        work = work or edit_job.claim(db, self.owner, self._affinity)
-        if work is None:
+        if self._failures:
+            # The database was away: a claim or a release may or may not have reached it.
+            recovery.recover_worker(db, self.kinds, self.id, crashed=False)
+        if time.monotonic() - self._recovered_at > self.settings.lease_s / 6:
+            self._recovered_at = time.monotonic()
+            recovery.recover(db, self.kinds)
+        job = self._claim()
+        if job is None:
             return False
-        if self._affinity not in (None, work.affinity):
-            self.runtime.forget_models()
-        self._affinity = work.affinity
-        self.runtime.trim()
-        self._work(work)
+        self._run(job)
         return True
 
-    def _work(self, work: Work) -> None:
+    def _claim(self) -> Job | None:
+        token = new_token()
+        found = self.runtime.db.write(
+            rows.ClaimJobRow,
+            kinds=[kind.KIND for kind in self.kinds],
+            lease=token,
+            lease_ms=self.settings.lease_ms,
+            worker=self.id,
+            service=self.service,
+            affinity=self._affinity,
+            event=event("running", "starting"),
+        )
+        if not found:
+            return None
+        (row,) = found
+        (kind,) = [kind for kind in self.kinds if row.kind == kind.KIND]
+        if self._affinity not in (None, row.affinity):
+            self.runtime.forget_models()
+        self._affinity = row.affinity
+        self.runtime.trim()
+        log.info("%s %s: begun", row.kind, row.id)
+        return kind(row, Lease(token, row.attempt))
+
+    def _run(self, job: Job) -> None:
         started = time.monotonic()
-        log.info("%s: begun", work.name)
-        self.runtime.reached = 0.0
+        self._job = job
         try:
-            self.task = work.task
-            work.do(self.runtime)
-            self.task = None
-        except JobInterrupt as told:
-            self.task = None
-            self._interrupted(work, told)
+            job.run(self.runtime)
+        except JobInterrupt as stop:
+            log.info("the job stops: %s", stop)
+            self._release(job)
+        except LeaseLostError as error:
+            log.warning("the job is not ours any more: %s", error.detail)
+        except ServerUnavailableError:
+            raise
         except Exception as error:
-            task, self.task = self.task, None
-            if task is not None and task.was_interrupted:
-                # Raised within the database's driver, say, it comes out as an error of the driver.
-                self._interrupted(work, JobInterrupt(cancelled=task.cancelled))
-            elif isinstance(error, ServerUnavailableError):
-                raise
-            else:
-                self._failed(work, error)
+            self._failed(job, error)
         else:
-            log.info("%s: done in %.1f s", work.name, time.monotonic() - started)
+            log.info("done in %.1f s", time.monotonic() - started)
+        finally:
+            self._job, self._stop_since = None, None
 
-    def _failed(self, work: Work, error: Exception) -> None:
+    def _release(self, job: Job) -> None:
+        if not job.progress.lease.ended:
+            recovery.release(self.runtime.db, self.kinds, job.progress.lease)
+
+    def _failed(self, job: Job, error: Exception) -> None:
         if isinstance(error, KNOWN_ERRORS):
-            log.warning("%s: failed: %s", work.name, describe(error).detail)
+            log.warning("the job failed: %s", describe(error).detail)
         else:
-            log.error("%s: failed", work.name, exc_info=error)
+            log.error("the job failed", exc_info=error)
             self.runtime.forget_models()  # nobody knows in what state it left the model
-        work.failed(self.runtime.db, error)
-
-    def _interrupted(self, work: Work, told: JobInterrupt) -> None:
-        """The exception may have come anywhere, so nothing loaded is trusted afterwards."""
-        log.info("%s: %s", work.name, told)
-        with self.beat.paused():
-            self.runtime.forget()
-        work.release(self.runtime.db, self.owner)
+        shown = job.progress.shown
+        with suppress(LeaseLostError):
+            ended = job.progress.lease.fail(self.runtime.db.write, error, shown and shown[0])
+            recovery.drop(self.runtime.db, self.kinds, job.KIND, ended)
 
     def _pause(self, error: GraphError) -> None:
         """The database is away: connect anew, which starts an embedded one, after a while."""
         pause = RETRY_S[min(self._failures, len(RETRY_S) - 1)]
         self._failures += 1
         log.warning("the database is away, trying again in %s s: %s", pause, error.detail)
-        with self.beat.paused():
+        with self.heartbeat.paused():
             self.runtime.forget_database()
         self.wake.wait(pause)
         self.wake.clear()
 
     def _progress(self, done: int, total: int, stage: str) -> None:
-        """Called between two batches: what the signal could not stop, stops here."""
-        task = self.task
-        if task is None:
+        """Called between two batches, and while a database is started."""
+        if self._job is not None:
+            self._job.progress.update(done, total, stage)
+            hold_for_tests(stage, self._check)
+        self._check()
+
+    def _entered(self, stage: str, progress: float) -> None:
+        """Called as an edit enters a stage."""
+        if self._job is not None:
+            self._job.progress.enter(stage, progress)
+            hold_for_tests(stage, self._check)
+            self._check()
+
+    def _check(self) -> None:
+        """Stop here if the job, or the worker, shall stop."""
+        job = self._job
+        if job is not None and job.progress.lost:
+            raise LeaseLostError()
+        cancelled = job is not None and job.progress.cancelled
+        if cancelled or self.stopping:
+            raise JobInterrupt(cancelled=cancelled)
+
+    def _state(self) -> State:
+        job = self._job
+        return State() if job is None else job.progress.state
+
+    def _heard(self, lease: Lease, lost: bool, cancel: bool) -> None:
+        """Called by the heartbeat."""
+        job = self._job
+        if job is not None and job.progress.lease is lease:
+            job.progress.lost, job.progress.cancelled = lost, cancel or job.progress.cancelled
+
+    def _tick(self) -> None:
+        """Called by the heartbeat's thread a few times a second: end what does not stop."""
+        if self.stopping:
+            self.wake.set()
+        job = self._job
+        if job is None or not (self.stopping or job.progress.cancelled or job.progress.lost):
+            self._stop_since = None
             return
-        task.progress(done, total, stage, self.runtime.reached)
-        if task.cancelled or self.stopping:
-            task.interrupt()
-            raise JobInterrupt(cancelled=task.cancelled)
-
-
-def serve_parent(worker: Worker) -> None:
-    """Listen to the service that started us: a line wakes, the end of the stream ends us.
-
-    The stream ends however the service ended, so no worker outlives it.
-    """
-
-    def listen() -> None:
-        for _ in sys.stdin:
-            worker.wake.set()
-        worker.stop()
-
-    threading.Thread(target=listen, name="parent", daemon=True).start()
-
-
-def main(settings: Settings | None = None, *, child: bool = False) -> None:
-    """Run a worker in this process until it is told to stop."""
-    logs.set_up()
-    os.nice(NICENESS)
-    worker = Worker(settings or Settings())
-    if child:
-        serve_parent(worker)
-    worker.run()
-
-
-if __name__ == "__main__":
-    main(child="--child" in sys.argv)
+        self._stop_since = self._stop_since or time.monotonic()
+        if time.monotonic() - self._stop_since > self.settings.stop_grace_s:
+            log.error("the job has not stopped after %s s: exiting", self.settings.stop_grace_s)
+            database = self.runtime.open_database
+            with suppress(Exception):
+                if database is not None and not job.progress.lease.ended:
+                    recovery.release(database, self.kinds, job.progress.lease)
+            logging.shutdown()
+            os._exit(STUCK)

@@ -17,6 +17,7 @@ from thinkeval.service.schemas import MetricValue
 
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
+    from thinkeval.service.scoring.record import Record
     from thinkeval.service.scoring.resolved import Resolved
     from thinkeval.service.scoring.runtime import Runtime
 
@@ -75,7 +76,7 @@ def _generate(resolved: Resolved, clozes: tuple[str, ...], prompt_change: Any) -
     )
 
 
-def measured(resolved: Resolved, edit: str, texts: Texts) -> list[MetricValue]:
+def measured(resolved: Resolved, record: Record, texts: Texts) -> list[MetricValue]:
     """Fluency (bits) and consistency, before and after; the texts are stored with the edit.
 
     `n` of fluency is the number of texts, of consistency that of reference texts: without any it
@@ -83,13 +84,7 @@ def measured(resolved: Resolved, edit: str, texts: Texts) -> list[MetricValue]:
     """
     from thinkeval.editing.probe.text_metrics import consistency, fluency
 
-    resolved.runtime.db.write(
-        rows.WriteGenerationsRow,
-        id=edit,
-        prompts=list(texts.prompts),
-        pre=list(texts.pre),
-        post=list(texts.post),
-    )
+    record.write_texts(prompts=list(texts.prompts), pre=list(texts.pre), post=list(texts.post))
     references = resolved.request.rewrite.reference_texts
     idf = _frequencies(resolved) if references else {}
     values: list[MetricValue] = []

@@ -1,29 +1,25 @@
 """The `:Edit` node: the durable record of a score, from its start to its end.
 
-It says `running` while work goes on, and ends `succeeded`, `failed` (with reason and remedy) or
-`cancelled` (Ctrl-C). The edit graph is written in one transaction before the record succeeds.
+It says `running` while an edit is scored, and ends `succeeded`, `failed` (with reason and remedy)
+or `cancelled` (Ctrl-C). Whoever scores it holds a lease (`service.leases`): a worker by its claim,
+a command by taking one here. The edit graph is written in one transaction before that succeeds.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
-from thinkeval.service.errors import (
-    KNOWN_ERRORS,
-    JobInterrupt,
-    NotFoundError,
-    NothingStoredError,
-    describe,
-)
+from thinkeval.service.errors import KNOWN_ERRORS, NotFoundError, NothingStoredError
 from thinkeval.service.graphs.datasets import require_graph
 from thinkeval.service.graphs.write import GraphHeader, rewrite_row, write_graph
-from thinkeval.service.process import this_process
+from thinkeval.service.heartbeat import Heartbeat, State
+from thinkeval.service.leases import Lease, event, new_token
 from thinkeval.service.schemas import Measure, Score
 from thinkeval.service.scoring.model_graph import entities_of, fact_row, measured
 from thinkeval.service.scoring.probe import ProbedFact
@@ -31,133 +27,161 @@ from thinkeval.service.scoring.probe import ProbedFact
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
     from thinkeval.service.scoring.request import ScoreRequest
+    from thinkeval.service.scoring.runtime import Runtime
+
+WAIT_S = 0.5
+FIRST = ("probe pre", 0.1)
+"""The stage that an edit is in first, and the progress there."""
 
 
 @dataclass(slots=True)
 class Record:
-    """The record of an edit under way."""
+    """The record of an edit under way; every write is fenced by the lease.
+
+    Attributes:
+        entered: called with each stage and the progress there, once it is recorded.
+    """
 
     db: Database
     edit: str
-    watch: Callable[[float], None]
+    lease: Lease
+    entered: Callable[[str, float], None]
 
     def stage(self, name: str, progress: float) -> None:
-        """Say what is going on, for whoever watches."""
-        self.watch(progress)
-        self.db.write(
-            rows.UpdateEditRow,
-            id=self.edit,
-            stage=name,
-            progress=progress,
-            event=event("running", name, progress),
-        )
-
-    def succeed(self, score: Score) -> None:
-        """Store the score; from now on it is what a reader finds.
+        """Record that the edit has entered a stage.
 
         Raises:
-            JobInterrupt: it was told to stop before that.
+            LeaseLostError, JobInterrupt: it belongs to another process, or shall be cancelled.
         """
-        found = self.db.write(
-            rows.UpdateEditRow,
-            id=self.edit,
-            status="succeeded",
-            progress=1.0,
-            stage="done",
-            graph=self.edit,
-            score=score.model_dump_json(),
-            provenance=json.dumps(score.provenance, default=str),
-            finished_at=now(),
-            event=event("succeeded", "done", 1.0),
-        )
-        if found and not found[0].updated:
-            raise JobInterrupt(cancelled=True)
+        self.lease.stage(self.db.write, name, progress)
+        self.entered(name, progress)
 
+    def write_texts(self, **texts: list[str]) -> None:
+        """Store what the models wrote freely.
 
-def now() -> str:
-    """This moment, as records tell it: ISO 8601 with zone."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+        Raises:
+            LeaseLostError, JobInterrupt: as `stage`.
+        """
+        with self.db.transaction() as tx:
+            edit = self.lease.hold(tx.run)
+            tx.run(rows.WriteGenerationsRow, id=edit, **texts)
 
+    def succeed(self, score: Score) -> None:
+        """Store the score; from now on readers find it.
 
-def event(status: str, stage: str, progress: float = 0.0) -> str:
-    """What an onlooker is told, as JSON; kept with the edit, in order."""
-    told = {"status": status, "stage": stage, "progress": progress, "at": now()}
-    return json.dumps(told)
+        Raises:
+            LeaseLostError, JobInterrupt: as `stage`; then nothing is stored.
+        """
+        with self.db.transaction() as tx:
+            edit = self.lease.hold(tx.run)
+            tx.run(
+                rows.WriteScoreRow,
+                id=edit,
+                graph=edit,
+                score=score.model_dump_json(),
+                provenance=json.dumps(score.provenance, default=str),
+            )
+            self.lease.succeed(tx.run)
+        self.lease.ended = True
 
 
 @contextmanager
 def recorded(
-    db: Database,
-    edit: str,
-    request: ScoreRequest,
-    model: str,
-    watch: Callable[[float], None] = lambda reached: None,
-    interrupted: Callable[[], bool] = lambda: False,
+    runtime: Runtime, edit: str, request: ScoreRequest, model: str, lease: Lease | None = None
 ) -> Iterator[Record]:
-    """Record an edit as running; however the block ends, the record says so.
+    """Record an edit as running, under a lease.
 
     Args:
-        watch: called with how far the edit is, from 0 to 1.
-        interrupted: whether the edit was told to stop. An exception raised in the middle of a
-            library may come out as another one; the edit is then left to who told it.
+        lease: of the worker that claimed the edit, which also records how it ends where it does
+            not succeed. None: a command takes a lease here, and however the block ends, the record
+            says so.
+
+    Raises:
+        LeaseLostError, JobInterrupt: as `Record.stage`.
     """
-    with db.transaction() as tx:
-        # A rewrite of the user's own is stored beside the data set's (see ingest.OWN).
-        tx.run(rows.MergeRewritesRow, dataset=request.graph, rows=[rewrite_row(request.rewrite)])
-        tx.run(
-            rows.MergeEditRow,
-            id=edit,
-            model=model,
-            method=request.method,
-            dataset=request.graph,
-            rewrite=request.rewrite.id,
-            status="running",
+    if lease is not None:
+        record = Record(runtime.db, edit, lease, runtime.entered)
+        record.stage(*FIRST)
+        yield record
+        return
+    lease = _begin(runtime, edit, request, model)
+    state = State(lease)
+    lease_s = runtime.settings.lease_s
+    with Heartbeat(lambda: runtime.open_database, lambda: state, _ignore, lease_s=lease_s):
+        try:
+            runtime.entered(*FIRST)
+            yield Record(runtime.db, edit, lease, runtime.entered)
+        except BaseException as error:
+            # The reason for the failure matters more than a second failure while recording it.
+            with suppress(*KNOWN_ERRORS):
+                if not lease.ended:
+                    lease.fail(runtime.db.write, error)
+            raise
+
+
+def _ignore(lease: Lease, lost: bool, cancel: bool) -> None:
+    """A command notices both as it enters its next stage."""
+
+
+def _begin(runtime: Runtime, edit: str, request: ScoreRequest, model: str) -> Lease:
+    """Record the edit, and take its lease; wait while another process holds it."""
+    token = new_token()
+    name, progress = FIRST
+    while True:
+        with runtime.db.transaction() as tx:
+            # A rewrite of the user's own is stored beside the data set's (see datasets.OWN).
+            row = rewrite_row(request.rewrite)
+            tx.run(rows.MergeRewritesRow, dataset=request.graph, rows=[row])
+            tx.run(
+                rows.MergeEditRow,
+                id=edit,
+                model=model,
+                method=request.method,
+                dataset=request.graph,
+                rewrite=request.rewrite.id,
+                status="running",
+            )
+            (found,) = tx.run(
+                rows.BeginJobRow,
+                id=edit,
+                lease=token,
+                lease_ms=runtime.settings.lease_ms,
+                stage=name,
+                progress=progress,
+                event=event("running", name, progress),
+            )
+        if found.begun:
+            return Lease(token, found.attempt)
+        wait_for(runtime, edit)
+
+
+def wait_for(runtime: Runtime, edit: str) -> None:
+    """Wait while another process scores an edit; what it stores is found afterwards."""
+    while runtime.db.read(rows.BusyJobRow, id=edit)[0].busy:
+        runtime.progress(0, 1, "another process scores this edit, waiting")
+        time.sleep(WAIT_S)
+
+
+def settle(runtime: Runtime, lease: Lease, edit: str, request: ScoreRequest, model: str) -> None:
+    """Give a claimed edit its final id; a stored edit of that id and the claimed one become one.
+
+    Raises:
+        LeaseLostError: the claimed edit belongs to another worker, or was deleted.
+    """
+    while True:
+        row = lease.required(
+            runtime.db.write(
+                rows.SettleIdRow, **lease.params, final=edit, model=model, force=request.force
+            )
         )
-        tx.run(
-            rows.UpdateEditRow,
-            id=edit,
-            status="running",
-            progress=0.1,
-            stage="probe pre",
-            owner=this_process(),
-            event=event("running", "probe pre", 0.1),
-        )
-    try:
-        watch(0.1)
-        yield Record(db, edit, watch)
-    except BaseException as error:
-        # The reason for the failure matters more than a second failure while recording it.
-        with suppress(*KNOWN_ERRORS):
-            if isinstance(error, KeyboardInterrupt) or not interrupted():
-                _end(db, edit, error)
-        raise
-
-
-def _end(db: Database, edit: str, error: BaseException) -> None:
-    if isinstance(error, JobInterrupt) and not error.cancelled:
-        return  # its worker releases it, and another goes on
-    fail(db, edit, error)
-
-
-def fail(db: Database, edit: str, error: BaseException) -> None:
-    """Record that an edit ended without a score, and why."""
-    cancelled = isinstance(error, KeyboardInterrupt | SystemExit)
-    problem = describe(error) if isinstance(error, Exception) else None
-    status = "cancelled" if cancelled else "failed"
-    db.write(
-        rows.UpdateEditRow,
-        id=edit,
-        status=status,
-        error=problem.detail if problem else "interrupted",
-        remedy=problem.remedy if problem else "Score it again; nothing was stored.",
-        finished_at=now(),
-        event=event(status, status),
-    )
+        if not row.busy:
+            lease.ended = not row.do_it
+            return
+        wait_for(runtime, edit)
 
 
 def write_edit_graph(
-    db: Database,
-    edit: str,
+    record: Record,
     request: ScoreRequest,
     model: str,
     probed: Sequence[ProbedFact],
@@ -165,16 +189,17 @@ def write_edit_graph(
 ) -> None:
     """Step 5: both sides on every edge, all of it or nothing."""
     header = GraphHeader(
-        edit,
+        record.edit,
         "edit",
         request.graph,
         model=model,
-        edit=edit,
+        edit=record.edit,
         probe=request.probe.digest,
         measures=measured(probed),
     )
     facts = [p.question.fact for p in probed]
-    write_graph(db, header, entities_of(facts, aliases), [fact_row(p) for p in probed])
+    entities = entities_of(facts, aliases)
+    write_graph(record.db, header, entities, [fact_row(p) for p in probed], fence=record.lease.hold)
 
 
 def stored_score(db: Database, edit: str) -> Score | None:
@@ -289,16 +314,3 @@ def delete(db: Database, edit: str) -> str:
         raise unknown(db, edit)
     db.write(rows.DeleteEditRow, id=found[0].id)
     return found[0].id
-
-
-def settle(db: Database, posted: str, edit: str, request: ScoreRequest, model: str) -> None:
-    """Give a posted edit its final id; an edit of that id and the posted one become one.
-
-    Raises:
-        NothingStoredError: the posted edit was removed meanwhile.
-    """
-    found = db.write(rows.SettleIdRow, id=posted, final=edit, model=model, force=request.force)
-    if not found:
-        raise NothingStoredError(
-            f"Edit {posted!r} was removed before it was scored.", remedy="Post it again."
-        )

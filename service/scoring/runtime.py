@@ -116,10 +116,8 @@ class Runtime:
         """Target vectors that several methods share; see `service.scoring.plan`."""
         self.last_effect: tuple[str, EditEffect] | None = None
         """The last edit, which may be needed again at another strength."""
-        self.interrupted: Callable[[], bool] = lambda: False
-        """Whether what is under way was told to stop; then its errors say nothing about it."""
-        self.reached = 0.0
-        """How far the edit under way is, from 0 to 1."""
+        self.entered: Callable[[str, float], None] = lambda stage, progress: None
+        """Called with each stage that an edit enters, and the progress there, from 0 to 1."""
 
     def __enter__(self) -> Runtime:
         return self
@@ -161,10 +159,6 @@ class Runtime:
             self._memoised.clear()
         if len(self.targets) > _MEMOISED:
             self.targets.clear()
-
-    def reach(self, part: float) -> None:
-        """Note how far the edit under way is."""
-        self.reached = part
 
     @property
     def db(self) -> Database:

@@ -42,6 +42,7 @@ from thinkeval.service.scoring.scope import Pairs, Scope, near_questions
 
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
+    from thinkeval.service.leases import Lease
     from thinkeval.service.scoring.record import Record
 
 
@@ -67,17 +68,18 @@ def score_edit(
     request: ScoreRequest,
     step: SequenceStep | None = None,
     *,
-    posted: str | None = None,
+    lease: Lease | None = None,
 ) -> Score:
     """Score one edit of one model by one method, and store it.
 
     Args:
         step: the edit as a part of a sequence; None for an edit by itself.
-        posted: id under which it was submitted as a job.
+        lease: of the worker that claimed it; None: a command's own.
 
     Raises:
         GraphError, EditingError, ServiceError: with a remedy; nothing half-written is visible, and
             the model is as it was.
+        LeaseLostError: another process scores it by now.
     """
     watch = Stopwatch()
     with watch.stage("load model"):
@@ -88,13 +90,13 @@ def score_edit(
         implied = implications.implied(runtime.db, request, resolved.scope)
         identity["implications"] = implied.identity
     edit_id = edit_id_of(request, identity, step)
-    if posted is not None:
-        editrecords.settle(runtime.db, posted, edit_id, request, resolved.model.name)
+    if lease is not None:
+        editrecords.settle(runtime, lease, edit_id, request, resolved.model.name)
+    else:
+        editrecords.wait_for(runtime, edit_id)
     if not request.force and (stored := editrecords.stored_score(runtime.db, edit_id)) is not None:
         return stored.model_copy(update={"reused": True})
-    with editrecords.recorded(
-        runtime.db, edit_id, request, resolved.model.name, runtime.reach, runtime.interrupted
-    ) as record:
+    with editrecords.recorded(runtime, edit_id, request, resolved.model.name, lease) as record:
         return _score(plan, implied, step, record, watch)
 
 
@@ -128,12 +130,12 @@ def _score(
     record.stage("write", 0.9)
     with watch.stage("write"):
         editrecords.write_edit_graph(
-            db, record.edit, request, model.name, [*probed, *further], scope.aliases
+            record, request, model.name, [*probed, *further], scope.aliases
         )
     with watch.stage("metrics"):
         values = metrics.measure(db, record.edit, request)
         if texts is not None:
-            values += generation.measured(resolved, record.edit, texts)
+            values += generation.measured(resolved, record, texts)
     score = _score_of(plan, record.edit, values, effect, implied, step)
     from thinkeval.service.scoring import intervals  # numpy; `--help` should not wait for it
 

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 from support.reference import Case, Chain, Edge, chains, reliability, survives
+from support.stored_edits import end_edit
 from support.stored_graphs import fact
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
@@ -96,8 +97,7 @@ def store_edit(
         tx.run(rows.CompleteGraphRow, graph=edit)
         about = {"id": edit, "model": score.model, "method": score.method, "dataset": dataset}
         tx.run(rows.MergeEditRow, **about, rewrite=score.rewrite, status="running")
-        stored = score.model_dump_json()
-        tx.run(rows.UpdateEditRow, id=edit, status="succeeded", graph=edit, score=stored)
+        end_edit(tx.run, edit, score=score.model_dump_json())
     return score
 
 

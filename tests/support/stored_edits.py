@@ -14,6 +14,7 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import Fact, RewriteRequest
 from thinkeval.service.graphs.write import GraphHeader, rewrite_row, write_graph
+from thinkeval.service.leases import Lease, Writer, event, new_token, now
 from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
 from thinkeval.service.scoring.model_graph import entities_of, fact_row
 from thinkeval.service.scoring.probe import Answer, ProbedFact, Question, Role
@@ -117,15 +118,41 @@ def store_edit(
         values=values,
         n_facts=len(facts),
     )
-    db.write(
-        rows.UpdateEditRow,
-        id=edit,
-        status="succeeded",
-        graph=edit,
-        score=score.model_dump_json(),
-        provenance=json.dumps({}),
-    )
+    with db.transaction() as tx:
+        end_edit(tx.run, edit, score=score.model_dump_json())
     return score
+
+
+def end_edit(
+    write: Writer,
+    edit: str,
+    status: str = "succeeded",
+    *,
+    score: str | None = None,
+    at: str | None = None,
+    error: str | None = None,
+) -> None:
+    """Record how an edit ended, as a command does: under a lease of its own."""
+    told = {"stage": "probe pre", "progress": 0.1, "event": event("running", "probe pre")}
+    token = new_token()
+    (begun,) = write(rows.BeginJobRow, id=edit, lease=token, lease_ms=60_000, **told)
+    assert begun.begun
+    if score is not None:
+        write(rows.WriteScoreRow, id=edit, graph=edit, score=score, provenance=json.dumps({}))
+    lease = Lease(token, begun.attempt)
+    (ended,) = write(
+        rows.FinishJobRow, **lease.params, status=status, at=at or now(), error=error,
+        event=event(status, status),
+    )  # fmt: skip
+    assert ended.finished
+
+
+def queue_again(db: Database, edit: str) -> None:
+    """Queue an edit whatever its status was, as if it had been submitted again."""
+    job = {"id": edit, "place": 0, "request": "{}", "affinity": "", "total": 1, "properties": {}}
+    told = {"limit": 10**6, "again": True, "event": event("queued", "waiting")}
+    (row,) = db.write(rows.SubmitJobsRow, kind="edit", rows=[job], **told)
+    assert row.outcome == "queued"
 
 
 def random_facts(seed: int, others: int = 5, links: int = 40) -> list[ProbedFact]:

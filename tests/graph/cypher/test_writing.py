@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from support.reference import Edge
+from support.stored_edits import end_edit
 from support.stored_graphs import fact, store
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import (
@@ -230,19 +232,17 @@ def test_the_life_of_an_edit(db: Database, graph_id: str) -> None:
     )
     assert (found.target_new, found.prompt, found.error) == ("z", "{} r", None)
 
-    failed = {"status": "failed", "error": "why", "remedy": "what", "finished_at": "2026-01-02T03Z"}
-    assert db.write(rows.UpdateEditRow, id=edit, **failed)[0].updated
-    assert db.read(rows.GetEditRow, id=edit)[0].error == "why"
-    (again,) = db.write(rows.UpdateEditRow, id=edit, status="queued", **{"from": ["failed"]})
-    assert (again.updated, again.status) == (True, "queued")
+    end_edit(db.write, edit, "failed", error="why", at="2026-01-02T03:00Z")
+    (found,) = db.read(rows.GetEditRow, id=edit)
+    assert (found.error, found.finished_at) == ("why", "2026-01-02T03:00Z")
+    begin = {"id": edit, "lease": "x", "lease_ms": 0, "stage": "s", "progress": 0, "event": "{}"}
+    assert db.write(rows.BeginJobRow, **begin)[0].begun
     (found,) = db.read(rows.GetEditRow, id=edit)
     assert (found.error, found.remedy, found.finished_at) == (None, None, None)
-    (refused,) = db.write(rows.UpdateEditRow, id=edit, status="failed", **{"from": ["running"]})
-    assert (refused.updated, refused.status) == (False, "queued")
 
     store(db, edit, EDGES)
-    done = {"status": "succeeded", "progress": 1, "stage": "done", "score": "{}", "graph": edit}
-    db.write(rows.UpdateEditRow, id=edit, **done)
+    time.sleep(0.01)  # the lease expires
+    end_edit(db.write, edit, score="{}")
     (found,) = db.read(rows.EditRow, dataset=graph_id)
     assert (found.status, found.graph, found.progress, found.score) == (
         "succeeded",
@@ -258,10 +258,10 @@ def test_the_life_of_an_edit(db: Database, graph_id: str) -> None:
     assert db.read(rows.GetEditRow, id=edit) == []
     assert graph_ids(db, edit, incomplete=True) == []
     assert db.write(rows.DeleteEditRow, id=edit)[0].edits == 0
-    assert db.write(rows.UpdateEditRow, id=edit, status="failed") == []
+    assert db.write(rows.BeginJobRow, **begin) == []
 
 
-def test_of_many_that_claim_an_edit_one_gets_it(db: Database, graph_id: str) -> None:
+def test_of_many_that_begin_an_edit_one_gets_it(db: Database, graph_id: str) -> None:
     about = {"model": "m", "method": "rome", "dataset": graph_id, "rewrite": REWRITE["rewrite"]}
     db.write(rows.MergeRewritesRow, dataset=graph_id, rows=[REWRITE])
     for round_ in range(5):
@@ -271,8 +271,9 @@ def test_of_many_that_claim_an_edit_one_gets_it(db: Database, graph_id: str) -> 
 
         def claim(edit=edit, start=start, won=won) -> None:
             start.wait()
-            claimed = {"status": "running", "from": ["queued"]}
-            won.append(db.write(rows.UpdateEditRow, id=edit, **claimed)[0].updated)
+            told = {"lease_ms": 60_000, "stage": "s", "progress": 0, "event": "{}"}
+            lease = f"{threading.get_ident()}"
+            won.append(db.write(rows.BeginJobRow, id=edit, lease=lease, **told)[0].begun)
 
         threads = [threading.Thread(target=claim) for _ in range(6)]
         for thread in threads:

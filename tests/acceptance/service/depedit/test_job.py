@@ -22,7 +22,7 @@ from thinkeval.service.client import Client, ProblemError
 from thinkeval.service.depedit import job_queue, store
 from thinkeval.service.depedit.build import SetOptions, build
 from thinkeval.service.graphs import datasets
-from thinkeval.service.jobs import recovery
+from thinkeval.service.leases import MAX_CRASHES
 from thinkeval.service.scoring.runtime import Runtime
 
 GRAPH = "atlas"
@@ -50,8 +50,8 @@ def sets(db: Database, runtime: Runtime) -> Iterator[list[str]]:
         yield [one.id for one in made]
         for one in made:
             store.delete_set(db, one.id)
-        for job in db.read(rows.PageJobRow, limit=1000):
-            if any(name.startswith(prefix) for name in job.sets):
+        for job in db.read(rows.PageJobRow, kind=job_queue.DEPEDIT, limit=1000):
+            if any(name.startswith(prefix) for name in job_queue.out(job).sets):
                 db.write(rows.DeleteJobRow, id=job.id)
 
 
@@ -149,12 +149,13 @@ def test_a_worker_killed_in_the_middle_does_no_run_twice(
     db: Database, service: Service, sets: list[str]
 ) -> None:
     # A seed of its own makes them runs that nobody did; forced, what is stored would be done again.
-    job = post(service, sets, "base", "finetune", seed=11, force=True, overrides=QUICK)["id"]
-    until(lambda: len(job_queue.row_of(db, job).runs) >= 1, pause_s=0.005)
-    first = job_queue.row_of(db, job).runs[0]
-    stored = {row.id: row.created_at for row in store.list_runs(db, sets=sets)}
-    for worker in service.workers():
-        worker.kill()
+    with service.held("finetune: establishing"):
+        job = post(service, sets, "base", "finetune", seed=11, force=True, overrides=QUICK)["id"]
+        in_stage(db, job, "finetune: establishing")
+        (first,) = job_queue.row_of(db, job).parts
+        stored = {row.id: row.created_at for row in store.list_runs(db, sets=sets)}
+        for worker in service.workers():
+            worker.kill()
     told = ended(service, job)
     assert (told["status"], told["attempts"], told["done"]) == ("succeeded", 2, 4), told
     after = {row.id: row.created_at for row in store.list_runs(db, sets=sets)}
@@ -164,15 +165,17 @@ def test_a_worker_killed_in_the_middle_does_no_run_twice(
 def test_a_job_that_kills_its_worker_every_time_fails_with_the_reason(
     db: Database, service: Service, sets: list[str]
 ) -> None:
-    job = post(service, sets[:1], "base", "finetune", seed=12, overrides=LONG)["id"]
-    for attempt in range(1, recovery.MAX_ATTEMPTS + 1):
-        until(lambda n=attempt: job_queue.row_of(db, job).attempts == n, pause_s=0.005)
-        until(lambda: job_queue.row_of(db, job).status == "running", pause_s=0.005)
-        for worker in until(service.workers):
-            worker.kill()
-        until(lambda: job_queue.row_of(db, job).status != "running", pause_s=0.005)
-    told = ended(service, job)
-    assert told["status"] == "failed"
+    with service.held("finetune: establishing"):
+        job = post(service, sets[:1], "base", "finetune", seed=12)["id"]
+        # The first attempt stores a run, which the others find: the crashes after it count.
+        for attempt in range(1, MAX_CRASHES + 1):
+            until(lambda n=attempt: job_queue.row_of(db, job).attempts == n, pause_s=0.005)
+            in_stage(db, job, "finetune: establishing")
+            for worker in until(service.workers):
+                worker.kill()
+            until(lambda: job_queue.row_of(db, job).status != "running", pause_s=0.005)
+        told = ended(service, job)
+    assert (told["status"], told["done"]) == ("failed", 1)
     assert "killed" in told["error"]
     assert told["remedy"]
 

@@ -1,25 +1,35 @@
-"""A worker killed -9, or told to stop, in the middle of the work: nothing is lost.
+"""A worker killed -9, stopped and resumed, or cancelled, in the middle: nothing is lost.
 
-Real processes, a real Neo4j, the real small model. An edit is caught in a stage by asking the
-database how it stands.
+Real processes, a real Neo4j, the real small model. The worker is held in a stage by a file.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import neo4j
 import psutil
 import pytest
 
-from support.commands import Cli, Mine
-from support.serving import Service, in_stage, until
+from support.commands import PROGRAM, Cli, Mine
+from support.serving import Service, in_stage, serving, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.jobs import queue, recovery
+from thinkeval.service.jobs import queue
+from thinkeval.service.leases import MAX_CRASHES
 
 REWRITE = "harry-potter--studied-at"
 STAGES = ("probe pre", "edit", "probe post", "write")
 SEEDS = {stage: 10 + number for number, stage in enumerate(STAGES)}
+
+
+@pytest.fixture(scope="module")
+def driver(server: dict[str, str]) -> Iterator[neo4j.Driver]:
+    auth = (server["THINKEVAL_NEO4J_USER"], server["THINKEVAL_NEO4J_PASSWORD"])
+    with neo4j.GraphDatabase.driver(server["THINKEVAL_NEO4J_URI"], auth=auth) as connected:
+        yield connected
 
 
 def post(service: Service, mine: Mine, **more: object) -> str:
@@ -31,31 +41,18 @@ def post(service: Service, mine: Mine, **more: object) -> str:
 def test_a_worker_killed_in_the_middle_is_replaced_and_the_edit_is_scored(
     db: Database, service: Service, mine: Mine, stage: str
 ) -> None:
-    edit = killed_in(db, service, mine, stage)
+    with service.held(stage):
+        # A seed of its own makes it an edit that nobody has scored.
+        edit = post(service, mine, seed=SEEDS[stage])
+        in_stage(db, edit, stage)
+        for worker in service.workers():
+            worker.kill()
     told = service.ended(edit)
     assert (told["status"], told["attempts"]) == ("succeeded", 2), told
     assert told["score"]["edit"] == told["id"]
     found = db.read(rows.PageEditRow, dataset=mine.graph, limit=1000)
     assert [row.id for row in found].count(told["id"]) == 1
     assert service.get(f"/v1/edits/{edit}/chains")["total"] > 50
-
-
-def killed_in(db: Database, service: Service, mine: Mine, stage: str) -> str:
-    """An edit whose worker was killed while it was in that stage.
-
-    A seed of its own makes it an edit that nobody has scored. Some stages last a fraction of a
-    second: a kill that came after the end of the whole edit shows nothing, and another is tried.
-    """
-    for attempt in range(5):
-        edit = post(service, mine, seed=SEEDS[stage] + 100 * attempt)
-        in_stage(db, edit, stage)
-        workers = service.workers()
-        for worker in workers:
-            worker.kill()
-        psutil.wait_procs(workers, timeout=30)
-        if queue.job_of(db, edit).status != "succeeded":
-            return edit
-    raise AssertionError(f"five edits were through before anybody saw them in {stage!r}")
 
 
 def test_the_score_after_a_kill_is_the_score_without_one(
@@ -87,27 +84,32 @@ def exact(value: dict[str, Any]) -> dict[str, Any]:
 def test_an_edit_that_kills_its_worker_every_time_fails_with_the_reason(
     db: Database, service: Service, mine: Mine
 ) -> None:
-    edit = post(service, mine, seed=20)
-    for attempt in range(1, recovery.MAX_ATTEMPTS + 1):
-        until(lambda n=attempt: queue.job_of(db, edit).attempts == n, pause_s=0.005)
-        until(lambda: queue.job_of(db, edit).status == "running", pause_s=0.005)
-        for worker in until(service.workers):
-            worker.kill()
-        until(lambda: queue.job_of(db, edit).status != "running", pause_s=0.005)
-    told = service.ended(edit)
-    assert told["status"] == "failed"
-    assert "killed" in told["error"]
+    with service.held("probe pre"):
+        edit = post(service, mine, seed=20)
+        for attempt in range(1, MAX_CRASHES + 1):
+            until(lambda n=attempt: at_work(db, edit, n, "probe pre"))
+            for worker in until(service.workers):
+                worker.kill()
+        told = service.ended(edit)
+    assert (told["status"], told["attempts"]) == ("failed", MAX_CRASHES)
+    assert told["error"] == "The worker process exited unexpectedly (killed or crashed)."
     assert told["remedy"]
     assert service.http.get(f"/v1/edits/{edit}/score").status_code == 404
+
+
+def at_work(db: Database, edit: str, attempt: int, stage: str) -> bool:
+    job = queue.job_of(db, edit)
+    return (job.status, job.attempts, job.stage) == ("running", attempt, stage)
 
 
 def test_cancelling_a_running_edit_takes_a_moment_and_leaves_the_worker_fit(
     db: Database, service: Service, mine: Mine
 ) -> None:
-    edit = post(service, mine, seed=30, samples=100)
-    in_stage(db, edit, "probe pre")
-    assert service.http.post(f"/v1/edits/{edit}/cancel").status_code == 202
-    told = service.ended(edit, 30)
+    with service.held("probe post"):
+        edit = post(service, mine, seed=30)
+        in_stage(db, edit, "probe post")
+        assert service.http.post(f"/v1/edits/{edit}/cancel").status_code == 202
+        told = service.ended(edit, 30)
     assert (told["status"], told["score"]) == ("cancelled", None)
     graphs = {row.graph for row in db.read(rows.GraphRow, incomplete=True)}
     assert told["id"] not in graphs
@@ -115,3 +117,89 @@ def test_cancelling_a_running_edit_takes_a_moment_and_leaves_the_worker_fit(
     workers = {worker.pid for worker in service.workers()}
     assert service.ended(post(service, mine, seed=31))["status"] == "succeeded"
     assert {worker.pid for worker in service.workers()} == workers
+
+
+@pytest.fixture(scope="module")
+def short_leases(
+    db: Database,
+    environment: dict[str, str],
+    mine: Mine,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Service]:
+    """A service of two workers, whose leases last six seconds; both have the model loaded."""
+    env = environment | {
+        "THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent),
+        "THINKEVAL_LEASE_S": "6",
+        "THINKEVAL_STOP_GRACE_S": "1",
+        "THINKEVAL_WORKERS": "2",
+    }
+    with serving(PROGRAM, env, tmp_path_factory.mktemp("short")) as running:
+        running.ready()
+        until(lambda: len(running.get("/ready")["workers"]) == 2)
+        # Loading torch may starve the heartbeat of a busy machine for seconds.
+        with running.held("write"):
+            first = [post(running, mine, seed=90 + n, method="none") for n in range(2)]
+            until(lambda: all(queue.job_of(db, one).stage == "write" for one in first))
+        assert [running.ended(one)["status"] for one in first] == ["succeeded"] * 2
+        yield running
+
+
+def worker_of(db: Database, edit: str) -> psutil.Process:
+    """The worker process that scores an edit."""
+    job = queue.job_of(db, edit).id
+
+    def look() -> psutil.Process | None:
+        pids = [row.pid for row in db.read(rows.WorkerRow) if row.job == job and row.pid]
+        return psutil.Process(pids[0]) if pids else None
+
+    return until(look)
+
+
+def everything(driver: neo4j.Driver, edit: str) -> list[Any]:
+    """The record of an edit with its graph, property by property."""
+    found, _, _ = driver.execute_query(
+        "MATCH (n) WHERE n.id = $id OR n.key STARTS WITH $id + '|' OPTIONAL MATCH (n)-[r]->(m)"
+        " WITH elementId(n) AS node, elementId(r) AS link, properties(n) AS n, properties(r) AS r"
+        " RETURN node, link, n, r ORDER BY node, link",
+        id=edit,
+    )
+    return [record.values() for record in found]
+
+
+@pytest.mark.parametrize("stage", ["edit", "write"])
+def test_a_worker_that_was_stopped_and_resumes_overwrites_nothing(
+    db: Database, driver: neo4j.Driver, short_leases: Service, mine: Mine, stage: str
+) -> None:
+    service = short_leases
+    with service.held(stage):
+        edit = post(service, mine, seed=60 + len(stage))
+        in_stage(db, edit, stage)
+        stopped = worker_of(db, edit)
+        stopped.suspend()
+    try:
+        told = service.ended(edit)
+        assert (told["status"], told["attempts"]) == ("succeeded", 2), told
+        before = everything(driver, told["id"])
+        lost = service.text.count("is not ours any more")
+    finally:
+        stopped.resume()
+    until(lambda: service.text.count("is not ours any more") == lost + 1)
+    assert everything(driver, told["id"]) == before
+    assert stopped.is_running()  # and it is fit for the next
+    more = [post(service, mine, seed=70 + len(stage) + n, method="none") for n in range(4)]
+    assert [service.ended(each)["status"] for each in more] == ["succeeded"] * 4
+
+
+def test_a_worker_that_does_not_stop_is_killed(
+    db: Database, short_leases: Service, mine: Mine
+) -> None:
+    service = short_leases
+    with service.held("probe pre"):
+        edit = post(service, mine, seed=80)
+        in_stage(db, edit, "probe pre")
+        stuck = worker_of(db, edit)
+        stuck.suspend()  # it can do nothing, not even exit
+        assert service.http.post(f"/v1/edits/{edit}/cancel").status_code == 202
+        assert service.ended(edit, 60)["status"] == "cancelled"
+    stuck.kill()
+    assert service.ended(post(service, mine, seed=81))["status"] == "succeeded"

@@ -12,28 +12,28 @@ from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.editing.errors import EditingError
-from thinkeval.service.depedit import job as worker_runs
-from thinkeval.service.depedit import job_posting, job_queue, store
+from thinkeval.service.depedit import job, job_posting, job_queue, store
 from thinkeval.service.depedit.build import SetOptions, build
 from thinkeval.service.depedit.questions import questions
 from thinkeval.service.depedit.schemas import RunsIn
 from thinkeval.service.depedit.store import Answer, RunRecord
 from thinkeval.service.errors import (
     ConflictError,
+    LeaseLostError,
     NotFoundError,
     QueueFullError,
     ServiceError,
     UsageError,
 )
 from thinkeval.service.graphs import datasets
-from thinkeval.service.jobs import edit_job, recovery, submit
+from thinkeval.service.jobs import edit_job, queue, recovery, submit
+from thinkeval.service.leases import MAX_CRASHES, Lease, event, new_token
 from thinkeval.service.paging import read_time_cursor
 from thinkeval.service.schemas import EditIn
-from thinkeval.service.scoring.record import event, now
 from thinkeval.service.settings import Settings
 
 SETTINGS = Settings()
-OWNER = "a/1/1.0"
+KINDS = (edit_job.EditJob, job.DepEditJob)
 SMALL = SetOptions(facts=6, unrelated=2, implications=3, copies=1, updates=2, seed=2)
 
 
@@ -57,12 +57,12 @@ def place(db: Database) -> Iterator[tuple[str, list[str]]]:
 @pytest.fixture
 def graph(db: Database, place: tuple[str, list[str]]) -> Iterator[str]:
     """The graph, and an empty queue before and after."""
-    assert db.read(rows.RunningRow) == db.read(rows.RunningJobRow) == []
+    assert queue.counts(db)["running"] == job_queue.counts(db)["running"] == 0
     assert taken(db) is None
     yield place[0]
-    for job in db.read(rows.PageJobRow, limit=1000):
-        if set(job.sets) & set(place[1]):
-            db.write(rows.DeleteJobRow, id=job.id)
+    for row in db.read(rows.PageJobRow, kind=job_queue.DEPEDIT, limit=1000):
+        if set(job_queue.out(row).sets) & set(place[1]):
+            db.write(rows.DeleteJobRow, id=row.id)
     for edit in db.read(rows.PageEditRow, dataset=place[0], limit=1000):
         db.write(rows.DeleteEditRow, id=edit.id)
 
@@ -80,10 +80,33 @@ def post_edit(db: Database, graph: str, seed: int) -> str:
     return submit.post(db, SETTINGS, EditIn.model_validate(body)).edit
 
 
-def taken(db: Database, affinity: str | None = None, owner: str = OWNER) -> str | None:
-    """What a worker would take: its name, as the log has it."""
-    work = worker_runs.claim(db, owner, affinity) or edit_job.claim(db, owner, affinity)
-    return None if work is None else work.name
+def claimed(db: Database, affinity: str | None = None) -> tuple[rows.ClaimJobRow, Lease] | None:
+    """What a worker would claim, and its lease on it."""
+    token = new_token()
+    found = db.write(
+        rows.ClaimJobRow,
+        kinds=[kind.KIND for kind in KINDS],
+        lease=token,
+        lease_ms=60_000,
+        worker="w",
+        affinity=affinity,
+        event=event("running", "starting"),
+    )
+    return (found[0], Lease(token, found[0].attempt)) if found else None
+
+
+def taken(db: Database, affinity: str | None = None) -> str | None:
+    """The kind and id of what a worker would claim."""
+    found = claimed(db, affinity)
+    return f"{found[0].kind} {found[0].id}" if found else None
+
+
+def lease_on(db: Database, job: str) -> Lease:
+    """Claim the next job, which is this one."""
+    found = claimed(db)
+    assert found is not None
+    assert found[0].id == job
+    return found[1]
 
 
 def stored_run(db: Database, set_id: str) -> str:
@@ -179,7 +202,7 @@ def test_edits_and_jobs_go_by_their_tickets_and_by_the_model_that_is_loaded(
 ) -> None:
     order = [post_edit(db, graph, 0), post(db, graph), post_edit(db, graph, 1)]
     order.append(post(db, graph, seed=1))
-    names = [f"edit {order[0]}", f"job {order[1]}", f"edit {order[2]}", f"job {order[3]}"]
+    names = [f"edit {order[0]}", f"depedit {order[1]}", f"edit {order[2]}", f"depedit {order[3]}"]
     assert [taken(db) for _ in range(5)] == [*names, None]
 
 
@@ -189,71 +212,85 @@ def test_what_the_loaded_model_serves_goes_first(db: Database, graph: str) -> No
     edit = post_edit(db, graph, 2)
     loaded = "|".join(["other", "", "float32", ""])
     same = job_posting.job_requests.affinity_of("organism:gpt2:seed=5", graph, "float32", None)
-    assert taken(db, same) == f"job {other}"
-    assert taken(db, loaded) == f"job {first}"
+    assert taken(db, same) == f"depedit {other}"
+    assert taken(db, loaded) == f"depedit {first}"
     assert taken(db, loaded) == f"edit {edit}"
 
 
-def test_a_job_that_lost_its_worker_waits_again_and_keeps_its_runs(
+def test_a_job_that_lost_its_worker_is_queued_again_and_keeps_its_runs(
     db: Database, graph: str, place: tuple[str, list[str]]
 ) -> None:
     job = post(db, graph, force=True)
-    run, told = stored_run(db, place[1][0]), event("running", "x")
-    for attempt in range(1, recovery.MAX_ATTEMPTS + 1):
-        assert taken(db) == f"job {job}"
-        ran = db.write(rows.JobRanRow, id=job, owner=OWNER, run=run, event=told)
-        assert ran[0].done == 1  # the same run is counted once
-        assert db.write(rows.JobRanRow, id=job, owner="b", run=run, event=told) == []
-        recovery.recover(db, idle=OWNER)
-        row = job_queue.row_of(db, job)
-        assert (row.attempts, row.runs) == (attempt, (run,))
+    runs = [stored_run(db, name) for name in place[1]]
+    for run in runs:
+        for _ in range(MAX_CRASHES - 1):
+            assert recovery.release(db, KINDS, lease_on(db, job), crashed=True) == "queued"
+        lease = lease_on(db, job)  # the last attempt gets further, so crashes are counted anew
+        lease.part(db.write, run, "x", 0.5)
+        lease.part(db.write, run, "x", 0.5)  # the same run is counted once
+        assert recovery.release(db, KINDS, lease) == "queued"
+        with pytest.raises(LeaseLostError):
+            lease.part(db.write, run, "x", 0.5)
+    for _ in range(MAX_CRASHES):
+        recovery.release(db, KINDS, lease_on(db, job), crashed=True)
     row = job_queue.row_of(db, job)
-    assert row.status == "failed"
+    assert (row.status, row.parts, row.attempts) == ("failed", tuple(runs), 7)
     assert "killed" in (row.error or "")
     assert job_queue.counts(db)["failed"] >= 1
     # A worker that ends in good order is no attempt.
     again = post(db, graph, seed=3)
-    assert taken(db) == f"job {again}"
-    assert recovery.release_job(db, again, OWNER, counted=False) == "queued"
-    assert recovery.release_job(db, again, OWNER) is None
+    assert recovery.release(db, KINDS, lease_on(db, again)) == "queued"
     assert job_queue.row_of(db, again).attempts == 0
 
 
-def test_cancelled_is_at_once_or_at_the_next_beat(db: Database, graph: str) -> None:
+def test_a_run_is_not_stored_by_a_worker_that_lost_its_lease(
+    db: Database, graph: str, place: tuple[str, list[str]]
+) -> None:
+    job = post(db, graph, seed=4)
+    lease = lease_on(db, job)
+    recovery.release(db, KINDS, lease)
+    answers = [Answer(q.id, "late") for q in questions(store.load_set(db, place[1][0]))]
+    record = RunRecord(place[1][0], "base", None, f"late of {graph}")
+    with pytest.raises(LeaseLostError):
+        store.save_run(db, record, answers, lease.hold)
+    assert db.read(rows.ProtocolRunRow, ids=[record.id]) == []
+    assert store.save_run(db, record, answers, lease_on(db, job).hold) == record.id
+    store.delete_run(db, record.id)
+
+
+def test_cancelled_is_at_once_or_at_the_next_heartbeat(db: Database, graph: str) -> None:
     job = post(db, graph)
     assert job_queue.cancel(db, job) == (job, "cancelled")
     assert taken(db) is None
     job = post(db, graph)
-    assert taken(db) == f"job {job}"
-    beat = {"owner": OWNER, "device": "cpu", "busy": True, "stage": "set 1", "progress": 0.5}
-    assert not db.write(rows.BeatRow, **beat)[0].cancel
+    lease = lease_on(db, job)
+    beat = {"worker": "w", "about": {"device": "cpu"}, "stage": "set 1", "progress": 0.5}
+    assert not db.write(rows.HeartbeatRow, **lease.params, **beat)[0].cancel
     assert job_queue.row_of(db, job).stage == "set 1"
-    assert {w.job for w in db.read(rows.WorkerRow) if w.id == OWNER} == {job}
+    assert {w.job for w in db.read(rows.WorkerRow) if w.id == "w"} == {job}
     assert job_queue.cancel(db, job) == (job, "running")
     with pytest.raises(ConflictError, match="running"):
         job_queue.remove(db, job)
-    assert db.write(rows.BeatRow, **beat)[0].cancel
-    assert recovery.release_job(db, job, OWNER, counted=False) == "cancelled"
+    assert db.write(rows.HeartbeatRow, **lease.params, **beat)[0].cancel
+    assert recovery.release(db, KINDS, lease) == "cancelled"
     job_queue.remove(db, job)
     with pytest.raises(NotFoundError):
         job_queue.row_of(db, job)
-    db.write(rows.ForgetWorkerRow, owner=OWNER)
+    db.write(rows.ForgetWorkersRow, id="w", silent_ms=10**9)
 
 
 def test_a_job_whose_run_was_deleted_is_done_again(
     db: Database, graph: str, place: tuple[str, list[str]]
 ) -> None:
     job = post(db, graph, sets=place[1][:1])
-    assert taken(db) == f"job {job}"
+    lease = lease_on(db, job)
     run = stored_run(db, place[1][0])
-    db.write(rows.JobRanRow, id=job, owner=OWNER, run=run, event=event("running", "x"))
-    done = event("succeeded", "done", 1.0)
-    told = {"id": job, "owner": OWNER, "status": "succeeded", "stage": "x", "at": now()}
-    assert db.write(rows.EndJobRow, **told, event=done)[0].status == "succeeded"
+    lease.part(db.write, run, "x", 1.0)
+    lease.succeed(db.write)
     assert job_posting.post(db, SETTINGS, posted(graph, sets=place[1][:1])).outcome == "known"
     store.delete_run(db, run)
     assert job_posting.post(db, SETTINGS, posted(graph, sets=place[1][:1])).outcome == "queued"
-    assert job_queue.row_of(db, job).runs == ()
+    assert job_queue.row_of(db, job).parts == ()
 
 
 def test_lists_of_sets_and_runs_have_pages(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import neo4j
 import pytest
 
-from support.stored_edits import probed, store_edit
+from support.stored_edits import probed, queue_again, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import rules
@@ -74,7 +74,11 @@ def full(db: Database, driver: neo4j.Driver, graph_id: str, count: Count) -> str
     # One failed, which was posted under another id, by a sweep.
     about = {"model": "m", "method": "rome", "dataset": graph, "rewrite": "the-rewrite"}
     db.write(rows.MergeEditRow, id=f"{graph}-posted", **about, status="failed")
-    db.write(rows.SettleIdRow, id=f"{graph}-posted", final=f"{graph}-last", model="m")
+    driver.execute_query(
+        "MATCH (e:Edit {id: $id}) SET e.id = $last CREATE (:Post {id: $id})-[:ASKS_FOR]->(e)",
+        id=f"{graph}-posted",
+        last=f"{graph}-last",
+    )
     posted = [f"{graph}-posted", f"{graph}-two"]
     db.write(rows.MergeSweepRow, id=f"{graph}-sweep", request="{}", posted_as=posted)
     options = SetOptions(facts=12, implications=6, updates=5, unrelated=3)
@@ -83,7 +87,7 @@ def full(db: Database, driver: neo4j.Driver, graph_id: str, count: Count) -> str
     said = [Answer(question.id, "so") for question in questions(knowledge)]
     set_store.save_run(db, RunRecord(knowledge.id, "base", None, "m"), said)
     driver.execute_query(
-        "CREATE (:ProtocolJob {id: $id, sets: [$set], status: 'succeeded'})",
+        "CREATE (:Job {id: $id, kind: 'depedit', sets: [$set], status: 'succeeded'})",
         id=f"{graph}-job",
         set=knowledge.id,
     )
@@ -105,7 +109,7 @@ def test_without_being_told_to_nothing_goes(db: Database, full: str, count: Coun
 def test_told_to_all_of_it_goes(db: Database, full: str, count: Count) -> None:
     before = count()
     made = {"Graph", "Entity", "RewriteRequest", "Edit", "Post", "Sweep", "Rule", "Annotator",
-            "KnowledgeSet", "Question", "ProtocolRun", "ProtocolJob"}  # fmt: skip
+            "KnowledgeSet", "Question", "ProtocolRun", "Job"}  # fmt: skip
     assert made <= before.keys()
     assert {"FACT", "REWRITES", "ASKS_FOR", "LABELLED", "USES", "ANSWERED"} <= before.keys()
     assert before["Graph"] == 4
@@ -115,7 +119,7 @@ def test_told_to_all_of_it_goes(db: Database, full: str, count: Count) -> None:
 
 
 def test_what_waits_or_runs_has_to_end_first(db: Database, full: str, count: Count) -> None:
-    db.write(rows.UpdateEditRow, id=f"{full}-two", status="queued")
+    queue_again(db, f"{full}-two")
     before = count()
     with pytest.raises(ConflictError, match="queued or running") as caught:
         delete.delete_graph(db, full, with_dependents=True)

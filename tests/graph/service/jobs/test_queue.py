@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from support.own_graphs import hogwarts_as, own_graphs
+from support.reference import Edge
+from support.stored_graphs import fact
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.errors import ConflictError, NotFoundError, QueueFullError, UsageError
+from thinkeval.loaders.records import Entity
+from thinkeval.service.errors import (
+    ConflictError,
+    JobInterrupt,
+    LeaseLostError,
+    NotFoundError,
+    QueueFullError,
+    UsageError,
+)
+from thinkeval.service.graphs.write import GraphHeader, write_graph
 from thinkeval.service.jobs import job_requests, queue, recovery, submit
 from thinkeval.service.jobs import sweep as job_sweeps
-from thinkeval.service.process import is_gone, name_of, this_process
+from thinkeval.service.jobs.edit_job import EditJob
+from thinkeval.service.leases import MAX_CRASHES, Lease, event, new_token
 from thinkeval.service.schemas import EditIn, SweepIn
-from thinkeval.service.scoring import record
-from thinkeval.service.scoring.record import event
 from thinkeval.service.settings import Settings
 
 REWRITE = "harry-potter--studied-at"
@@ -35,8 +44,8 @@ def own_hogwarts(db: Database) -> Iterator[str]:
 @pytest.fixture
 def graph(db: Database, own_hogwarts: str) -> Iterator[str]:
     """The demo graph under a name of this module's own, and an empty queue before and after."""
-    assert db.read(rows.RunningRow) == []
-    assert db.write(rows.ClaimEditRow, owner="nobody", event=event("running", "x")) == []
+    assert queue.counts(db)["running"] == 0
+    assert claim(db) is None
     yield own_hogwarts
     for edit in db.read(rows.PageEditRow, dataset=own_hogwarts, limit=1000):
         db.write(rows.DeleteEditRow, id=edit.id)
@@ -46,9 +55,36 @@ def posted(graph: str, **more: object) -> EditIn:
     return EditIn.model_validate({"graph": graph, "rewrite": REWRITE} | more)
 
 
-def claim(db: Database, owner: str = "a/1/1.0", **more: object) -> rows.ClaimEditRow | None:
-    found = db.write(rows.ClaimEditRow, owner=owner, event=event("running", "starting"), **more)
-    return found[0] if found else None
+def claim(
+    db: Database, worker: str = "w", lease_ms: int = 60_000, **more: object
+) -> tuple[rows.ClaimJobRow, Lease] | None:
+    """The next edit, and the lease on it."""
+    told = {"lease": new_token(), "lease_ms": lease_ms, "event": event("running", "starting")}
+    found = db.write(rows.ClaimJobRow, kinds=[queue.EDIT], worker=worker, **told, **more)
+    return (found[0], Lease(str(told["lease"]), found[0].attempt)) if found else None
+
+
+def claimed(db: Database, **more: object) -> Lease:
+    """The lease on the next edit."""
+    found = claim(db, **more)
+    assert found is not None
+    return found[1]
+
+
+def settle(db: Database, lease: Lease, final: str, **more: object) -> rows.SettleIdRow:
+    (row,) = db.write(rows.SettleIdRow, **lease.params, final=final, model="m", **more)
+    return row
+
+
+def scored(db: Database, lease: Lease, score: str) -> None:
+    """Record that an edit is scored."""
+    with db.transaction() as tx:
+        edit = lease.hold(tx.run)
+        tx.run(rows.WriteScoreRow, id=edit, graph=edit, score=score, provenance="{}")
+        lease.succeed(tx.run)
+
+
+KINDS = (EditJob,)
 
 
 def test_a_post_is_stored_as_a_queued_edit(db: Database, graph: str) -> None:
@@ -120,8 +156,8 @@ def test_what_cannot_be_scored_is_refused_at_once(
 def test_each_of_many_workers_gets_another_edit(db: Database, graph: str) -> None:
     wanted = {submit.post(db, SETTINGS, posted(graph, seed=seed)).edit for seed in range(12)}
     with ThreadPoolExecutor(6) as pool:
-        taken = list(pool.map(lambda n: claim(db, f"host/{n}/1.0"), range(15)))
-    assert sorted(edit.id for edit in taken if edit) == sorted(wanted)
+        taken = list(pool.map(lambda n: claim(db, f"w{n}"), range(15)))
+    assert sorted(each[0].id for each in taken if each) == sorted(wanted)
     assert taken.count(None) == 3
 
 
@@ -134,7 +170,7 @@ def test_edits_are_taken_up_in_the_order_in_which_they_were_posted(
     for batch in batches:
         wanted += [one.edit for one in submit.post_all(db, SETTINGS, batch)]
     taken = [claim(db) for _ in wanted]
-    assert [edit.id for edit in taken if edit] == wanted
+    assert [each[0].id for each in taken if each] == wanted
 
 
 def test_an_edit_that_is_posted_again_takes_its_place_at_the_end(db: Database, graph: str) -> None:
@@ -143,7 +179,7 @@ def test_an_edit_that_is_posted_again_takes_its_place_at_the_end(db: Database, g
     queue.cancel(db, first)
     assert submit.post(db, SETTINGS, posted(graph, seed=0)).outcome == "queued"
     taken = [claim(db), claim(db)]
-    assert [edit.id for edit in taken if edit] == [other, first]
+    assert [each[0].id for each in taken if each] == [other, first]
 
 
 def test_edits_of_the_loaded_model_go_first_but_nobody_waits_for_ever(
@@ -155,47 +191,47 @@ def test_edits_of_the_loaded_model_go_first_but_nobody_waits_for_ever(
     assert found
     first = claim(db)
     assert first is not None
-    assert first.id == other  # the oldest, as nothing is loaded
+    loaded = first[0].affinity
+    assert first[0].id == other  # the oldest, as nothing is loaded
     submit.post(db, SETTINGS, posted(graph, seed=2, model="organism:llama"))
     last = submit.post(db, SETTINGS, posted(graph, seed=3, model="organism:llama")).edit
-    second = claim(db, affinity=first.affinity)
+    second = claim(db, affinity=loaded)
     assert second is not None
-    assert second.id != mine
-    third = claim(db, affinity=first.affinity, patience_s=0)
+    assert second[0].id != mine
+    time.sleep(0.01)
+    third = claim(db, affinity=loaded, patience_s=0)
     assert third is not None
-    assert third.id == mine
-    rest = claim(db, affinity=first.affinity)
+    assert third[0].id == mine
+    rest = claim(db, affinity=loaded)
     assert rest is not None
-    assert {second.id, rest.id} >= {last}
+    assert {second[0].id, rest[0].id} >= {last}
 
 
 def test_an_edit_is_found_by_every_id_it_had(db: Database, graph: str) -> None:
     first = submit.post(db, SETTINGS, posted(graph)).edit
     final = f"{first}-final"
-    assert claim(db) is not None
-    settled = db.write(rows.SettleIdRow, id=first, final=final, model="m")[0]
-    assert settled == rows.SettleIdRow(id=final, score_it=True)
+    lease = claimed(db)
+    assert settle(db, lease, final) == rows.SettleIdRow(id=final, busy=False, do_it=True)
     assert queue.edit_out(db, first).id == final
     assert queue.edit_out(db, first).posted_as == [first]
     assert queue.edit_out(db, final).model == "m"
     assert submit.post(db, SETTINGS, posted(graph)).edit == final
     # Once more under its own id, as after a restart: nothing changes.
-    assert db.write(rows.SettleIdRow, id=final, final=final, model="m")[0].score_it
+    assert settle(db, lease, final).do_it
     assert queue.page(db, dataset=graph)[2] == 1
 
 
 def test_two_posts_that_mean_the_same_become_one_edit(db: Database, graph: str) -> None:
     first = submit.post(db, SETTINGS, posted(graph), key=f"k-{graph}").edit
     final = f"{first}-final"
-    claim(db)
-    db.write(rows.SettleIdRow, id=first, final=final, model="m")
-    db.write(rows.UpdateEditRow, id=final, status="succeeded", score="{}", progress=1.0)
+    lease = claimed(db)
+    settle(db, lease, final)
+    scored(db, lease, "{}")
     # A model written otherwise: another post, but the same edit once it is loaded.
     second = submit.post(db, SETTINGS, posted(graph, model="organism:gpt2"), key=f"l-{graph}").edit
     assert second not in (first, final)
-    claim(db)
-    settled = db.write(rows.SettleIdRow, id=second, final=final, model="m")[0]
-    assert settled == rows.SettleIdRow(id=final, score_it=False)
+    settled = settle(db, claimed(db), final)
+    assert settled == rows.SettleIdRow(id=final, busy=False, do_it=False)
     assert queue.job_of(db, second).id == queue.job_of(db, first).id == final
     assert queue.job_of(db, final).status == "succeeded"
     assert set(queue.job_of(db, final).posted_as) == {first, second}
@@ -207,18 +243,15 @@ def test_two_posts_that_mean_the_same_become_one_edit(db: Database, graph: str) 
 
 def test_forced_the_posted_edit_takes_the_place_of_the_stored_one(db: Database, graph: str) -> None:
     final = submit.post(db, SETTINGS, posted(graph)).edit
-    claim(db)
-    db.write(rows.UpdateEditRow, id=final, status="succeeded", score='{"old": 1}')
+    scored(db, claimed(db), '{"old": 1}')
     second = submit.post(db, SETTINGS, posted(graph, model="organism:gpt2", force=True)).edit
-    claim(db, owner="b/2/2.0")
-    settled = db.write(rows.SettleIdRow, id=second, final=final, model="m", force=True)[0]
-    assert settled.score_it
+    assert settle(db, claimed(db), final, force=True).do_it
     assert queue.job_of(db, final).status == "running"
     found = db.read(rows.GetEditRow, id=second)[0]
     assert (found.id, found.score) == (final, '{"old": 1}')  # kept until there is a new one
 
 
-def test_a_waiting_edit_is_cancelled_at_once_and_a_running_one_told(
+def test_a_queued_edit_is_cancelled_at_once_and_a_running_one_by_its_worker(
     db: Database, graph: str
 ) -> None:
     waiting = submit.post(db, SETTINGS, posted(graph)).edit
@@ -226,154 +259,134 @@ def test_a_waiting_edit_is_cancelled_at_once_and_a_running_one_told(
     assert claim(db) is None
     assert queue.cancel(db, waiting) == (waiting, "cancelled")  # again: nothing changes
     running = submit.post(db, SETTINGS, posted(graph, seed=1)).edit
-    claim(db, owner=this_process())
+    lease = claimed(db)
     assert queue.cancel(db, running) == (running, "running")
-    heard = db.write(
-        rows.BeatRow, owner=this_process(), device="cpu", busy=True, stage="x", progress=0.5
-    )
-    assert heard[0].cancel
-    assert recovery.release(db, running, this_process()) == "cancelled"
-    db.write(rows.ForgetWorkerRow, owner=this_process())
+    assert db.write(rows.HeartbeatRow, **lease.params, stage="x", progress=0.5)[0].cancel
+    with pytest.raises(JobInterrupt):
+        lease.hold(db.write)
+    with pytest.raises(JobInterrupt):  # too late to succeed; nothing of the score is stored
+        scored(db, lease, "{}")
+    assert recovery.release(db, KINDS, lease) == "cancelled"
+    assert queue.edit_out(db, running).score is None
     with pytest.raises(NotFoundError):
         queue.cancel(db, "no-such-edit")
 
 
-def test_what_is_cancelled_while_a_worker_takes_it_is_cancelled_or_told(
+def test_a_heartbeat_that_comes_as_the_edit_ends_changes_nothing_of_it(
     db: Database, graph: str
 ) -> None:
-    """Both at the same moment, thirty times: never cancelled for one and taken for the other."""
-    told = []
-    with ThreadPoolExecutor(2) as pool:
-        for seed in range(30):
-            edit = submit.post(db, SETTINGS, posted(graph, seed=seed)).edit
-            both = threading.Barrier(2)
-
-            def cancelled(edit: str = edit, both: threading.Barrier = both) -> str:
-                both.wait()
-                return queue.cancel(db, edit)[1]
-
-            def taken(both: threading.Barrier = both) -> bool:
-                both.wait()
-                return claim(db) is not None
-
-            asked = [pool.submit(cancelled), pool.submit(taken)]
-            status, was_taken = (each.result() for each in asked)
-            told.append((status, was_taken))
-            db.write(rows.DeleteEditRow, id=edit)
-    assert set(told) <= {("cancelled", False), ("running", True)}, told
-
-
-def test_a_beat_tells_of_the_edit_that_is_its_own_only(db: Database, graph: str) -> None:
-    edit = submit.post(db, SETTINGS, posted(graph)).edit
-    claim(db, owner=this_process())
-    for owner, progress in ((this_process(), 0.25), ("else/1/1.0", 0.75)):
-        db.write(
-            rows.BeatRow, owner=owner, device="cpu", busy=True, stage="here", progress=progress
-        )
-        db.write(rows.ForgetWorkerRow, owner=owner)
-    job = queue.job_of(db, edit)
-    assert (job.stage, job.progress) == ("here", 0.25)
-    recovery.release(db, edit, this_process())
-
-
-def test_a_beat_that_comes_as_the_edit_ends_changes_nothing_of_it(db: Database, graph: str) -> None:
     """Both at the same moment, thirty times."""
-    beat = {"owner": this_process(), "device": "cpu", "busy": True, "stage": "write"}
     with ThreadPoolExecutor(2) as pool:
         for seed in range(30):
             edit = submit.post(db, SETTINGS, posted(graph, seed=seed)).edit
-            claim(db, owner=this_process())
+            lease = claimed(db)
             both = threading.Barrier(2)
 
-            def tell(both: threading.Barrier = both) -> None:
+            def tell(lease: Lease = lease, both: threading.Barrier = both) -> None:
                 both.wait()
-                db.write(rows.BeatRow, **beat, progress=0.9)
+                db.write(rows.HeartbeatRow, **lease.params, stage="write", progress=0.9)
 
-            def end(edit: str = edit, both: threading.Barrier = both) -> None:
+            def end(lease: Lease = lease, both: threading.Barrier = both) -> None:
                 both.wait()
-                done = {"status": "succeeded", "progress": 1.0, "stage": "done"}
-                db.write(rows.UpdateEditRow, id=edit, **done)
+                lease.succeed(db.write)
 
             for each in [pool.submit(tell), pool.submit(end)]:
                 each.result()
             job = queue.job_of(db, edit)
             assert (job.status, job.progress, job.stage) == ("succeeded", 1.0, "done")
-    db.write(rows.ForgetWorkerRow, owner=this_process())
 
 
-def dead_process() -> str:
-    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    owner = name_of(process.pid)
-    assert is_gone(owner) is False
-    process.kill()
-    process.wait()
-    if process.stdin:
-        process.stdin.close()
-    assert is_gone(owner) is True
-    return owner
-
-
-def test_an_edit_whose_worker_died_waits_again_and_fails_in_the_end(
+def test_an_edit_whose_worker_died_is_queued_again_and_fails_in_the_end(
     db: Database, graph: str
 ) -> None:
     edit = submit.post(db, SETTINGS, posted(graph)).edit
-    owner = dead_process()
-    for attempt in range(1, recovery.MAX_ATTEMPTS + 1):
-        taken = claim(db, owner=owner)
-        assert taken is not None
-        assert taken.attempts == attempt
-        status = recovery.recover(db)[edit]
-        assert status == ("queued" if attempt < recovery.MAX_ATTEMPTS else "failed")
+    for attempt in range(1, MAX_CRASHES + 1):
+        claimed(db, lease_ms=1)
+        assert queue.job_of(db, edit).attempts == attempt
+        time.sleep(0.01)
+        status = recovery.recover(db, KINDS)[edit]
+        assert status == ("queued" if attempt < MAX_CRASHES else "failed")
     shown = queue.edit_out(db, edit)
     assert (shown.status, shown.attempts) == ("failed", 3)
-    assert "killed" in (shown.error or "")
+    assert shown.error == "The worker process exited unexpectedly (killed or crashed)."
     assert shown.remedy
-    assert recovery.recover(db) == {}
+    assert recovery.recover(db, KINDS) == {}
     # Posted again it starts anew.
     assert submit.post(db, SETTINGS, posted(graph)).outcome == "queued"
     assert queue.job_of(db, edit).attempts == 0
 
 
-def test_a_living_owner_keeps_its_edit(db: Database, graph: str) -> None:
+def test_a_valid_lease_is_left_alone_whoever_looks(db: Database, graph: str) -> None:
+    """No clock, process id or host of ours has a say in it: only the server's time has."""
     edit = submit.post(db, SETTINGS, posted(graph)).edit
-    claim(db, owner=this_process())
-    assert recovery.recover(db) == {}
-    assert recovery.release(db, edit, "else/1/1.0") is None
-    assert recovery.release(db, edit, this_process(), counted=False) == "queued"
+    lease = claimed(db, worker="on a machine whose clock is an hour off")
+    assert recovery.recover(db, KINDS) == {}
+    assert recovery.recover_worker(db, KINDS, "another", crashed=True) == {}
+    assert recovery.release(db, KINDS, Lease(new_token(), lease.attempt)) is None
+    assert recovery.release(db, KINDS, lease) == "queued"
     assert queue.job_of(db, edit).attempts == 0
 
 
-def test_a_worker_elsewhere_is_lost_when_it_was_silent_for_long(
-    db: Database, graph: str, monkeypatch: pytest.MonkeyPatch
+def test_a_supervisor_that_saw_its_worker_die_need_not_wait_for_the_lease(
+    db: Database, graph: str
 ) -> None:
     edit = submit.post(db, SETTINGS, posted(graph)).edit
-    owner = "another-machine/7/123.45"
-    claim(db, owner=owner)
-    db.write(rows.BeatRow, owner=owner, device="cuda:0", busy=True)
-    assert recovery.recover(db) == {}
-    monkeypatch.setattr(recovery, "LEASE_S", -1.0)
-    assert recovery.recover(db) == {edit: "queued"}
-    assert owner not in {w.id for w in db.read(rows.WorkerRow)}
+    claimed(db, worker="dead")
+    assert recovery.recover_worker(db, KINDS, "dead", crashed=True) == {edit: "queued"}
+    assert queue.job_of(db, edit).attempts == 1
+    claimed(db, worker="stopped")
+    assert recovery.recover_worker(db, KINDS, "stopped", crashed=False) == {edit: "queued"}
+    assert queue.job_of(db, edit).attempts == 1
 
 
 def test_a_command_that_was_killed_leaves_a_failed_edit(db: Database, graph: str) -> None:
     name = f"{graph}-by-hand"
     rewrite = job_requests.rewrite_of(db, posted(graph))
-    db.write(
-        rows.MergeEditRow, id=name, model="m", method="rome", dataset=graph, rewrite=rewrite.id
-    )
-    db.write(rows.UpdateEditRow, id=name, status="running", owner=dead_process())
-    assert recovery.recover(db) == {name: "failed"}
-    assert "ended without a word" in (queue.edit_out(db, name).error or "")
+    about = {"model": "m", "method": "rome", "dataset": graph, "rewrite": rewrite.id}
+    db.write(rows.MergeEditRow, id=name, **about)
+    begin = {"lease": new_token(), "lease_ms": 1, "stage": "s", "progress": 0, "event": "{}"}
+    assert db.write(rows.BeginJobRow, id=name, **begin)[0].begun
+    time.sleep(0.01)
+    assert recovery.recover(db, KINDS) == {name: "failed"}
+    assert "exited unexpectedly" in (queue.edit_out(db, name).error or "")
+
+
+def test_the_graph_of_an_edit_that_ended_without_a_score_is_deleted(
+    db: Database, graph: str
+) -> None:
+    edit = submit.post(db, SETTINGS, posted(graph)).edit
+    lease = claimed(db)
+    header = GraphHeader(edit, "edit", graph, model="m", edit=edit)
+    facts = [fact(Edge("f", "a", "b", 0.5, 0.5))]
+
+    def write(lease: Lease) -> None:
+        entities = [Entity("a"), Entity("b")]
+        write_graph(db, header, entities, facts, fence=lease.hold)
+
+    def stored() -> bool:
+        return edit in {row.graph for row in db.read(rows.GraphRow, incomplete=True)}
+
+    write(lease)
+    EditJob.drop(db, edit)  # it is under way
+    assert stored()
+    assert recovery.release(db, KINDS, lease) == "queued"
+    EditJob.drop(db, edit)  # it will be scored
+    assert stored()
+    with pytest.raises(LeaseLostError):  # of the attempt before
+        write(lease)
+    lease = claimed(db)
+    queue.cancel(db, edit)
+    assert recovery.release(db, KINDS, lease) == "cancelled"
+    assert not stored()
 
 
 def test_removing_needs_an_end_and_forgets_every_name(db: Database, graph: str) -> None:
     edit = submit.post(db, SETTINGS, posted(graph), key=f"key-{graph}").edit
     with pytest.raises(ConflictError, match="queued"):
         queue.remove(db, edit)
-    claim(db)
-    db.write(rows.SettleIdRow, id=edit, final=f"{edit}-final", model="m")
-    record.fail(db, f"{edit}-final", UsageError("no"))
+    lease = claimed(db)
+    settle(db, lease, f"{edit}-final")
+    assert lease.fail(db.write, UsageError("no")) == f"{edit}-final"
     assert queue.remove(db, edit) == f"{edit}-final"
     with pytest.raises(NotFoundError):
         queue.job_of(db, edit)

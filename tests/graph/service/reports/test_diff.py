@@ -17,6 +17,7 @@ from support.edit_pairs import (
     survival,
 )
 from support.reference import Edge
+from support.stored_edits import end_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import MissingProbabilityError
 from thinkeval.cypher.run import Database
@@ -274,7 +275,7 @@ def test_unknown_and_unscored_edits_are_refused(db: Database, graph_id: str) -> 
     a, b = pair(db, graph_id)
     with pytest.raises(NotFoundError, match="Did you mean"):
         diff(db, a, f"{b}x")
-    db.write(rows.UpdateEditRow, id=b, status="failed", error="why")
+    end_edit(db.write, b, "failed", error="why")
     with pytest.raises(NothingStoredError, match="failed"):
         diff(db, a, b)
 

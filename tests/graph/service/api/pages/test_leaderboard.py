@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from support.own_graphs import own_graphs
-from support.stored_edits import random_facts, store_edit
-from thinkeval.cypher import rows
+from support.stored_edits import end_edit, random_facts, store_edit
 from thinkeval.cypher.run import Database
 from thinkeval.service.api.pages import leaderboard
 from thinkeval.service.cache import Cache
@@ -24,7 +23,7 @@ def prefix(db: Database) -> Iterator[str]:
 
 
 def finished(db: Database, edit: str, moment: str) -> None:
-    db.write(rows.UpdateEditRow, id=edit, status="succeeded", finished_at=moment)
+    end_edit(db.write, edit, at=moment)
 
 
 def edits(told: dict[str, Any]) -> dict[str, int]:

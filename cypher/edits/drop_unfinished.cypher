@@ -1,0 +1,37 @@
+// Delete a part of the graph of an edit that ended without a score.
+//
+// The graph was written, and the edit not scored. Nothing changes where the edit has a score, or is
+// queued or running again: it is locked before that is checked. Sent until nothing is left.
+//
+// mode: write
+// params:
+//   $id         STRING    id of the edit
+//   $limit      INTEGER   entities that are deleted at most, with their facts
+// returns: one row
+//   entities    INTEGER   entities that were deleted; 0 at the end
+
+OPTIONAL MATCH (e:Edit {id: $id})
+SET e.kind = e.kind
+WITH e, e.status IN ['failed', 'cancelled'] AND e.score IS NULL AS unfinished
+CALL (unfinished) {
+  WITH unfinished
+  WHERE unfinished
+  MATCH (g:Graph {id: $id, kind: 'edit'})
+  SET g.complete = false
+  WITH g
+  CALL () {
+    MATCH (x:Grounding)
+    WHERE x.id STARTS WITH $id + '|'
+    DELETE x
+  }
+  WITH g
+  OPTIONAL MATCH (entity:Entity)
+  WHERE entity.key STARTS WITH $id + '|'
+  WITH g, entity
+  LIMIT $limit
+  DETACH DELETE entity
+  WITH g, count(entity) AS entities
+  FOREACH (go IN CASE entities WHEN 0 THEN [g] ELSE [] END | DETACH DELETE go)
+  RETURN sum(entities) AS entities
+}
+RETURN coalesce(entities, 0) AS entities

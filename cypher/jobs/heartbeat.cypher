@@ -1,0 +1,29 @@
+// Renew the lease of a job, record how far it is, and read whether it shall be cancelled.
+//
+// An idle worker sends it without a lease, to be listed. A lease that has expired is renewed too,
+// as long as no other process has taken the job.
+//
+// mode: write
+// params:
+//   $worker      STRING|NULL = null        id of the worker; null for a command: not listed
+//   $about       MAP = {}                  what is listed of the worker: device, host, pid
+//   $lease       STRING|NULL = null        token of the lease; null while idle
+//   $attempt     INTEGER|NULL = null       and its number
+//   $stage       STRING|NULL = null        what the job is doing, in words
+//   $progress    PROBABILITY|NULL = null   from 0 to 1
+// returns: one row
+//   valid        BOOLEAN                   whether the lease is still this process's
+//   cancel       BOOLEAN                   whether the job shall be cancelled
+
+FOREACH (id IN CASE WHEN $worker IS NULL THEN [] ELSE [$worker] END |
+  MERGE (w:Worker {id: id})
+  ON CREATE SET w.started_at = toString(datetime())
+  SET w += $about, w.beat = timestamp())
+WITH 1 AS one
+OPTIONAL MATCH (found:Job {lease: $lease})
+SET found.kind = found.kind
+WITH CASE WHEN found.lease = $lease AND found.attempt = $attempt THEN found END AS j
+SET j.lease_until = timestamp() + j.lease_ms, j.stage = coalesce($stage, j.stage),
+  j.progress = coalesce($progress, j.progress)
+RETURN j IS NOT NULL AS valid, coalesce(j.cancel, false) AS cancel
+LIMIT 1

@@ -1,0 +1,28 @@
+// Jobs under way whose lease has expired; or, of one worker, all its leases.
+//
+// `crashed` tells whether the worker alone died. It did not where the server was started within the
+// lease, or where the service that supervises the worker did not outlive it: then the machine may
+// have gone down, and it is no fault of the job. While a living service has not yet recorded that
+// it outlived the lease, the job is not listed.
+//
+// mode: read
+// params:
+//   $worker      STRING|NULL = null   only, and all, of this worker
+//   $started_ms  INTEGER              when the server was started, by its own clock
+// returns: one row a job
+//   id           STRING               id of the job
+//   lease        STRING               token of the lease
+//   attempt      INTEGER              and its number
+//   crashed      BOOLEAN              whether the worker alone died
+
+WITH timestamp() AS now
+MATCH (j:Job)
+WHERE j.status = 'running'
+  AND j.lease_until < CASE WHEN $worker IS NULL THEN now ELSE 9223372036854775807 END
+  AND ($worker IS NULL OR j.worker = $worker)
+OPTIONAL MATCH (s:Service {id: j.service})
+WITH j, now, j.service IS NULL AS alone, coalesce(s.beat, 0) AS beat
+WHERE $worker IS NOT NULL OR alone OR beat >= j.lease_until OR beat < now - j.lease_ms
+RETURN j.id AS id, j.lease AS lease, j.attempt AS attempt,
+  j.lease_until - j.lease_ms >= $started_ms AND (alone OR beat >= j.lease_until) AS crashed
+ORDER BY id

@@ -1,0 +1,25 @@
+// Record that a part of a job is stored. Fenced: nothing changes without the lease.
+//
+// With a part that was not stored before, the job has got further: crashes are counted anew.
+//
+// mode: write
+// params:
+//   $lease      STRING    token of the lease
+//   $attempt    INTEGER   and its number
+//   $part       STRING    id of the part
+//   $event      STRING    JSON: the event that is recorded
+// returns: one row, none where the lease belongs to another by now
+//   done        INTEGER   parts that are stored
+//   cancel      BOOLEAN   whether the job shall be cancelled
+
+MATCH (j:Job {lease: $lease})
+SET j.kind = j.kind
+WITH j
+WHERE j.lease = $lease AND j.attempt = $attempt
+WITH j, coalesce(j.parts, []) AS stored
+WITH j, $part IN stored AS known,
+  CASE WHEN $part IN stored THEN stored ELSE stored + $part END AS parts
+SET j.parts = parts, j.crashes = CASE WHEN known THEN coalesce(j.crashes, 0) ELSE 0 END,
+  j.progress = toFloat(size(parts)) / j.total,
+  j.lease_until = timestamp() + j.lease_ms, j.events = coalesce(j.events, []) + $event
+RETURN size(parts) AS done, coalesce(j.cancel, false) AS cancel

@@ -1,0 +1,20 @@
+// A service says that it is alive: it supervises workers, and outlives them unless it is killed.
+//
+// Services that have been silent for an hour are removed.
+//
+// mode: write
+// params:
+//   $id        STRING     id of the service
+// returns: one row
+//   services   INTEGER    services that are known
+
+MERGE (s:Service {id: $id})
+SET s.beat = timestamp()
+WITH count(s) AS one
+CALL () {
+  MATCH (old:Service)
+  WHERE old.beat < timestamp() - 3600000
+  DETACH DELETE old
+}
+MATCH (known:Service)
+RETURN count(known) AS services

@@ -1,0 +1,76 @@
+"""The version of a database, and the migrations that bring an older one to ours.
+
+A database records the number of its last migration (`:Schema`). Each file of `cypher/migrations/`
+is one, named by its number; those that are missing are run once, in order, in one transaction that
+holds a lock: of several programs that start at the same moment one migrates, the others wait. A
+database that a newer program has migrated is refused, before anything is written to it.
+"""
+
+from __future__ import annotations
+
+from typing import LiteralString, cast
+
+import neo4j
+
+from thinkeval.cypher.catalog import Query, names, query
+from thinkeval.cypher.errors import NewerDatabaseError
+
+FOLDER = "migrations/"
+
+
+def numbered() -> list[tuple[int, Query]]:
+    """All migrations with their numbers, which are 1, 2 ... without a gap."""
+    found = [query(name) for name in names(FOLDER)]
+    return [(int(one.name.removeprefix(FOLDER).partition("_")[0]), one) for one in found]
+
+
+def latest() -> int:
+    """The version of a database after all migrations that this program knows."""
+    return max((number for number, _ in numbered()), default=0)
+
+
+def require_known(session: neo4j.Session, uri: str) -> int:
+    """The version of a database; 0 for an empty one, or one from before there were versions.
+
+    Raises:
+        NewerDatabaseError: a newer program has migrated it.
+    """
+    return session.execute_read(lambda tx: _checked(_version(tx, "schema/version"), uri))
+
+
+def migrate(session: neo4j.Session, uri: str) -> list[str]:
+    """Run the migrations that a database lacks; their names.
+
+    Raises:
+        NewerDatabaseError: a newer program has migrated it.
+    """
+    return session.execute_write(lambda tx: _migrate(tx, uri))
+
+
+def _migrate(tx: neo4j.ManagedTransaction, uri: str) -> list[str]:
+    version = _checked(_version(tx, "schema/lock_version"), uri)
+    missing = [(number, one) for number, one in numbered() if number > version]
+    for _, one in missing:
+        for statement in one.statements:
+            _send(tx, statement)
+    if missing:
+        _send(tx, query("schema/set_version").text, version=missing[-1][0])
+    return [one.name for _, one in missing]
+
+
+def _version(tx: neo4j.ManagedTransaction, name: str) -> int:
+    found = tx.run(cast(LiteralString, query(name).text)).single()
+    return int(found["version"]) if found else 0
+
+
+def _send(tx: neo4j.ManagedTransaction, text: str, **params: int) -> None:
+    tx.run(cast(LiteralString, text), params).consume()
+
+
+def _checked(version: int, uri: str) -> int:
+    if version > latest():
+        raise NewerDatabaseError(
+            f"The database at {uri} was written by a newer version of ThinkEval (schema {version};"
+            f" this one knows {latest()})."
+        )
+    return version

@@ -1,0 +1,9 @@
+// Which migrations a database has had; no row where it never had any.
+//
+// mode: read
+// params:
+// returns: one row, none before the first migration
+//   version   INTEGER   number of the last migration
+
+MATCH (s:Schema {id: 'thinkeval'})
+RETURN s.version AS version

@@ -1,0 +1,30 @@
+"""Where long loops may be interrupted: between two steps, by the caller.
+
+A loop of many steps calls `check()` once each; a worker that shall stop its job raises there, from
+ordinary code, so that what was put on a model is taken off by `finally` blocks as for any error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_check: ContextVar[Callable[[], None] | None] = ContextVar("interruption", default=None)
+
+
+def check() -> None:
+    """Raise if the work shall stop."""
+    asked = _check.get()
+    if asked is not None:
+        asked()
+
+
+@contextmanager
+def checked(asked: Callable[[], None]) -> Iterator[None]:
+    """Let `check` call this within the block, in this thread."""
+    before = _check.set(asked)
+    try:
+        yield
+    finally:
+        _check.reset(before)

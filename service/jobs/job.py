@@ -1,0 +1,110 @@
+"""What the worker asks of a job, whatever its kind; a further kind is one file with such a class.
+
+`service.jobs.edit_job` and `service.depedit.job` are the two there are.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from thinkeval.service.heartbeat import State
+from thinkeval.service.leases import Lease
+
+if TYPE_CHECKING:
+    from thinkeval.cypher import rows
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.scoring.runtime import Runtime
+
+_NEXT = {0.0: 0.1, 0.1: 0.4, 0.4: 0.6, 0.6: 0.9, 0.9: 1.0}
+"""How far an edit is when the stage that begins there ends."""
+
+
+class Job(Protocol):
+    """A claimed job.
+
+    Attributes:
+        KIND: kind of job, as it is recorded with each.
+    """
+
+    KIND: ClassVar[str]
+
+    def __init__(self, row: rows.ClaimJobRow, lease: Lease) -> None: ...
+
+    @property
+    def progress(self) -> JobProgress:
+        """Shared by the main thread and the heartbeat."""
+        ...
+
+    def run(self, runtime: Runtime) -> None:
+        """Do the job, and record its end under the lease.
+
+        Raises:
+            JobInterrupt: it shall stop.
+            LeaseLostError: it belongs to another worker by now.
+            Exception: it failed; the worker records that.
+        """
+        ...
+
+    @staticmethod
+    def drop(db: Database, job: str) -> None:
+        """Delete what a job stored that ended without a result."""
+        ...
+
+
+class JobProgress:
+    """How far a job is, as its main thread and the heartbeat share it.
+
+    Attributes:
+        cancelled: it shall be cancelled.
+        lost: its lease belongs to another.
+        shown: what it is doing, in words, and a number from 0 to 1.
+    """
+
+    def __init__(self, lease: Lease) -> None:
+        self.lease = lease
+        self.cancelled = self.lost = False
+        self.shown: tuple[str, float] | None = None
+        self._reached = 0.0
+
+    @property
+    def state(self) -> State:
+        """What the heartbeat sends."""
+        return State(self.lease, *(self.shown or (None, None)))
+
+    def enter(self, stage: str, reached: float) -> None:
+        """Note that the job has entered its next stage."""
+        self.shown, self._reached = (stage, reached), reached
+
+    def update(self, done: int, total: int, stage: str) -> None:
+        """Note how far a stage is."""
+        part = min(done / total, 1.0) if total > 0 else 0.0
+        counted = f"{stage} ({done} of {total})" if total > 1 else stage
+        upto = _NEXT.get(self._reached, self._reached)
+        self.shown = (counted, self._reached + part * (upto - self._reached))
+
+
+HOLD = "THINKEVAL_TEST_HOLD"
+"""For tests: a file whose text names a stage; a worker stays there as long as the file says so."""
+
+
+def hold_for_tests(stage: str, check: Callable[[], None]) -> None:
+    """Stay in a stage while a test wants it; without the environment variable nothing happens.
+
+    Args:
+        check: raises where the job shall stop.
+    """
+    named = os.environ.get(HOLD)
+    while named and _read(Path(named)) == stage:
+        check()
+        time.sleep(0.02)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""

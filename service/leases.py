@@ -1,0 +1,191 @@
+"""Leases: the right of one process to work on a job, checked in every write about it.
+
+A claim writes a random token, a number and an expiry in the server's time onto the job's node. The
+expiry is renewed by heartbeats (`service.heartbeat`); when it passes, the job is taken from its
+worker (`service.jobs.recovery`). Every write about the job carries token and number, and its
+transaction refuses them once they belong to another, so a process that was stopped and resumes
+overwrites nothing: it gets a LeaseLostError.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import uuid
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from thinkeval.cypher import rows
+from thinkeval.service.errors import JobInterrupt, LeaseLostError, describe
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+T = TypeVar("T")
+
+KEPT = "What is stored stays. Submit it again."
+"""What to do about a job that was cancelled."""
+
+
+class Writer(Protocol):
+    """Runs a write query: `Database.write`, or `Tx.run` within a transaction."""
+
+    def __call__(self, row_type: type[Any], **params: Any) -> list[Any]:
+        """The rows of the query."""
+        ...
+
+
+@dataclass(slots=True)
+class Lease:
+    """The lease of a job.
+
+    Attributes:
+        token: random, new with each claim.
+        attempt: number of the claim.
+        ended: whether the job was finished or given back under it; it is not renewed then.
+    """
+
+    token: str
+    attempt: int
+    ended: bool = False
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters by which a query is fenced."""
+        return {"lease": self.token, "attempt": self.attempt}
+
+    def hold(self, write: Writer) -> str:
+        """Fence a transaction: the job is locked until its end. The job's id.
+
+        Raises:
+            LeaseLostError: the lease belongs to another; the transaction must be rolled back.
+            JobInterrupt: the job shall be cancelled.
+        """
+        row = self.required(write(rows.HoldLeaseRow, **self.params))
+        self._stop_if(row.cancel)
+        return row.id
+
+    def stage(self, write: Writer, name: str, progress: float) -> None:
+        """Record that the job has entered a stage.
+
+        Raises:
+            LeaseLostError, JobInterrupt: as `hold`.
+        """
+        told = event("running", name, progress)
+        found = write(rows.JobStageRow, **self.params, stage=name, progress=progress, event=told)
+        self._stop_if(self.required(found).cancel)
+
+    def part(self, write: Writer, part: str, name: str, progress: float) -> None:
+        """Record that a part of the job is stored.
+
+        Raises:
+            LeaseLostError, JobInterrupt: as `hold`.
+        """
+        told = event("running", name, progress)
+        found = write(rows.JobPartRow, **self.params, part=part, event=told)
+        self._stop_if(self.required(found).cancel)
+
+    def succeed(self, write: Writer) -> None:
+        """Finish the job; `ended` is set by the caller, once its transaction is committed.
+
+        Raises:
+            LeaseLostError, JobInterrupt: as `hold`.
+        """
+        told = event("succeeded", "done", 1.0)
+        found = write(rows.FinishJobRow, **self.params, status="succeeded", at=now(), event=told)
+        self._stop_if(not self.required(found).finished)
+
+    def fail(self, write: Writer, error: BaseException, stage: str | None = None) -> str:
+        """Finish the job without a result; a KeyboardInterrupt cancels it. The job's id.
+
+        Raises:
+            LeaseLostError: the lease belongs to another.
+        """
+        problem = describe(error) if isinstance(error, Exception) else None
+        status = "failed" if problem else "cancelled"
+        found = write(
+            rows.FinishJobRow,
+            **self.params,
+            status=status,
+            stage=stage,
+            error=problem.detail if problem else "interrupted",
+            remedy=problem.remedy if problem else "Score it again; nothing was stored.",
+            at=now(),
+            event=event(status, status),
+        )
+        row = self.required(found)
+        self.ended = True
+        return row.id
+
+    def required(self, found: list[T]) -> T:
+        """The row of a fenced write.
+
+        Raises:
+            LeaseLostError: there is none, because the lease belongs to another.
+        """
+        if not found:
+            self.ended = True
+            raise LeaseLostError()
+        return found[0]
+
+    def _stop_if(self, cancel: bool) -> None:
+        if cancel:
+            raise JobInterrupt(cancelled=True)
+
+
+def new_token() -> str:
+    """A random token of a lease, or id of a worker or service."""
+    return uuid.uuid4().hex
+
+
+def this_process(device: str) -> dict[str, Any]:
+    """What is listed of a worker, for information only."""
+    return {"device": device, "host": socket.gethostname(), "pid": os.getpid()}
+
+
+def now() -> str:
+    """The time as records have it: ISO 8601 with zone."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def event(status: str, stage: str, progress: float = 0.0) -> str:
+    """An event of a job, as JSON; stored with the job, in order."""
+    told = {"status": status, "stage": stage, "progress": progress, "at": now()}
+    return json.dumps(told)
+
+
+def release(
+    db: Database, lease: Lease, *, crashed: bool = False, expired: bool = False
+) -> rows.ReleaseJobRow | None:
+    """Take a job from its worker: it is queued again, or ends; None where the lease is not valid.
+
+    Args:
+        crashed: whether the worker alone died: after MAX_CRASHES of these the job fails.
+        expired: only if the lease has expired, and was not renewed meanwhile.
+    """
+    found = db.write(
+        rows.ReleaseJobRow,
+        **lease.params,
+        expired=expired,
+        crashed=crashed,
+        max_crashes=MAX_CRASHES,
+        error=CRASHED,
+        remedy=REMEDY,
+        cancelled=KEPT,
+        at=now(),
+        events={status: event(status, "released") for status in ("queued", "failed", "cancelled")},
+    )
+    lease.ended = True
+    return found[0] if found else None
+
+
+MAX_CRASHES = 3
+"""After how many deaths of its worker a job fails; stored parts set the count back."""
+
+CRASHED = "The worker process exited unexpectedly (killed or crashed)."
+REMEDY = (
+    "What is stored stays; submit it again. The log of the worker or the system may name the"
+    " reason: if memory ran out, choose a smaller model or dtype."
+)

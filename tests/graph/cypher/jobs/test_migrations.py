@@ -1,0 +1,156 @@
+"""A database that the version before migrations wrote, opened by this one; and a newer database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import neo4j
+import pytest
+
+from support.job_queries import admin as admin
+from thinkeval.cypher import migrations, rows
+from thinkeval.cypher.errors import NewerDatabaseError
+from thinkeval.cypher.run import Database
+from thinkeval.service.depedit import job_queue
+from thinkeval.service.depedit.job import DepEditJob
+from thinkeval.service.jobs import queue, recovery, submit
+from thinkeval.service.jobs import sweep as sweeps
+from thinkeval.service.jobs.edit_job import EditJob
+from thinkeval.service.leases import event, new_token
+from thinkeval.service.schemas import EditIn
+from thinkeval.service.settings import Settings
+
+OLD = Path(__file__).with_name("before_migrations.cypher")
+KINDS = (EditJob, DepEditJob)
+SETTINGS = Settings()
+EDIT = "rome-harry-potter-"
+REWRITE = {"graph": "old-hogwarts", "rewrite": "harry-potter--studied-at"}
+QUEUED = (
+    "none-harry-potter-c17460bb07",  # from before there were tickets
+    f"{EDIT}1d3831a9e2",  # was running
+    "runs-9a39e48b6c",  # was running too, with a run stored
+    f"{EDIT}e519c00de3",
+    "runs-c1de4b3b48",
+    f"{EDIT}98826059e5",
+    "runs-96d7353ce4",
+    f"{EDIT}720dc2e26e",
+)
+"""What that version would have done next, in this order."""
+
+
+@pytest.fixture
+def old(db: Database, admin: neo4j.Driver) -> Iterator[None]:
+    """The old database's nodes beside those of other tests, and no version."""
+    assert queue.counts(db)["queued"] == queue.counts(db)["running"] == 0
+    assert job_queue.counts(db)["queued"] == 0
+    labels = "Edit|Post|Queue|Worker|Sweep|ProtocolJob|Job|RewriteRequest|ProtocolRun|KnowledgeSet"
+    (before,) = admin.execute_query(
+        f"MATCH (n:{labels}|Graph) RETURN collect(elementId(n)) AS ids"
+    )[0]
+    admin.execute_query("MATCH (s:Schema) SET s.version = 0")
+    text = "\n".join(x for x in OLD.read_text("utf-8").splitlines() if not x.startswith("//"))
+    with admin.session() as session:
+        for statement in text.split(";\n"):
+            if statement.strip():
+                session.run(statement).consume()  # type: ignore[arg-type]
+    yield
+    admin.execute_query(
+        f"MATCH (n:{labels}|Graph) WHERE NOT elementId(n) IN $ids AND NOT n:Queue DETACH DELETE n",
+        ids=before["ids"],
+    )
+    admin.execute_query("MATCH (s:Schema) SET s.version = $v", v=migrations.latest())
+
+
+def claims(db: Database) -> list[rows.ClaimJobRow]:
+    """Everything that workers would claim, in order."""
+    found: list[rows.ClaimJobRow] = []
+    told = {"lease_ms": 60_000, "worker": "w", "event": event("running", "starting")}
+    kinds = [kind.KIND for kind in KINDS]
+    while row := db.write(rows.ClaimJobRow, kinds=kinds, lease=new_token(), **told):
+        found += row
+    return found
+
+
+@pytest.mark.usefixtures("old")
+def test_every_job_of_the_old_database_is_readable_and_goes_on(db: Database) -> None:
+    db.setup_schema()
+    scored = queue.edit_out(db, f"{EDIT}46f4202e59")
+    assert (scored.id, scored.status) == (f"{EDIT}46f4202e59-final", "succeeded")
+    assert scored.score is not None
+    assert scored.score.values
+    assert queue.edit_out(db, f"{EDIT}31838971fb").error == "no"
+    assert queue.job_of(db, f"{EDIT}2681075ee8").status == "cancelled"
+    done = job_queue.out(job_queue.row_of(db, "runs-d9e454fc12"))
+    assert (done.status, done.runs, done.sets) == (
+        "succeeded",
+        ["old-set.base.8068c814"],
+        ["old-set"],
+    )
+    assert job_queue.row_of(db, "runs-39c3389aa6").remedy == "what"
+    assert sweeps.get(db, "sweep-6d9d5a2ec1").counts["queued"] == 1
+    # What was running when that version ended is recovered; no attempt is used up.
+    assert recovery.recover(db, KINDS) == {
+        "old-command": "failed",
+        f"{EDIT}e5e28c6122": "cancelled",
+        f"{EDIT}1d3831a9e2": "queued",
+        "runs-9a39e48b6c": "queued",
+    }
+    assert "exited unexpectedly" in (queue.edit_out(db, "old-command").error or "")
+    assert queue.job_of(db, f"{EDIT}1d3831a9e2").attempts == 0
+    found = claims(db)
+    assert [row.id for row in found] == list(QUEUED)
+    assert found[2].parts == ("old-set.base.686b809a",)
+    assert {row.kind for row in found} == {"edit", "depedit"}
+
+
+@pytest.mark.usefixtures("old")
+def test_keys_and_ids_of_the_old_database_find_the_same_jobs(db: Database) -> None:
+    db.setup_schema()
+    posted = EditIn.model_validate(REWRITE)
+    again = submit.post(db, SETTINGS, posted, key="key-of-the-first")
+    assert (again.edit, again.outcome) == (f"{EDIT}46f4202e59-final", "known")
+    late = EditIn.model_validate(REWRITE | {"seed": 99})
+    added = submit.post(db, SETTINGS, late, key="key-of-the-job")  # that one is of another kind
+    assert added.outcome == "created"
+    recovery.recover(db, KINDS)
+    assert [row.id for row in claims(db)] == [*QUEUED, added.edit]
+
+
+@pytest.mark.usefixtures("old")
+def test_of_several_programs_that_start_at_once_one_migrates(
+    db: Database, server: dict[str, str]
+) -> None:
+    login = (server["THINKEVAL_NEO4J_URI"], server["THINKEVAL_NEO4J_USER"],
+             server["THINKEVAL_NEO4J_PASSWORD"])  # fmt: skip
+
+    def start(_: int) -> None:
+        with Database(*login) as mine:
+            mine.setup_schema()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(start, range(4)))
+    with db._session(neo4j.WRITE_ACCESS) as session:
+        assert migrations.migrate(session, db.uri) == []
+    assert queue.counts(db)["queued"] == 4
+    assert job_queue.counts(db)["queued"] == 2
+
+
+def test_a_newer_database_is_refused_before_anything_is_written(
+    db: Database, admin: neo4j.Driver
+) -> None:
+    admin.execute_query("MATCH (s:Schema) SET s.version = 999")
+    try:
+        with pytest.raises(NewerDatabaseError, match="schema 999; this one knows 1") as caught:
+            db.setup_schema()
+        with pytest.raises(NewerDatabaseError), db._session(neo4j.WRITE_ACCESS) as session:
+            migrations.migrate(session, db.uri)
+        assert "Update ThinkEval" in caught.value.remedy
+    finally:
+        admin.execute_query("MATCH (s:Schema) SET s.version = $v", v=migrations.latest())
+
+
+def test_migrations_are_numbered_without_a_gap() -> None:
+    numbers = [number for number, _ in migrations.numbered()]
+    assert numbers == list(range(1, migrations.latest() + 1))
