@@ -35,8 +35,8 @@ class Cache(Generic[Value]):
         if ttl_s is None:
             self._values = LRUCache(size, getsizeof=weigh)
         else:
-            expiring: TTLCache[Hashable, Value, float] = TTLCache(size, ttl_s, getsizeof=weigh)
-            self._values = expiring
+            # The stubs leave the key's type open here.
+            self._values = cast(Any, TTLCache(size, ttl_s, getsizeof=weigh))
         self._condition = Condition()
         self._get: Callable[[Hashable, Callable[[], Value]], Value] = cached(
             cast(Any, self._values), key=_key_only, condition=self._condition

@@ -1,7 +1,7 @@
 """The `:Edit` node: the durable record of a score, from its start to its end.
 
 It says `running` while an edit is scored, and ends `succeeded`, `failed` (with reason and remedy)
-or `cancelled` (Ctrl-C). Whoever scores it holds a lease (`service.leases`): a worker by its claim,
+or `cancelled` (Ctrl-C). The process that scores it has a lease (`service.leases`): a worker by its claim,
 a command by taking one here. The edit graph is written in one transaction before that succeeds.
 """
 
@@ -215,7 +215,7 @@ def get_score(db: Database, edit: str) -> Score:
 
     Raises:
         NotFoundError: no such edit; says which are close.
-        NothingStoredError: the edit failed, was cancelled or is still going on.
+        NothingStoredError: the edit failed, was cancelled or is still running.
     """
     found = db.read(rows.GetEditRow, id=edit)
     if not found:
