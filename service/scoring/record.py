@@ -1,8 +1,8 @@
 """The `:Edit` node: the durable record of a score, from its start to its end.
 
 It says `running` while an edit is scored, and ends `succeeded`, `failed` (with reason and remedy)
-or `cancelled` (Ctrl-C). The process that scores it has a lease (`service.leases`): a worker by its claim,
-a command by taking one here. The edit graph is written in one transaction before that succeeds.
+or `cancelled` (Ctrl-C). The process that scores it has a lease (`service.leases`): a worker by its
+claim, a command by taking one here. The edit graph is written in one transaction before that.
 """
 
 from __future__ import annotations
