@@ -5,7 +5,7 @@
 //   $id          STRING|NULL = null   only this one
 // returns: one row a sweep, newest first
 //   id           STRING               id of the sweep
-//   request      STRING               JSON: what was posted
+//   request      STRING               JSON: the submitted request
 //   posted_as    LIST<STRING>         ids of its edits, in the order of its cells
 //   created_at   STRING               ISO 8601
 

@@ -2,7 +2,7 @@
 //
 // Neo4j Community has uniqueness constraints but none on existence or type: those are checked
 // before writing (cypher/params.py). The last statements make every property name known to the
-// server, so that asking for a property nobody has written yet is not answered with a warning.
+// server, so that asking for a property that is not written yet is not answered with a warning.
 //
 // mode: write
 // params:

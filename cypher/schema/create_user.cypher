@@ -1,6 +1,6 @@
 // Create a user of the server; the server itself routes this to its database `system`.
 //
-// In Community edition there are no roles: whoever can log in may read and write everything.
+// In Community edition there are no roles: every user may read and write everything.
 //
 // mode: write
 // params:

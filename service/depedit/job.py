@@ -1,6 +1,6 @@
 """Job handler for runs of DepEdit's protocol: each run is a part, stored when it is done.
 
-A job that lost its worker is claimed again; runs that are stored are not done twice.
+An orphaned job is claimed again; runs that are stored are not done twice.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What runs of the protocol may be posted at all, and which sets they mean. No torch here.
+"""Which runs of the protocol may be submitted, and which sets they mean. No torch here.
 
 Refused at once is what a worker would refuse after loading a model, and what names a file: files
 are the service's, and who posts does not own them.

@@ -102,7 +102,7 @@ def cancel(db: Database, job: str) -> tuple[str, Status]:
 
 
 def remove(db: Database, job: str) -> None:
-    """Remove a job that has ended; its runs stay.
+    """Remove a finished job; its runs remain.
 
     Raises:
         NotFoundError: there is none.

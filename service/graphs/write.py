@@ -109,7 +109,7 @@ def write_graph(
         with db.transaction() as tx:
             written = _write(tx.run, header, entities, facts, rewrites, progress)
             if fence is not None:
-                fence(tx.run)  # last, as it locks the job whose heartbeats go on meanwhile
+                fence(tx.run)  # last, as it locks the job whose heartbeats continue meanwhile
             return written
     run = db.write if fence is None else _fenced(db, fence)
     _empty(db, run, header.graph, fence)

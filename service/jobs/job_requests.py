@@ -1,7 +1,7 @@
-"""From an edit as it was posted to a score request, and what may be posted at all. No torch here.
+"""From a submitted edit to a score request, and which edits may be submitted. No torch here.
 
 What a command line may do, a service may not: files are named by a client that does not own them.
-So models come from an allow-list, hyperparameters by the name of a shipped file, key statistics
+So models come from an allow-list, hyperparameters by the name of a shipped file, covariance statistics
 from the graph.
 """
 
@@ -59,11 +59,11 @@ def check(settings: Settings, posted: EditIn) -> None:
     require_hparams(posted.method, posted.method, posted.hparams, posted.model)
 
 
-def require_hparams(said: str, method: str, hparams: str | None, model: str) -> None:
+def require_hparams(name: str, method: str, hparams: str | None, model: str) -> None:
     """Refuse a method without hyperparameters for the model.
 
     Args:
-        said: what the client calls the method.
+        name: the method as the client names it.
         hparams: the file that was named, if any.
 
     Raises:
@@ -73,7 +73,7 @@ def require_hparams(said: str, method: str, hparams: str | None, model: str) -> 
     shipped = hparams_files.available(method)
     if hparams is not None and hparams not in shipped:
         raise UsageError(
-            f"{said} has no hyperparameter file {hparams!r}.",
+            f"{name} has no hyperparameter file {hparams!r}.",
             remedy=f"Shipped are: {', '.join(shipped) or 'none'}. Single values go into"
             " `overrides`.",
         )
@@ -105,7 +105,7 @@ def require_allowed(settings: Settings, model: str) -> None:
         f"The model {model!r} is not one this service may load.",
         remedy="Allowed: organism"
         + "".join(f", {name}" for name in allowed)
-        + "; whoever runs the service adds names to THINKEVAL_MODELS, folders to"
+        + "; the operator adds names to THINKEVAL_MODELS, folders to"
         " THINKEVAL_MODEL_DIRS.",
     )
 
@@ -122,7 +122,7 @@ def require_no_files(overrides: Mapping[str, object]) -> None:
             raise UsageError(
                 f"The hyperparameter {key!r} names a file of the service's machine.",
                 remedy="Leave it out. Hyperparameters are taken from a shipped file by `hparams`;"
-                " files of one's own are the command line's.",
+                " your own files can be used on the command line.",
             )
 
 

@@ -113,7 +113,7 @@ def cancel_all(
 
 
 def remove(db: Database, edit: str) -> str:
-    """Remove an edit that has ended, with its graph and score; its id.
+    """Remove a finished edit, with its graph and score; its id.
 
     Raises:
         NotFoundError: there is none.
@@ -128,7 +128,7 @@ def remove(db: Database, edit: str) -> str:
 
 
 def delete_edit(db: Database, settings: Settings, edit: str) -> str:
-    """Remove an edit that has ended, with its graph, score and saved update; its id.
+    """Remove a finished edit, with its graph, score and saved update; its id.
 
     Raises:
         NotFoundError: there is none.

@@ -44,7 +44,7 @@ def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = 
     Raises:
         QueueFullError: too many wait already.
         ConflictError: the key belongs to another body.
-        NotFoundError, UsageError, EditingError: what is asked for cannot be scored.
+        NotFoundError, UsageError, EditingError: the request cannot be scored.
     """
     job_requests.check(settings, posted)
     dataset = datasets.ensure(db, posted.graph)

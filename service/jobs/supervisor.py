@@ -31,7 +31,7 @@ class Supervisor:
 
     Args:
         service: id of the service, which its workers name in their leases.
-        exited: called after a worker process has ended, from the thread that watches it: with the
+        exited: called after a worker process exited, from the thread that watches it: with the
             worker's id, and whether it died (false where the service ends it).
         longest_pause_s: no pause before a worker is replaced is longer.
     """
@@ -127,7 +127,7 @@ class Supervisor:
             if self._ending.is_set():
                 return None
             process = subprocess.Popen(
-                # -P: a folder named `thinkeval` where the user stands is not imported.
+                # -P: a folder named `thinkeval` in the working directory is not imported.
                 [sys.executable, "-P", "-m", "thinkeval.service.worker", worker, self._service],
                 stdin=subprocess.PIPE,
             )

@@ -1,4 +1,4 @@
-"""A sweep as jobs: its cells are posted as edits, all or none, and its table is read off them."""
+"""A sweep as jobs: its cells are submitted as edits, all or none, and its table is read off them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def post(db: Database, settings: Settings, sweep: SweepIn) -> str:
     """Post every cell; the sweep's id. The same sweep again finds the same one.
 
     Raises:
-        as `posting.post`; then nothing was posted.
+        as `submit.post`; then nothing was submitted.
     """
     posted = submit.post_all(db, settings, cells(db, sweep))
     edits = [each.edit for each in posted]

@@ -37,7 +37,7 @@ from thinkeval.service.settings import Settings
 log = logging.getLogger("thinkeval.worker")
 
 IDLE_S = 2.0
-"""How often an idle worker looks for work that nobody woke it for (submitted elsewhere)."""
+"""How often an idle worker polls for work submitted elsewhere."""
 RETRY_S = (0.5, 1.0, 2.0, 5.0)
 """Pauses before the database is tried again; the last one is repeated."""
 STUCK = 3
@@ -187,7 +187,7 @@ class Worker:
             log.warning("the job failed: %s", describe(error).detail)
         else:
             log.error("the job failed", exc_info=error)
-            self.runtime.forget_models()  # nobody knows in what state it left the model
+            self.runtime.forget_models()  # the state it left the model in is unknown
         shown = job.progress.shown
         with suppress(LeaseLostError):
             ended = job.progress.lease.fail(self.runtime.db.write, error, shown and shown[0])
