@@ -25,7 +25,8 @@ from thinkeval.service.api import events
 from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import JSON, Db, Here
 from thinkeval.service.depedit import build as building
-from thinkeval.service.depedit import job_posting, job_queue, report, store
+from thinkeval.service.depedit import job_queue, report, store
+from thinkeval.service.depedit.job import post as submit_runs
 from thinkeval.service.depedit.metrics import metrics_of
 from thinkeval.service.depedit.questions import questions
 from thinkeval.service.depedit.schemas import (
@@ -192,7 +193,7 @@ def post_protocol_runs(
     The same request returns the same job. A failed or cancelled job is requeued. Stored runs are
     not repeated unless `force` is set.
     """
-    accepted = job_posting.post(db, here.settings, body, key=idempotency_key)
+    accepted = submit_runs(db, here.settings, body, key=idempotency_key)
     if accepted.outcome != "known":
         here.supervisor.wake()
     job = job_queue.out(job_queue.row_of(db, accepted.edit))

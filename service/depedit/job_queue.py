@@ -1,6 +1,6 @@
 """Jobs of protocol runs as the service shows them: status, lists; cancel and delete.
 
-They are submitted by `service.depedit.job_posting`, and run by `service.depedit.job`. The runs are
+They are submitted by `service.depedit.job`, and run by `service.depedit.job`. The runs are
 results by themselves: they stay when their job is cancelled, fails or is deleted.
 """
 

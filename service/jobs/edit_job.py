@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from thinkeval.cypher import rows
 from thinkeval.service.graphs.datasets import own_or_stored
-from thinkeval.service.jobs import job_requests, queue
+from thinkeval.service.jobs import queue, submit
 from thinkeval.service.jobs.job import JobProgress
 from thinkeval.service.leases import Lease
 from thinkeval.service.schemas import EditIn
@@ -35,7 +35,7 @@ class EditJob:
 
         posted = EditIn.model_validate_json(self._request)
         rewrite = own_or_stored(runtime.db, posted.graph, str(posted.rewrite))
-        job_requests.check(runtime.settings, posted)
+        submit.check(runtime.settings, posted)
         score_edit(runtime, ScoreRequest.of(rewrite, posted), lease=self.progress.lease)
 
     @staticmethod

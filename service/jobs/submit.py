@@ -1,30 +1,178 @@
-"""Submit edits: checked, and queued or found to be there already; one or thousands.
+"""Submit edits: check them, and queue them or find them stored already; one or thousands.
 
-When a post returns, its edit is committed: whatever is killed afterwards, it will be scored. Jobs
-of other kinds are queued by the same `accept`.
+An accepted edit is committed when `post` returns, so it is scored whatever process is killed
+afterwards. Jobs of other kinds are queued by the same `accept`.
+
+What a command line may do, a service may not: files are named by a client that does not own them.
+So models come from an allow-list, hyperparameters by the name of a shipped file, covariance
+statistics from the graph. Nothing here imports torch.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import IncompleteWriteError
-from thinkeval.service.errors import ConflictError, NotFoundError, QueueFullError
-from thinkeval.service.graphs import datasets
+from thinkeval.editing import hparams as hparams_files
+from thinkeval.editing import registry
+from thinkeval.editing.organism.config import ARCHITECTURES
+from thinkeval.service.errors import ConflictError, NotFoundError, QueueFullError, UsageError
+from thinkeval.service.graphs import datasets, rewrites
 from thinkeval.service.graphs.write import rewrite_row
-from thinkeval.service.jobs import job_requests, queue
+from thinkeval.service.jobs import queue
 from thinkeval.service.leases import Writer, event
-from thinkeval.service.schemas import EditIn
+from thinkeval.service.schemas import EditIn, RewriteIn
 from thinkeval.service.scoring.request import body_digest, posted_id
-from thinkeval.service.scoring.runtime import parse
+from thinkeval.service.scoring.runtime import ModelSpec, parse
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
     from thinkeval.loaders.records import RewriteRequest
     from thinkeval.service.settings import Settings
+
+MOST_STEPS = 20_000
+"""Training steps of an organism that a client may ask for: a few minutes."""
+FILES = ("archive",)
+"""Hyperparameters whose values are files."""
+
+
+def rewrite_of(db: Database, posted: EditIn) -> RewriteRequest:
+    """The rewrite request that an edit names or writes out; its data set is stored.
+
+    Raises:
+        NotFoundError: no such rewrite, subject or object; close names are suggested.
+        UsageError: it is ambiguous, or its prompt has no place for the subject.
+    """
+    if isinstance(posted.rewrite, RewriteIn):
+        own = rewrites.OwnRewrite(**posted.rewrite.model_dump())
+        return rewrites.rewrites(db, posted.graph, [], own, False)[0]
+    return rewrites.rewrites(db, posted.graph, [posted.rewrite], rewrites.OwnRewrite(), False)[0]
+
+
+def check(settings: Settings, posted: EditIn) -> None:
+    """Refuse at once what a worker would refuse after loading a model.
+
+    Raises:
+        UsageError: the model is not on the allow-list, or a file is named where none may be.
+        EditingError: unknown method, or no hyperparameters for the model. Keys of `overrides` are
+            checked by the worker: the methods that know them import torch.
+    """
+    registry.info(posted.method)
+    require_allowed(settings, posted.model)
+    require_no_files(posted.overrides)
+    require_hparams(posted.method, posted.method, posted.hparams, posted.model)
+
+
+def require_hparams(name: str, method: str, hparams: str | None, model: str) -> None:
+    """Refuse a method without hyperparameters for the model.
+
+    Args:
+        name: the method as the client names it.
+        hparams: the file that was named, if any.
+
+    Raises:
+        UsageError: no file of that name ships.
+        EditingError: none is named, and none ships for the model.
+    """
+    shipped = hparams_files.available(method)
+    if hparams is not None and hparams not in shipped:
+        raise UsageError(
+            f"{name} has no hyperparameter file {hparams!r}.",
+            remedy=f"Shipped are: {', '.join(shipped) or 'none'}. Single values go into"
+            " `overrides`.",
+        )
+    spec = parse(model)
+    if hparams is None and spec.organism is None and shipped:
+        hparams_files.file_for(method, spec.text)
+
+
+def require_allowed(settings: Settings, model: str) -> None:
+    """Refuse a model that the service may not load.
+
+    Raises:
+        UsageError: names what is allowed.
+    """
+    spec = parse(model)
+    if spec.organism is not None:
+        _require_trainable(spec)
+        return
+    allowed = settings.models
+    if any(fnmatchcase(model, pattern) for pattern in allowed):
+        return
+    path = Path(model)
+    if path.is_absolute() and os.path.isdir(path):  # False, too, for names no path can have
+        # Resolved, so that neither `..` nor a link leads out of an allowed folder.
+        real = path.resolve()
+        if any(real.is_relative_to(folder.resolve()) for folder in settings.model_dirs):
+            return
+    raise UsageError(
+        f"The model {model!r} is not one this service may load.",
+        remedy="Allowed: organism"
+        + "".join(f", {name}" for name in allowed)
+        + "; the operator adds names to THINKEVAL_MODELS, folders to"
+        " THINKEVAL_MODEL_DIRS.",
+    )
+
+
+def require_no_files(overrides: Mapping[str, object]) -> None:
+    """Refuse hyperparameters that name a file: MEND's `archive`, and anything that is a path.
+
+    Raises:
+        UsageError: says which.
+    """
+    for key, value in overrides.items():
+        parts = value if isinstance(value, list) else [value]
+        if value is not None and (key in FILES or any(map(_is_path, parts))):
+            raise UsageError(
+                f"The hyperparameter {key!r} names a file of the service's machine.",
+                remedy="Leave it out. Hyperparameters are taken from a shipped file by `hparams`;"
+                " your own files can be used on the command line.",
+            )
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str) and (
+        "/" in value or "\\" in value or value.startswith("~") or value.endswith(".json")
+    )
+
+
+def _require_trainable(spec: ModelSpec) -> None:
+    if spec.organism not in ARCHITECTURES:
+        raise UsageError(
+            f"There is no organism {spec.organism!r}.",
+            remedy=f"There are: {', '.join(f'organism:{name}' for name in ARCHITECTURES)}.",
+        )
+    if spec.options.get("steps", 0) > MOST_STEPS or spec.options.get("seed", 0) >= 2**31:
+        raise UsageError(
+            f"{spec.text!r} asks for too much training, or too large a seed.",
+            remedy=f"A service trains for at most {MOST_STEPS:,} steps; seeds are below 2^31.",
+        )
+
+
+def affinity(posted: EditIn) -> str:
+    """Same for edits that one loaded model serves."""
+    return affinity_of(
+        posted.model, posted.graph, posted.dtype, posted.revision, posted.organism_seed
+    )
+
+
+def affinity_of(
+    model: str, graph: str, dtype: str, revision: str | None, seed: int | None = None
+) -> str:
+    """Same for all work that one loaded model serves.
+
+    Args:
+        graph: what an organism is trained on; another model is the same for all graphs.
+        seed: of an organism whose name tells none.
+    """
+    spec = parse(model, seed=seed)
+    return "|".join([repr(spec), graph if spec.organism else "", dtype, revision or ""])
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +194,9 @@ def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = 
         ConflictError: the key belongs to another body.
         NotFoundError, UsageError, EditingError: the request cannot be scored.
     """
-    job_requests.check(settings, posted)
+    check(settings, posted)
     dataset = datasets.ensure(db, posted.graph)
-    rewrite = job_requests.rewrite_of(db, posted)
+    rewrite = rewrite_of(db, posted)
     cell = _cell(posted, rewrite, dataset.digest)
     body = body_digest(posted, rewrite)
     told = _store(db, settings, posted, [cell], [rewrite], key=key, body=body)
@@ -74,11 +222,11 @@ def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list
     for each in posted:
         about = (each.method, each.model, each.hparams or "")
         if about not in checked:
-            job_requests.check(settings, each)
+            check(settings, each)
             checked.add(about)
         said = repr(each.rewrite)
         if said not in found:
-            found[said] = job_requests.rewrite_of(db, each)
+            found[said] = rewrite_of(db, each)
         cell = _cell(each, found[said], content)
         cells.setdefault(str(cell.job["id"]), cell)
         ids.append(str(cell.job["id"]))
@@ -195,7 +343,7 @@ def _cell(posted: EditIn, rewrite: RewriteRequest, content: str) -> Cell:
     name = posted_id(posted, rewrite, content)
     request = posted.model_copy(update={"rewrite": rewrite.id}).model_dump_json()
     return Cell(
-        job={"id": name, "request": request, "affinity": job_requests.affinity(posted)},
+        job={"id": name, "request": request, "affinity": affinity(posted)},
         edit={
             "model": parse(posted.model, seed=posted.organism_seed).name,
             "method": posted.method,

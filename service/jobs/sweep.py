@@ -1,4 +1,4 @@
-"""A sweep as jobs: its cells are submitted as edits, all or none, and its table is read off them."""
+"""A sweep as jobs: its cells are submitted as edits, all or none; its table is read off them."""
 
 from __future__ import annotations
 

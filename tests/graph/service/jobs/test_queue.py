@@ -24,7 +24,7 @@ from thinkeval.service.errors import (
     UsageError,
 )
 from thinkeval.service.graphs.write import GraphHeader, write_graph
-from thinkeval.service.jobs import job_requests, queue, recovery, submit
+from thinkeval.service.jobs import queue, recovery, submit
 from thinkeval.service.jobs import sweep as job_sweeps
 from thinkeval.service.jobs.edit_job import EditJob
 from thinkeval.service.leases import MAX_CRASHES, Lease, event, new_token
@@ -341,7 +341,7 @@ def test_a_supervisor_that_saw_its_worker_die_need_not_wait_for_the_lease(
 
 def test_a_command_that_was_killed_leaves_a_failed_edit(db: Database, graph: str) -> None:
     name = f"{graph}-by-hand"
-    rewrite = job_requests.rewrite_of(db, posted(graph))
+    rewrite = submit.rewrite_of(db, posted(graph))
     about = {"model": "m", "method": "rome", "dataset": graph, "rewrite": rewrite.id}
     db.write(rows.MergeEditRow, id=name, **about)
     begin = {"lease": new_token(), "lease_ms": 1, "stage": "s", "progress": 0, "event": "{}"}
