@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support.closure_reference import PlainRule
+from support.references.closure_reference import PlainRule
 from thinkeval.loaders.rule_records import Atom, rule
 from thinkeval.service.rules.store import StoredRule
 

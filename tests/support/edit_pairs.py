@@ -6,7 +6,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from support.reference import Case, Chain, Edge, chains, reliability, survives
+from support.references.reference import Case, Chain, Edge, chains, reliability, survives
 from support.stored_edits import end_edit
 from support.stored_graphs import fact
 from thinkeval.cypher import rows

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from support.reference import Edge
+from support.references.reference import Edge
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.graphs import datasets

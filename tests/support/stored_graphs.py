@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from support.reference import Case, Edge
+from support.references.reference import Case, Edge
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 

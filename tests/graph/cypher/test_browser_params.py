@@ -7,7 +7,7 @@ from typing import Any
 import neo4j
 import pytest
 
-from support.reference import Case
+from support.references.reference import Case
 from support.stored_graphs import case_map
 from thinkeval.cypher.browser import literal, param_lines
 from thinkeval.cypher.catalog import query

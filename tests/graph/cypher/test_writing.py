@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.reference import Edge
+from support.references.reference import Edge
 from support.stored_edits import end_edit
 from support.stored_graphs import fact, store
 from thinkeval.cypher import rows

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from support.edit_reference import Reference, close
+from support.references.edit_reference import Reference, close
 from support.tiny_models import CORPUS, build_tiny
 from thinkeval.editing import covariance, registry
 from thinkeval.editing.deltas import EditEffect, applied

@@ -14,9 +14,9 @@ from typing import Any
 import neo4j
 import pytest
 
-from support import reference as ref
 from support.commands import Cli, Done, Mine
 from support.own_graphs import stored_edges
+from support.references import reference as ref
 from thinkeval.cypher.run import Database
 
 Call = Callable[..., Done]

@@ -16,9 +16,9 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from support.closure_reference import PlainRule
 from support.closure_rules import stored
 from support.own_graphs import own_graphs
+from support.references.closure_reference import PlainRule
 from support.stored_edits import probed, store_edit
 from thinkeval.cypher.browser import style_command
 from thinkeval.cypher.run import Database

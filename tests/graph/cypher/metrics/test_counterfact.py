@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.reference import COUNTERFACT, Case, Edge
+from support.references.reference import COUNTERFACT, Case, Edge
 from support.stored_graphs import case_map, store
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import MissingProbabilityError

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from support import reference as ref
-from support.reference import Case, Edge
+from support.references import reference as ref
+from support.references.reference import Case, Edge
 from support.stored_graphs import case_map, scalars, store
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import (

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support import reference as ref
-from support.reference import Case, Edge
+from support.references import reference as ref
+from support.references.reference import Case, Edge
 from support.stored_graphs import case_map, fact_ids, scalars, store
 from thinkeval.cypher import rows
 from thinkeval.cypher.catalog import names

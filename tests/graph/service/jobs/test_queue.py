@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from support.own_graphs import hogwarts_as, own_graphs
-from support.reference import Edge
+from support.references.reference import Edge
 from support.stored_graphs import fact
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database

@@ -16,7 +16,7 @@ from support.edit_pairs import (
     store_edit,
     survival,
 )
-from support.reference import Edge
+from support.references.reference import Edge
 from support.stored_edits import end_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import MissingProbabilityError

@@ -10,9 +10,9 @@ from pathlib import Path
 import neo4j
 import pytest
 
-from support.closure_reference import PlainRule
 from support.closure_rules import stored
 from support.own_graphs import own_graphs
+from support.references.closure_reference import PlainRule
 from support.stored_edits import probed, store_edit
 from thinkeval.cypher.run import Database
 from thinkeval.service.api.pages import guide

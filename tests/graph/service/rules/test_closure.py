@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from support.closure_reference import PlainRule, Tree, follows, proofs
 from support.closure_rules import stored
 from support.own_graphs import own_graphs
+from support.references.closure_reference import PlainRule, Tree, follows, proofs
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import QueryTooLargeError
 from thinkeval.cypher.run import Database

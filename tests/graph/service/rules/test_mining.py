@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support import rules_reference as reference
 from support.own_graphs import own_graphs
-from support.rules_reference import Kinds, Shape, Triple
+from support.references import rules_reference as reference
+from support.references.rules_reference import Kinds, Shape, Triple
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import Fact

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from support.closure_reference import PlainRule, Triple
 from support.closure_rules import stored
-from support.omega_reference import (
+from support.own_graphs import own_graphs
+from support.references.closure_reference import PlainRule, Triple
+from support.references.omega_reference import (
     MOST,
     SEEDS,
     THRESHOLD,
@@ -22,7 +23,6 @@ from support.omega_reference import (
     survives,
     triple,
 )
-from support.own_graphs import own_graphs
 from support.stored_edits import probed, random_facts, store_edit
 from thinkeval.cypher.run import Database
 from thinkeval.service.rules.mixed_chains import Chosen, MixedChainOut, MixedLinkOut

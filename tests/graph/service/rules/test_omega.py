@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from support.closure_reference import PlainRule, Triple, fits
 from support.closure_rules import stored
-from support.omega_reference import (
+from support.own_graphs import own_graphs
+from support.references.closure_reference import PlainRule, Triple, fits
+from support.references.omega_reference import (
     MOST,
     SEEDS,
     THRESHOLD,
@@ -21,7 +22,6 @@ from support.omega_reference import (
     survives,
     triple,
 )
-from support.own_graphs import own_graphs
 from support.stored_edits import probed, random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database

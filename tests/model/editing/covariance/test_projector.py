@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from support.edit_reference import close
+from support.references.edit_reference import close
 from thinkeval.editing.covariance import Covariance
 from thinkeval.editing.covariance.projector import null_space
 from thinkeval.editing.errors import HparamsError

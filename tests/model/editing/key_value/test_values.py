@@ -20,7 +20,7 @@ from transformers import (
     Qwen2ForCausalLM,
 )
 
-from support.edit_reference import Reference, close
+from support.references.edit_reference import Reference, close
 from support.tiny_models import build_tokenizer
 from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.deltas import preserved

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch.func import functional_call
 
-from support.edit_reference import Reference, close
 from support.mend_facts import FACTS, HELD, hparams, trainer_for
+from support.references.edit_reference import Reference, close
 from support.tiny_models import build_tiny
 from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.deltas import EditEffect, applied

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from support.edit_reference import Reference, close
+from support.references.edit_reference import Reference, close
 from support.tiny_models import CORPUS, build_tiny
 from thinkeval.editing import covariance
 from thinkeval.editing.covariance.projector import null_space

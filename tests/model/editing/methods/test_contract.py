@@ -18,7 +18,7 @@ from support.edit_methods import (
     WITHOUT_UPDATE,
     execute,
 )
-from support.edit_reference import close
+from support.references.edit_reference import close
 from support.tiny_models import CORPUS, build_tiny
 from thinkeval.editing import covariance, registry
 from thinkeval.editing.architectures import adapter_for

@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 import torch
 
-from support.edit_reference import Reference, close
-from support.kn_reference import HARRY, Neurons, chosen, values, written
+from support.references.edit_reference import Reference, close
+from support.references.kn_reference import HARRY, Neurons, chosen, values, written
 from support.tiny_models import build_tiny
 from thinkeval.editing.key_value.neurons import attribution, closed_path, paper_path
 from thinkeval.editing.key_value.sites import editable

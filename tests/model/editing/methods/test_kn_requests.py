@@ -8,8 +8,8 @@ from contextlib import ExitStack
 import pytest
 import torch
 
-from support.edit_reference import Reference, close
-from support.kn_reference import FRANCE, HARRY, Neurons, shared, values
+from support.references.edit_reference import Reference, close
+from support.references.kn_reference import FRANCE, HARRY, Neurons, shared, values
 from support.tiny_models import build_tiny
 from thinkeval.editing import hparams, registry
 from thinkeval.editing.architectures import adapter_for

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 import torch
 
-from support.edit_reference import Reference, close
+from support.references.edit_reference import Reference, close
 from support.tiny_models import build_tiny
 from thinkeval.editing import hparams as hparams_files
 from thinkeval.editing.architectures import adapter_for

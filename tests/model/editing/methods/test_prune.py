@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from support.edit_reference import Reference, close
+from support.references.edit_reference import Reference, close
 from support.tiny_models import CORPUS, build_tiny
 from thinkeval.editing import covariance
 from thinkeval.editing.deltas import applied

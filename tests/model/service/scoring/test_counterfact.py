@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from support import reference as ref
 from support.own_graphs import stored_edges
+from support.references import reference as ref
 from support.scored_walk import Walk, number, walked
 from thinkeval.cypher import rows
 from thinkeval.editing.models import weights_digest

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from support import reference as ref
 from support.own_graphs import stored_edges
+from support.references import reference as ref
+from support.references.scoring_reference import expected, same
 from support.scored_walk import Walk, number, walked
-from support.scoring_reference import expected, same
 from thinkeval.cypher import names, rows
 from thinkeval.editing.errors import CovarianceError, EditFailedError, EditingError
 from thinkeval.editing.probe import MEASURES

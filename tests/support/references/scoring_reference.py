@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support import reference as ref
+from support.references import reference as ref
 from thinkeval.service.schemas import Score
 
 

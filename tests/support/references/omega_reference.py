@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from itertools import pairwise, product
 from typing import Any
 
-from support.closure_reference import PlainRule, Triple, proofs
 from support.closure_rules import stored
+from support.references.closure_reference import PlainRule, Triple, proofs
 from thinkeval.service.scoring.probe import ProbedFact
 
 SEEDS = range(8)

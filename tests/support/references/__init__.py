@@ -1,0 +1,1 @@
+"""Brute force in Python, written from the papers, that queries and editors are compared with."""
