@@ -106,7 +106,7 @@ def remove(db: Database, job: str) -> None:
 
     Raises:
         NotFoundError: there is none.
-        ConflictError: it waits or runs; cancel it first.
+        ConflictError: it is queued or running; cancel it first.
     """
     row = row_of(db, job)
     if row.status not in ENDED:

@@ -117,7 +117,7 @@ def remove(db: Database, edit: str) -> str:
 
     Raises:
         NotFoundError: there is none.
-        ConflictError: it waits or runs; cancel it first.
+        ConflictError: it is queued or running; cancel it first.
     """
     job = job_of(db, edit)
     if job.status in ("queued", "running"):
@@ -132,7 +132,7 @@ def delete_edit(db: Database, settings: Settings, edit: str) -> str:
 
     Raises:
         NotFoundError: there is none.
-        ConflictError: it waits or runs; cancel it first.
+        ConflictError: it is queued or running; cancel it first.
     """
     removed = remove(db, edit)
     deltas.remove(settings, removed)

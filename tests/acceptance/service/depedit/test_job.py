@@ -259,7 +259,7 @@ def test_the_guide_for_notebooks_works_as_written(service: Service, sets: list[s
         made: dict[str, Any] = {"te": te}
         exec(compile(code, "docs/notebook.md", "exec"), made)
     assert made["job"].done == 6
-    assert made["said"].attrs["metrics"]["upd_i"]["n"] >= 1
+    assert made["answers"].attrs["metrics"]["upd_i"]["n"] >= 1
 
 
 def test_edits_and_jobs_wait_in_one_row(

@@ -1,0 +1,227 @@
+"""The worker's loop with a kind of job of this file's own: no query, no other file knows of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from pydantic import SecretStr
+
+from support.serving import until
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.editing import interruption
+from thinkeval.service.jobs import queue, submit
+from thinkeval.service.jobs.job import JobProgress
+from thinkeval.service.jobs.worker import Worker
+from thinkeval.service.leases import Lease
+from thinkeval.service.scoring.runtime import Runtime
+from thinkeval.service.settings import Settings
+
+
+class Counting:
+    """A job of three parts, which does what its test says."""
+
+    KIND: ClassVar[str] = f"counting-{uuid.uuid4().hex[:8]}"
+    act: ClassVar[Callable[[Counting, Runtime], None]]
+    dropped: ClassVar[list[str]] = []
+
+    def __init__(self, row: rows.ClaimJobRow, lease: Lease) -> None:
+        self.id, self.parts, self.lease = row.id, row.parts, lease
+        self.progress = JobProgress(lease)
+
+    def run(self, runtime: Runtime) -> None:
+        type(self).act(self, runtime)
+
+    @staticmethod
+    def drop(db: Database, job: str) -> None:
+        Counting.dropped.append(job)
+
+    def count(self, runtime: Runtime) -> None:
+        for number in range(3):
+            runtime.progress(number, 3, "counting")
+            self.lease.part(runtime.db.write, f"{number}", "counting", number / 3)
+        self.lease.succeed(runtime.db.write)
+        self.lease.ended = True
+
+
+@pytest.fixture
+def settings(server: dict[str, str]) -> Settings:
+    return Settings(
+        neo4j_uri=server["THINKEVAL_NEO4J_URI"],
+        neo4j_user=server["THINKEVAL_NEO4J_USER"],
+        neo4j_password=SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
+        lease_s=3,
+    )
+
+
+@pytest.fixture
+def worker(db: Database, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
+    """A worker in a thread of this process, which sets no signal handlers there."""
+    monkeypatch.setattr("thinkeval.service.jobs.worker.signal.signal", lambda *_: None)
+    made = Worker(settings, (Counting,))
+    thread = threading.Thread(target=made.run)
+    Counting.dropped.clear()
+    Counting.act = Counting.count
+    thread.start()
+    yield made
+    made.stop()
+    thread.join(30)
+    assert not thread.is_alive()
+    for row in db.read(rows.PageJobRow, kind=Counting.KIND, limit=1000):
+        db.write(rows.DeleteJobRow, id=row.id)
+
+
+def submitted(db: Database, kind: str = Counting.KIND) -> str:
+    job = {"id": uuid.uuid4().hex, "request": "{}", "affinity": "a", "total": 3}
+    (one,) = submit.accept(db.write, Settings(), kind, [job])
+    return one.edit
+
+
+def job_of(db: Database, job: str, kind: str = Counting.KIND) -> rows.JobRow:
+    found = queue.find(db, kind, job)
+    assert found is not None
+    return found
+
+
+def ended(db: Database, job: str, kind: str = Counting.KIND) -> rows.JobRow:
+    until(lambda: job_of(db, job, kind).status in ("succeeded", "failed", "cancelled"), 60)
+    return job_of(db, job, kind)
+
+
+def test_a_third_kind_is_a_class_and_no_query(db: Database, worker: Worker) -> None:
+    done = ended(db, submitted(db))
+    assert (done.status, done.parts, done.attempts) == ("succeeded", ("0", "1", "2"), 1)
+    assert done.progress == 1.0
+    listed = [row for row in db.read(rows.WorkerRow) if row.id == worker.id]
+    assert [row.pid is not None for row in listed] == [True]
+    assert Counting.dropped == []
+
+
+def test_an_error_is_recorded_and_the_worker_takes_the_next(db: Database, worker: Worker) -> None:
+    def fail(self: Counting, runtime: Runtime) -> None:
+        Counting.act = Counting.count
+        raise ValueError("no luck")
+
+    Counting.act = fail
+    first = submitted(db)
+    failed = ended(db, first)
+    assert (failed.status, failed.error, failed.attempts) == ("failed", "no luck", 1)
+    assert Counting.dropped == [first]
+    assert ended(db, submitted(db)).status == "succeeded"
+
+
+def test_cancelling_stops_the_next_step_of_a_loop(db: Database, worker: Worker) -> None:
+    def loop(self: Counting, runtime: Runtime) -> None:
+        Counting.act = Counting.count
+        while True:
+            time.sleep(0.01)
+            interruption.check()
+
+    Counting.act = loop
+    job = submitted(db)
+    until(lambda: job_of(db, job).status == "running")
+    began = time.monotonic()
+    queue.cancel_all(db, [job], Counting.KIND)
+    worker.look()
+    assert ended(db, job).status == "cancelled"
+    assert time.monotonic() - began < 20
+    assert ended(db, submitted(db)).status == "succeeded"  # the same worker
+
+
+def test_a_worker_that_stops_releases_its_job_at_once(db: Database, worker: Worker) -> None:
+    def loop(self: Counting, runtime: Runtime) -> None:
+        while True:
+            time.sleep(0.01)
+            interruption.check()
+
+    Counting.act = loop
+    job = submitted(db)
+    until(lambda: job_of(db, job).status == "running")
+    worker.stop()
+    until(lambda: job_of(db, job).status == "queued", 20)
+    assert job_of(db, job).attempts == 0
+
+
+def test_a_job_that_another_took_over_is_left_alone(db: Database, worker: Worker) -> None:
+    """Its lease is taken while it runs: it stops, records nothing, and the worker is fit."""
+    stopped = threading.Event()
+
+    def loop(self: Counting, runtime: Runtime) -> None:
+        Counting.act = Counting.count
+        try:
+            while True:
+                time.sleep(0.01)
+                interruption.check()
+        finally:
+            stopped.set()
+
+    Counting.act = loop
+    job = submitted(db)
+    until(lambda: job_of(db, job).status == "running")
+    token = uuid.uuid4().hex
+    (orphan,) = db.read(rows.OrphanRow, worker=worker.id, started_ms=0)
+    taken = {"expired": False, "crashed": False, "error": "", "remedy": "", "cancelled": ""}
+    events = dict.fromkeys(("queued", "failed", "cancelled"), "{}")
+    with db.transaction() as tx:
+        tx.run(rows.ReleaseJobRow, lease=orphan.lease, attempt=orphan.attempt, at="x",
+               events=events, **taken)  # fmt: skip
+        tx.run(rows.ClaimJobRow, kinds=[Counting.KIND], lease=token, lease_ms=60_000,
+               worker="other", event="{}")  # fmt: skip
+    assert stopped.wait(20)
+    assert job_of(db, job).status == "running"
+    assert [row.id for row in db.read(rows.OrphanRow, worker="other", started_ms=0)] == [job]
+    assert ended(db, submitted(db)).status == "succeeded"
+    assert job_of(db, job).status == "running"
+
+
+STUCK = """
+    import time
+    from thinkeval.service.jobs.job import JobProgress
+    from thinkeval.service.jobs.worker import Worker
+    from thinkeval.service.settings import Settings
+
+    class Stuck:
+        KIND = "stuck"
+
+        def __init__(self, row, lease):
+            self.progress = JobProgress(lease)
+
+        def run(self, runtime):
+            while True:
+                time.sleep(1)  # it looks at nothing
+
+        @staticmethod
+        def drop(db, job):
+            pass
+
+    Worker(Settings(), (Stuck,)).run()
+"""
+
+
+def test_a_worker_whose_job_does_not_stop_exits_after_the_grace_period(
+    db: Database, server: dict[str, str], tmp_path: Path
+) -> None:
+    job = submitted(db, "stuck")
+    env = os.environ | server | {"THINKEVAL_STOP_GRACE_S": "1", "THINKEVAL_LEASE_S": "6"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(STUCK)], env=env, cwd=tmp_path
+    )
+    try:
+        until(lambda: job_of(db, job, "stuck").status == "running", 60)
+        queue.cancel_all(db, [job], "stuck")
+        assert process.wait(60) == 3
+        assert job_of(db, job, "stuck").status == "cancelled"
+    finally:
+        process.kill()
+        process.wait()
+        db.write(rows.DeleteJobRow, id=job)
