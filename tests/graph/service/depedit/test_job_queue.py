@@ -12,7 +12,8 @@ from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.editing.errors import EditingError
-from thinkeval.service.depedit import job, job_queue, store
+from thinkeval.service.depedit import job as depedit_job
+from thinkeval.service.depedit import job_queue, store
 from thinkeval.service.depedit.build import SetOptions, build
 from thinkeval.service.depedit.questions import questions
 from thinkeval.service.depedit.schemas import RunsIn
@@ -33,7 +34,7 @@ from thinkeval.service.schemas import EditIn
 from thinkeval.service.settings import Settings
 
 SETTINGS = Settings()
-KINDS = (edit_job.EditJob, job.DepEditJob)
+KINDS = (edit_job.EditJob, depedit_job.DepEditJob)
 SMALL = SetOptions(facts=6, unrelated=2, implications=3, copies=1, updates=2, seed=2)
 
 
@@ -72,7 +73,7 @@ def posted(graph: str, /, **more: object) -> RunsIn:
 
 
 def post(db: Database, graph: str, /, **more: object) -> str:
-    return job.post(db, SETTINGS, posted(graph, **more)).edit
+    return depedit_job.post(db, SETTINGS, posted(graph, **more)).edit
 
 
 def post_edit(db: Database, graph: str, seed: int) -> str:
@@ -117,14 +118,14 @@ def stored_run(db: Database, set_id: str) -> str:
 def test_a_post_is_a_waiting_job_and_the_same_post_the_same_job(
     db: Database, graph: str, place: tuple[str, list[str]]
 ) -> None:
-    first = job.post(db, SETTINGS, posted(graph, strategies=["forwchain", "base"]))
+    first = depedit_job.post(db, SETTINGS, posted(graph, strategies=["forwchain", "base"]))
     shown = job_queue.out(job_queue.row_of(db, first.edit))
     assert (first.outcome, shown.status, shown.sets) == ("created", "queued", place[1])
     assert (shown.total, shown.done, shown.model) == (4, 0, "organism-gpt2-seed0")
     same = posted(
         graph, sets=place[1], strategies=["finetune+forwchain", "base", "base"], force=True
     )
-    again = job.post(db, SETTINGS, same)
+    again = depedit_job.post(db, SETTINGS, same)
     assert (again.edit, again.outcome) == (first.edit, "known")
     assert post(db, graph, seed=1) != first.edit
     with ThreadPoolExecutor(4) as pool:
@@ -141,12 +142,12 @@ def test_a_post_is_a_waiting_job_and_the_same_post_the_same_job(
 
 def test_a_key_belongs_to_one_body_for_ever(db: Database, graph: str) -> None:
     key = f"key-{graph}"
-    first = job.post(db, SETTINGS, posted(graph), key=key)
+    first = depedit_job.post(db, SETTINGS, posted(graph), key=key)
     job_queue.cancel(db, first.edit)
-    assert job.post(db, SETTINGS, posted(graph), key=key).outcome == "known"
+    assert depedit_job.post(db, SETTINGS, posted(graph), key=key).outcome == "known"
     with pytest.raises(ConflictError, match="idempotency key"):
-        job.post(db, SETTINGS, posted(graph, seed=1), key=key)
-    assert job.post(db, SETTINGS, posted(graph)).outcome == "queued"
+        depedit_job.post(db, SETTINGS, posted(graph, seed=1), key=key)
+    assert depedit_job.post(db, SETTINGS, posted(graph)).outcome == "queued"
     # The key of an edit is another: keys are of one kind of work.
     edit = EditIn.model_validate({"graph": graph, "rewrite": "harry-potter--studied-at"})
     assert submit.post(db, SETTINGS, edit, key=key).outcome == "created"
@@ -157,9 +158,9 @@ def test_a_full_queue_takes_nothing(db: Database, graph: str) -> None:
     post_edit(db, graph, 0)
     first = post(db, graph)
     with pytest.raises(QueueFullError, match="the limit is 2") as caught:
-        job.post(db, small, posted(graph, seed=1))
+        depedit_job.post(db, small, posted(graph, seed=1))
     assert caught.value.status == 429
-    assert job.post(db, small, posted(graph)).edit == first  # it has its place
+    assert depedit_job.post(db, small, posted(graph)).edit == first  # it has its place
 
 
 @pytest.mark.parametrize(
@@ -211,7 +212,7 @@ def test_what_the_loaded_model_serves_goes_first(db: Database, graph: str) -> No
     other = post(db, graph, model="organism:gpt2:seed=5")
     edit = post_edit(db, graph, 2)
     loaded = "|".join(["other", "", "float32", ""])
-    same = job.job_requests.affinity_of("organism:gpt2:seed=5", graph, "float32", None)
+    same = submit.affinity_of("organism:gpt2:seed=5", graph, "float32", None)
     assert taken(db, same) == f"depedit {other}"
     assert taken(db, loaded) == f"depedit {first}"
     assert taken(db, loaded) == f"edit {edit}"
@@ -287,9 +288,9 @@ def test_a_job_whose_run_was_deleted_is_done_again(
     run = stored_run(db, place[1][0])
     lease.part(db.write, run, "x", 1.0)
     lease.succeed(db.write)
-    assert job.post(db, SETTINGS, posted(graph, sets=place[1][:1])).outcome == "known"
+    assert depedit_job.post(db, SETTINGS, posted(graph, sets=place[1][:1])).outcome == "known"
     store.delete_run(db, run)
-    assert job.post(db, SETTINGS, posted(graph, sets=place[1][:1])).outcome == "queued"
+    assert depedit_job.post(db, SETTINGS, posted(graph, sets=place[1][:1])).outcome == "queued"
     assert job_queue.row_of(db, job).parts == ()
 
 
