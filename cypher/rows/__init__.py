@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from thinkeval.cypher.rows.derive import DeriveRow
     from thinkeval.cypher.rows.diffs import DiffFactRow
     from thinkeval.cypher.rows.edits import (
+        CountEditsRow,
         DeleteEditRow,
         DescribeEditsRow,
         DropUnfinishedRow,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
         GenerationsRow,
         GetEditRow,
         MergeEditRow,
+        PageEditRow,
         ScoredStateRow,
         WriteGenerationsRow,
         WriteScoreRow,
@@ -97,7 +99,6 @@ if TYPE_CHECKING:
         BusyJobRow,
         CancelJobsRow,
         ClaimJobRow,
-        CountEditsRow,
         CountJobsRow,
         DeleteJobRow,
         DeleteSweepRow,
@@ -111,7 +112,6 @@ if TYPE_CHECKING:
         MergeSweepRow,
         OrphanRow,
         OverdueRow,
-        PageEditRow,
         PageJobRow,
         ReleaseJobRow,
         ServiceBeatRow,

@@ -111,3 +111,37 @@ class DropUnfinishedRow(Row):
 
     QUERY: ClassVar[str] = "edits/drop_unfinished"
     entities: int
+
+
+@dataclass(frozen=True)
+class PageEditRow(Row):
+    """An edit in a list; `score` is JSON."""
+
+    QUERY: ClassVar[str] = "edits/page_edits"
+    id: str
+    model: str
+    method: str
+    dataset: str
+    rewrite: str
+    status: str
+    progress: float
+    stage: str | None
+    error: str | None
+    remedy: str | None
+    attempts: int
+    created_at: str
+    finished_at: str | None
+    score: str | None
+    prompt: str
+    subject: str
+    relation: str
+    target_true: str
+    target_new: str
+
+
+@dataclass(frozen=True)
+class CountEditsRow(Row):
+    """How many edits there are."""
+
+    QUERY: ClassVar[str] = "edits/count_edits"
+    edits: int

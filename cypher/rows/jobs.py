@@ -219,40 +219,6 @@ class ForgetWorkersRow(Row):
 
 
 @dataclass(frozen=True)
-class PageEditRow(Row):
-    """An edit in a list; `score` is JSON."""
-
-    QUERY: ClassVar[str] = "jobs/page_edits"
-    id: str
-    model: str
-    method: str
-    dataset: str
-    rewrite: str
-    status: str
-    progress: float
-    stage: str | None
-    error: str | None
-    remedy: str | None
-    attempts: int
-    created_at: str
-    finished_at: str | None
-    score: str | None
-    prompt: str
-    subject: str
-    relation: str
-    target_true: str
-    target_new: str
-
-
-@dataclass(frozen=True)
-class CountEditsRow(Row):
-    """How many edits there are."""
-
-    QUERY: ClassVar[str] = "jobs/count_edits"
-    edits: int
-
-
-@dataclass(frozen=True)
 class MergeSweepRow(Row):
     """Whether a sweep was recorded for the first time."""
 

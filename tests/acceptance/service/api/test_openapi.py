@@ -90,7 +90,7 @@ def names(edit: str, mine: Mine, rule_id: str) -> dict[str, tuple[str, ...]]:
         "knowledge_set": HOSTILE,
         "run": HOSTILE,
         "job": HOSTILE,
-        "name": ("metrics/ifr", "chains/leakage", "jobs/beat", "rome", "ifr", *HOSTILE),
+        "name": ("metrics/ifr", "chains/leakage", "jobs/heartbeat", "rome", "ifr", *HOSTILE),
     }
 
 

@@ -169,7 +169,7 @@ def test_every_query_of_an_edit_is_shown_as_it_is_run(
 
 
 def test_a_query_about_something_else_is_refused(client: TestClient, score: Score) -> None:
-    told = problem(client.get(f"/v1/edits/{score.edit}/queries/jobs/edit_job"), 422)
+    told = problem(client.get(f"/v1/edits/{score.edit}/queries/jobs/get"), 422)
     assert "$id" in told["detail"]
     problem(client.get(f"/v1/edits/{score.edit}/queries/metrics/nothing"), 404)
 
