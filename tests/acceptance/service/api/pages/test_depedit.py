@@ -60,8 +60,8 @@ def test_tables_have_the_numbers_of_rest_with_their_n(
     page = open_page(f"/depedit?graph={graph}")
     (told,) = service.get("/v1/depedit/report", graph=graph)["items"]
     for table, names in (
-        ("Facts: what was taught", ("est_s", "upd_s", "cons_ns", "cons_u")),
-        ("Implications: what follows", ("est_i", "upd_i", "cons_ni")),
+        ("Facts: taught and preserved", ("est_s", "upd_s", "cons_ns", "cons_u")),
+        ("Implications of the facts", ("est_i", "upd_i", "cons_ni")),
     ):
         region = page.get_by_role("region", name=table)
         cells = region.get_by_role("row").filter(has_text="finetune").get_by_role("cell")

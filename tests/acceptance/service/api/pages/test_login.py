@@ -12,7 +12,7 @@ from support.serving import Service, serving
 from support.watching import Open, fits, watched
 
 TOKEN = "pässwort of many letters"
-WANTED = "/leaderboard?graph=nowhere&measure=p"
+WANTED = "/leaderboard?measure=p"
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_a_page_that_was_left_open_asks_for_the_token_and_comes_back(
     page.wait_for_load_state("networkidle")
     page.context.clear_cookies()
     page.evaluate(
-        "import('/static/api.js').then(({call}) => call('GET', '/v1/models').catch(() => 0))"
+        "void import('/static/api.js').then(({call}) => call('GET', '/v1/models').catch(() => 0))"
     )
     page.wait_for_url("**/login?**")
     sign_in(page, TOKEN)
