@@ -135,12 +135,19 @@ def _row(db: Database, sweep: str) -> rows.SweepRow:
 
 
 def _edits(db: Database, posted_as: Sequence[str], *, scores: bool) -> list[rows.PageEditRow]:
-    """The edits of a sweep, posts that turned out to mean the same are one."""
-    found = {
-        each.id: each
-        for part in _parts(posted_as)
-        for each in db.read(rows.PageEditRow, posted_as=part, limit=PART, scores=scores)
-    }
+    """The edits of a sweep; submissions that turned out to mean the same are one.
+
+    An edit may take its final id during the read, which then misses it: a second read finds it.
+    """
+    found: dict[str, rows.PageEditRow] = {}
+    for _ in range(2):
+        found = {
+            each.id: each
+            for part in _parts(posted_as)
+            for each in db.read(rows.PageEditRow, posted_as=part, limit=PART, scores=scores)
+        }
+        if len(found) >= len(set(posted_as)):
+            break
     return list(found.values())
 
 
