@@ -17,10 +17,10 @@ import hypothesis
 import pytest
 
 # Several processes train and probe at once in CI; see editing/models.py for the reason.
-# A process of xdist is given the width of a terminal; output of a command in a test goes to a pipe.
-for size in ("COLUMNS", "LINES"):
-    os.environ.pop(size, None)
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# A process of xdist is given the width of a terminal; output of a command in a test goes to a pipe.
+os.environ.pop("COLUMNS", None)
+os.environ.pop("LINES", None)
 # One thread each: processes run side by side, and all of them add sums in the same order.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
