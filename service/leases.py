@@ -157,18 +157,18 @@ def event(status: str, stage: str, progress: float = 0.0) -> str:
 
 
 def release(
-    db: Database, lease: Lease, *, crashed: bool = False, expired: bool = False
+    db: Database, lease: Lease, *, crashed: bool = False, lease_until: int | None = None
 ) -> rows.ReleaseJobRow | None:
     """Take a job from its worker: it is queued again, or ends; None where the lease is not valid.
 
     Args:
         crashed: whether the worker alone died: after MAX_CRASHES of these the job fails.
-        expired: only if the lease has expired, and was not renewed meanwhile.
+        lease_until: only if the lease still ends then, that is, was not renewed meanwhile.
     """
     found = db.write(
         rows.ReleaseJobRow,
         **lease.params,
-        expired=expired,
+        lease_until=lease_until,
         crashed=crashed,
         max_crashes=MAX_CRASHES,
         error=CRASHED,

@@ -1,5 +1,7 @@
 // Jobs under way whose lease has expired; or, of one worker, all its leases.
 //
+// A lease that ends later than any could is listed too: the server's clock stepped back.
+//
 // `crashed` tells whether the worker alone died. It did not where the server was started within the
 // lease, or where the service that supervises the worker did not outlive it: then the machine may
 // have gone down, and it is no fault of the job. While a living service has not yet recorded that
@@ -13,16 +15,21 @@
 //   id           STRING               id of the job
 //   lease        STRING               token of the lease
 //   attempt      INTEGER              and its number
+//   lease_until  INTEGER              when it expires, by the server's clock
+//   expired      BOOLEAN              whether that is over
 //   crashed      BOOLEAN              whether the worker alone died
 
 WITH timestamp() AS now
 MATCH (j:Job)
-WHERE j.status = 'running'
-  AND j.lease_until < CASE WHEN $worker IS NULL THEN now ELSE 9223372036854775807 END
+WHERE j.status = 'running' AND j.lease_until IS NOT NULL
+  AND (j.lease_until < now OR j.lease_until > now + CASE WHEN $worker IS NULL THEN j.lease_ms END
+    OR j.worker = $worker)
   AND ($worker IS NULL OR j.worker = $worker)
 OPTIONAL MATCH (s:Service {id: j.service})
 WITH j, now, j.service IS NULL AS alone, coalesce(s.beat, 0) AS beat
-WHERE $worker IS NOT NULL OR alone OR beat >= j.lease_until OR beat < now - j.lease_ms
-RETURN j.id AS id, j.lease AS lease, j.attempt AS attempt,
+WHERE $worker IS NOT NULL OR alone OR j.lease_until > now OR beat >= j.lease_until
+  OR beat < now - j.lease_ms
+RETURN j.id AS id, j.lease AS lease, j.attempt AS attempt, j.lease_until AS lease_until,
+  j.lease_until < now AS expired,
   j.lease_until - j.lease_ms >= $started_ms AND (alone OR beat >= j.lease_until) AS crashed
 ORDER BY id

@@ -9,7 +9,7 @@
 // params:
 //   $lease        STRING             token of the lease
 //   $attempt      INTEGER            and its number
-//   $expired      BOOLEAN = false    only if the lease has expired, and was not renewed meanwhile
+//   $lease_until  INTEGER|NULL = null   only if the lease still ends then: it was not renewed
 //   $crashed      BOOLEAN            whether the worker alone died: that counts
 //   $max_crashes  INTEGER = 3        after how many of these it fails
 //   $error        STRING             what is recorded if it fails
@@ -29,7 +29,7 @@ MATCH (j:Job {lease: $lease})
 SET j.kind = j.kind
 WITH j
 WHERE j.lease = $lease AND j.attempt = $attempt
-  AND (NOT $expired OR j.lease_until < timestamp())
+  AND ($lease_until IS NULL OR j.lease_until = $lease_until)
 WITH j, coalesce(j.crashes, 0) + CASE WHEN $crashed THEN 1 ELSE 0 END AS crashes
 WITH j, crashes, CASE
     WHEN j.cancel THEN 'cancelled'

@@ -122,6 +122,8 @@ class OrphanRow(Row):
     id: str
     lease: str
     attempt: int
+    lease_until: int
+    expired: bool
     crashed: bool
 
 

@@ -17,7 +17,7 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.errors import GraphError, ServerUnavailableError
 from thinkeval.service.database import connect
 from thinkeval.service.jobs import recovery
-from thinkeval.service.jobs.recovery import Kinds
+from thinkeval.service.jobs.recovery import Kinds, Recovery
 from thinkeval.service.leases import new_token
 from thinkeval.service.reports.browser import browser_address
 from thinkeval.service.settings import Settings
@@ -50,6 +50,7 @@ class Connection:
         self.settings, self._kinds = settings, kinds
         self.service = new_token()
         self.kill: Callable[[str], None] = lambda worker: None
+        self._recovery = Recovery(kinds, settings.lease_s)
         self._exited: dict[str, bool] = {}
         self.browser = ""
         """Address of Neo4j Browser; empty while it is unknown."""
@@ -146,7 +147,7 @@ class Connection:
         try:
             database.write(rows.ServiceBeatRow, id=self.service)
             self._release_exited()
-            for job, status in recovery.recover(database, self._kinds).items():
+            for job, status in self._recovery.run(database).items():
                 log.warning("orphaned job %s is %s", job, status)
             grace_ms = round(1000 * (self.settings.stop_grace_s + KILL_S))
             for row in database.read(rows.OverdueRow, grace_ms=grace_ms):

@@ -9,6 +9,7 @@ of the service that supervises the worker.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -29,20 +30,57 @@ Kinds = Sequence["type[Job]"]
 """The kinds of job that a program knows."""
 
 
+class Recovery:
+    """Recovers orphaned jobs, again and again, and not too early.
+
+    A lease that has expired by the server's clock is released once this process has seen it
+    unchanged for longer than two heartbeats of a living worker are apart: after the clock has
+    stepped, or the machine has slept, workers renew their leases first. A lease that ends later
+    than any could (the clock stepped back) has to be seen unchanged for the length of a lease.
+
+    Args:
+        lease_s: length of the leases.
+    """
+
+    def __init__(self, kinds: Kinds, lease_s: float) -> None:
+        self._kinds, self._lease_s = kinds, lease_s
+        self._seen: dict[tuple[str, int], float] = {}
+
+    def run(self, db: Database) -> dict[str, str]:
+        """Release the jobs that are orphaned for sure: {id: status now}."""
+        found, now = orphans(db), time.monotonic()
+        keys = [(row.lease, row.lease_until) for row in found]
+        self._seen = {key: self._seen.get(key, now) for key in keys}
+        sure = [row for row, key in zip(found, keys, strict=True) if self._is_sure(row, key, now)]
+        db.write(rows.ForgetWorkersRow, silent_ms=round(1000 * WORKER_SILENT_S))
+        return _released(db, self._kinds, sure)
+
+    def _is_sure(self, row: rows.OrphanRow, key: tuple[str, int], now: float) -> bool:
+        wait_s = self._lease_s / 4 if row.expired else self._lease_s
+        return now - self._seen[key] >= wait_s
+
+
 def recover(db: Database, kinds: Kinds) -> dict[str, str]:
-    """Release every job whose lease has expired: {its id: its status now}."""
+    """Release every job whose lease has expired, at once: {id: status now}."""
+    return _released(db, kinds, [row for row in orphans(db) if row.expired])
+
+
+def orphans(db: Database) -> list[rows.OrphanRow]:
+    """The jobs under way whose lease has expired."""
     found = db.read(rows.OrphanRow, started_ms=0)
-    if found:
-        started_ms = db.read(rows.ServerStartRow)[0].started_ms or 0
-        found = db.read(rows.OrphanRow, started_ms=started_ms)
+    if not found:
+        return []
+    started_ms = db.read(rows.ServerStartRow)[0].started_ms or 0
+    return db.read(rows.OrphanRow, started_ms=started_ms)
+
+
+def _released(db: Database, kinds: Kinds, found: Sequence[rows.OrphanRow]) -> dict[str, str]:
     released = {}
     for row in found:
-        status = release(
-            db, kinds, Lease(row.lease, row.attempt), crashed=row.crashed, expired=True
-        )
+        lease = Lease(row.lease, row.attempt)
+        status = release(db, kinds, lease, crashed=row.crashed, lease_until=row.lease_until)
         if status is not None:
             released[row.id] = status
-    db.write(rows.ForgetWorkersRow, silent_ms=round(1000 * WORKER_SILENT_S))
     return released
 
 
@@ -66,15 +104,15 @@ def release(
     lease: Lease,
     *,
     crashed: bool = False,
-    expired: bool = False,
+    lease_until: int | None = None,
 ) -> str | None:
     """Take a job from its worker; its status now, or None where the lease is not valid.
 
     Args:
         crashed: whether the worker died, and alone.
-        expired: only if the lease has expired.
+        lease_until: only if the lease still ends then.
     """
-    row = leases.release(db, lease, crashed=crashed, expired=expired)
+    row = leases.release(db, lease, crashed=crashed, lease_until=lease_until)
     if row is None:
         return None
     if row.status != "queued":

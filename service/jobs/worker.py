@@ -29,7 +29,7 @@ from thinkeval.service.errors import KNOWN_ERRORS, JobInterrupt, LeaseLostError,
 from thinkeval.service.heartbeat import Heartbeat, State
 from thinkeval.service.jobs import recovery
 from thinkeval.service.jobs.job import Job, hold_for_tests
-from thinkeval.service.jobs.recovery import Kinds
+from thinkeval.service.jobs.recovery import Kinds, Recovery
 from thinkeval.service.leases import Lease, event, new_token, this_process
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
@@ -68,6 +68,7 @@ class Worker:
         self._affinity: str | None = None
         self._failures = 0
         self._recovered_at = 0.0
+        self._recovery = Recovery(kinds, settings.lease_s)
         self.runtime = Runtime(settings, self._progress)
         self.runtime.entered = self._entered
         about = this_process(settings.device)
@@ -129,7 +130,7 @@ class Worker:
             recovery.recover_worker(db, self.kinds, self.id, crashed=False)
         if time.monotonic() - self._recovered_at > self.settings.lease_s / 6:
             self._recovered_at = time.monotonic()
-            recovery.recover(db, self.kinds)
+            self._recovery.run(db)
         job = self._claim()
         if job is None:
             return False

@@ -109,13 +109,29 @@ def test_a_lease_lasts_as_long_as_it_is_renewed(queue: Queue) -> None:
         assert queue.db.write(rows.HeartbeatRow, **held)[0].valid
         assert queue.orphans() == []
     time.sleep(0.5)
-    assert [row.lease for row in queue.orphans()] == ["one"]
+    (orphan,) = queue.orphans()
+    assert (orphan.lease, orphan.expired) == ("one", True)
     # Renewed between the look and the release: nothing happens. Late is better than never.
     assert queue.db.write(rows.HeartbeatRow, **held)[0].valid
-    assert queue.release(held, crashed=True, expired=True) == []
+    assert queue.release(held, crashed=True, lease_until=orphan.lease_until) == []
     time.sleep(0.5)
-    assert queue.release(held, crashed=True, expired=True)[0].status == "queued"
+    (orphan,) = queue.orphans()
+    (row,) = queue.release(held, crashed=True, lease_until=orphan.lease_until)
+    assert row.status == "queued"
     assert not queue.db.write(rows.HeartbeatRow, **held)[0].valid
+
+
+def test_a_lease_that_ends_later_than_any_could_is_an_orphan_too(queue: Queue) -> None:
+    """The server's clock stepped back by an hour; a worker that lives renews its lease."""
+    queue.submit("a")
+    held = queue.claimed("one")
+    assert queue.orphans() == []
+    queue.set("a", lease_until=queue.node("a")["lease_until"] + 3_600_000)
+    (orphan,) = queue.orphans()
+    assert (orphan.expired, orphan.crashed) == (False, True)
+    assert queue.db.write(rows.HeartbeatRow, **held)[0].valid
+    assert queue.orphans() == []
+    assert queue.release(held, crashed=False, lease_until=orphan.lease_until) == []
 
 
 def test_a_job_that_crashes_its_worker_three_times_fails(queue: Queue) -> None:
@@ -145,7 +161,7 @@ def test_ends_in_good_order_and_deaths_of_the_server_or_service_use_up_no_attemp
         time.sleep(0.01)
         (orphan,) = queue.orphans(started_ms=int(time.time() * 1000) + 10**6)
         assert not orphan.crashed
-        assert queue.release(held, crashed=orphan.crashed, expired=True)[0].status == "queued"
+        assert queue.release(held, crashed=orphan.crashed)[0].status == "queued"
     service = f"{queue.kind}-service"
     for _ in range(4):  # the service did not outlive the lease
         queue.db.write(rows.ServiceBeatRow, id=service)
@@ -153,7 +169,7 @@ def test_ends_in_good_order_and_deaths_of_the_server_or_service_use_up_no_attemp
         time.sleep(0.3)
         (orphan,) = queue.orphans()
         assert not orphan.crashed
-        assert queue.release(held, crashed=orphan.crashed, expired=True)[0].status == "queued"
+        assert queue.release(held, crashed=orphan.crashed)[0].status == "queued"
     assert queue.job("a").attempts == 0
 
 
@@ -297,7 +313,7 @@ def test_a_command_holds_a_lease_too_and_fails_when_it_expires(queue: Queue) -> 
     assert queue.db.write(rows.HeartbeatRow, **held)[0].valid
     time.sleep(0.4)
     (orphan,) = queue.orphans()
-    assert queue.release(held, crashed=orphan.crashed, expired=True)[0].status == "failed"
+    assert queue.release(held, crashed=orphan.crashed)[0].status == "failed"
     # An expired lease that nobody has released yet goes to the next command.
     assert queue.db.write(rows.BeginJobRow, **begin, lease="mine", lease_ms=0)[0].begun
     time.sleep(0.01)

@@ -327,6 +327,22 @@ def test_a_valid_lease_is_left_alone_whoever_looks(db: Database, graph: str) -> 
     assert queue.job_of(db, edit).attempts == 0
 
 
+def test_after_a_step_of_the_servers_clock_living_workers_keep_their_jobs(
+    db: Database, graph: str
+) -> None:
+    """All leases have expired at once, an hour ago: they are renewed before they are released."""
+    edit = submit.post(db, SETTINGS, posted(graph)).edit
+    lease = claimed(db, lease_ms=-3_600_000)
+    recovering = recovery.Recovery(KINDS, lease_s=2.0)
+    assert recovering.run(db) == {}
+    assert recovering.run(db) == {}
+    db.write(rows.HeartbeatRow, **lease.params)
+    time.sleep(0.6)
+    assert recovering.run(db) == {}  # another expiry: it was renewed
+    time.sleep(0.6)
+    assert recovering.run(db) == {edit: "queued"}
+
+
 def test_a_supervisor_that_saw_its_worker_die_need_not_wait_for_the_lease(
     db: Database, graph: str
 ) -> None:

@@ -169,7 +169,7 @@ def test_a_job_that_another_took_over_is_left_alone(db: Database, worker: Worker
     until(lambda: job_of(db, job).status == "running")
     token = uuid.uuid4().hex
     (orphan,) = db.read(rows.OrphanRow, worker=worker.id, started_ms=0)
-    taken = {"expired": False, "crashed": False, "error": "", "remedy": "", "cancelled": ""}
+    taken = {"crashed": False, "error": "", "remedy": "", "cancelled": ""}
     events = dict.fromkeys(("queued", "failed", "cancelled"), "{}")
     with db.transaction() as tx:
         tx.run(rows.ReleaseJobRow, lease=orphan.lease, attempt=orphan.attempt, at="x",
