@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, File, Form, Header, Query, Request, Response, UploadFile
+from fastapi import APIRouter, File, Form, Query, Request, Response, UploadFile
 from fastapi import Path as PathParam
 from sse_starlette import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
@@ -22,7 +22,7 @@ from thinkeval.loaders import depedit as jsonl
 from thinkeval.loaders.errors import LoaderError
 from thinkeval.loaders.knowledge_sets import KnowledgeSet
 from thinkeval.service.api import events
-from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
 from thinkeval.service.api.state import JSON, Db, Here
 from thinkeval.service.depedit import build as building
 from thinkeval.service.depedit import job_queue, report, store
@@ -168,10 +168,7 @@ JobId = Annotated[str, PathParam(min_length=1, max_length=200)]
     response_model=JobOut,
     responses={
         200: {"description": "All its runs are stored already.", "model": JobOut},
-        429: {
-            "description": "The queue is full; `Retry-After` says when to try again.",
-            "content": DESCRIBED["default"]["content"],
-        },
+        429: QUEUE_FULL,
     },
 )
 def post_protocol_runs(
@@ -179,14 +176,7 @@ def post_protocol_runs(
     db: Db,
     here: Here,
     response: Response,
-    idempotency_key: Annotated[
-        str | None,
-        Header(
-            min_length=1,
-            max_length=200,
-            description="A request with the same key is executed once.",
-        ),
-    ] = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> JobOut:
     """Every strategy on every set, as one job; the job is stored before the response is sent.
 

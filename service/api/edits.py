@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
 from thinkeval.service.api.state import JSON, Db, Here, etag_response
 from thinkeval.service.jobs import queue, submit
 from thinkeval.service.schemas import ENDED, EditIn, EditOut, Name, Status
@@ -42,10 +42,7 @@ class EditStatus(BaseModel):
     response_model=EditOut,
     responses={
         200: {"description": "The edit is scored already.", "model": EditOut},
-        429: {
-            "description": "The queue is full; `Retry-After` says when to try again.",
-            "content": DESCRIBED["default"]["content"],
-        },
+        429: QUEUE_FULL,
     },
 )
 def post_edit(
@@ -53,14 +50,7 @@ def post_edit(
     db: Db,
     here: Here,
     response: Response,
-    idempotency_key: Annotated[
-        str | None,
-        Header(
-            min_length=1,
-            max_length=200,
-            description="A request with the same key is executed once.",
-        ),
-    ] = None,
+    idempotency_key: IdempotencyKey = None,
 ) -> EditOut:
     """The edit is stored before the response is sent; a worker claims it as soon as it can.
 

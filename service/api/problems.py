@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Header, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
@@ -63,6 +63,22 @@ DESCRIBED: dict[int | str, dict[str, Any]] = {
     }
 }
 """`responses=` of every route."""
+
+QUEUE_FULL: dict[str, Any] = {
+    "description": "The queue is full; `Retry-After` says when to try again.",
+    "content": DESCRIBED["default"]["content"],
+}
+"""Response 429 of a route that submits a job."""
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=200,
+        description="A request with the same key is executed once.",
+    ),
+]
+"""Header of a route that submits a job."""
 
 
 class ProblemResponse(JSONResponse):
