@@ -33,6 +33,8 @@ KILL_S = 5.0
 """A worker that outstays the grace period by so much does not exit itself: it is killed."""
 RETRY_S = 1.0
 """Seconds between two attempts to connect."""
+JOIN_S = 10.0
+"""Seconds that closing waits for the thread; starting an embedded server may take longer."""
 
 
 class Connection:
@@ -69,7 +71,7 @@ class Connection:
         """Close the connection; an embedded server keeps running, as after any command."""
         self._end.set()
         self._check_now.set()
-        self._thread.join(timeout=10)
+        self._thread.join(timeout=JOIN_S)
         with suppress(GraphError):
             self._release_exited()
         self._drop()
@@ -120,8 +122,13 @@ class Connection:
         self.browser = browser_address(self.settings) or ""
         log.info("database at %s after %.1f s", database.uri, time.monotonic() - started)
         with self._changed:
-            self._database = database
+            ended = self._end.is_set()
+            if not ended:
+                self._database = database
             self._changed.notify_all()
+        if ended:  # starting an embedded server takes longer than `close` waits
+            database.close()
+            return
         self._warm(database)
 
     def _warm(self, database: Database) -> None:

@@ -20,12 +20,16 @@ NONE_FITS, NONE_YET = "No edit fits this filter", "None yet: press Score."
 
 
 @pytest.fixture(scope="module")
-def client(server: dict[str, str], db: Database) -> Iterator[TestClient]:
-    settings = Settings(
+def settings(server: dict[str, str]) -> Settings:
+    return Settings(
         neo4j_uri=server["THINKEVAL_NEO4J_URI"],
         neo4j_user=server["THINKEVAL_NEO4J_USER"],
         neo4j_password=SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
     )
+
+
+@pytest.fixture(scope="module")
+def client(settings: Settings, db: Database) -> Iterator[TestClient]:
     with TestClient(create_app(settings, workers=0), base_url=BASE) as client:
         until(lambda: client.get("/ready").status_code == 200)
         yield client
@@ -52,10 +56,12 @@ def test_a_data_set_without_edits_does_not_blame_a_filter(client: TestClient, gr
     assert NONE_YET not in text
 
 
-def test_two_apps_in_one_process_share_no_counts(client: TestClient, graph: str) -> None:
+def test_two_apps_in_one_process_share_no_counts(
+    client: TestClient, settings: Settings, graph: str
+) -> None:
     assert client.get(f"/chain-counts/{graph}").json()
     assert "data-count=" not in _row(client.get("/").text, graph)
-    with TestClient(create_app(Settings(), workers=0), base_url=BASE) as other:
+    with TestClient(create_app(settings, workers=0), base_url=BASE) as other:
         mine, theirs = (each.app.state.thinkeval for each in (client, other))  # type: ignore[attr-defined]
         assert mine.chain_counts is not theirs.chain_counts
         assert mine.boards is not theirs.boards
