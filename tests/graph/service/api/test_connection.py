@@ -43,4 +43,5 @@ def test_a_connection_that_is_made_after_the_close_is_closed(
     stopped.set()
     service._thread.join(30)
     assert not service._thread.is_alive()
-    assert set(closed) == set(opened) and len(opened) == 1
+    assert len(opened) == 1
+    assert set(closed) == set(opened)
