@@ -32,6 +32,15 @@ class UnsupportedArchitectureError(EditingError):
     remedy = "Add one file to editing/architectures/, or use a supported model."
 
 
+class AdapterMismatchError(UnsupportedArchitectureError):
+    """An adapter computes other logits than its model, so its edits would be wrong."""
+
+    remedy = (
+        "Complete the architecture's file in editing/architectures/: module paths, and the "
+        "function `logits` if the model changes what its head returns. Probing needs no adapter."
+    )
+
+
 class UnknownMethodError(EditingError):
     """There is no editing method of that name."""
 

@@ -1,7 +1,9 @@
 """Module layouts of architectures: one file per architecture, found by name.
 
 The file's name is the `model_type` of the model's configuration (`gpt2.py`, `llama.py`); it defines
-one `LAYOUT`. To add an architecture, add one file. Importing this package imports no torch.
+one `LAYOUT`. To add an architecture, add one file. A model's first adapter is compared with the
+model on one short prompt, so that an incomplete layout is an error and not a wrong number.
+Importing this package imports no torch.
 """
 
 from __future__ import annotations
@@ -52,7 +54,14 @@ def adapter_for(model: nn.Module) -> Adapter:
     Raises:
         UnsupportedArchitectureError: the architecture has no layout file, or the model lacks a
             module of the layout.
+        AdapterMismatchError: the layout does not describe what the model computes; found by one
+            short forward pass, once for each model object.
     """
     config = getattr(model, "config", None)
     model_type = getattr(config, "model_type", None) or type(model).__name__
-    return Adapter(model, layout_of(model_type))
+    adapter = Adapter(model, layout_of(model_type))
+    # Imported here, because it imports torch.
+    from thinkeval.editing.architectures import _self_check
+
+    _self_check.check_once(adapter)
+    return adapter

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from thinkeval.editing.errors import EditingError, UnsupportedArchitectureError
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 Orientation = Literal["in_out", "out_in"]
 
 
+def unchanged(_: Any, logits: Tensor) -> Tensor:
+    """The logits as the head returns them: the logits function of most architectures."""
+    return logits
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Module paths of one architecture.
+    """Module paths of one architecture, and what its model does between its modules.
 
     Attributes:
         layers: path of the list of decoder layers, from the model (`transformer.h`).
@@ -27,6 +33,8 @@ class Layout:
         final_norm: path of the norm before the head, from the model.
         lm_head: path of the head, from the model.
         embeddings: path of the input embeddings, from the model.
+        logits: (text configuration, output of the head) → the model's logits, for architectures
+            that scale or cap what the head returns.
     """
 
     layers: str
@@ -37,6 +45,7 @@ class Layout:
     final_norm: str
     lm_head: str
     embeddings: str
+    logits: Callable[[Any, Tensor], Tensor] = unchanged
 
 
 class Projection(NamedTuple):
@@ -73,6 +82,15 @@ class Adapter:
     def lm_head(self) -> nn.Module:
         """The map from hidden states to vocabulary logits."""
         return self._at(self.layout.lm_head)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """The model's logits [..., vocabulary] of normed final hidden states [..., d_model].
+
+        The only way from a hidden state to logits: the bare head misses what some architectures do
+        to its output (`Layout.logits`).
+        """
+        config: Any = self.model.config
+        return self.layout.logits(config.get_text_config(), self.lm_head(hidden))
 
     @property
     def embeddings(self) -> nn.Module:

@@ -110,7 +110,8 @@ def _probability(adapter: Adapter, ids: Sequence[int], token: int, rows: int) ->
     head = adapter.lm_head
     with nethook.recording(inputs={"end": head}, stop_before=head) as seen:
         nethook.forward(adapter.model, _inputs(adapter, ids, rows))
-    return head(seen.inputs["end"][:, -1]).float().softmax(-1)[:, token]
+    logits = adapter.logits(seen.inputs["end"][:, -1])
+    return logits.float().softmax(-1)[:, token]
 
 
 def _inputs(adapter: Adapter, ids: Sequence[int], rows: int) -> dict[str, Tensor]:

@@ -211,12 +211,12 @@ class _Solver:
             prefix.forward(self.adapter, batch.inputs)
         end = seen.inputs["end"]
         read = end if self.loss_layer is None else self.adapter.final_norm(seen.outputs["loss"])
-        log_p = _log_softmax(head(read[batch.pair_row, batch.pair_place]))
+        log_p = _log_softmax(self.adapter.logits(read[batch.pair_row, batch.pair_place]))
         picked = log_p.gather(1, batch.pair_token[:, None]).squeeze(1) * batch.pair_weight
         return _Seen(
             value=seen.outputs["value"][batch.first, 0].float(),
             nll=torch.zeros(len(delta), device=self.device).index_add(0, batch.pair_owner, -picked),
-            kl=_log_softmax(head(end[batch.kl, 0])),
+            kl=_log_softmax(self.adapter.logits(end[batch.kl, 0])),
         )
 
 

@@ -100,7 +100,8 @@ def log_probabilities(adapter: Adapter, batch: TargetBatch) -> Tensor:
     head = adapter.lm_head
     with nethook.recording(inputs={"end": head}, stop_before=head) as seen:
         nethook.forward(adapter.model, batch.inputs)
-    return head(seen.inputs["end"][batch.row, batch.place]).float().log_softmax(-1)
+    logits = adapter.logits(seen.inputs["end"][batch.row, batch.place])
+    return logits.float().log_softmax(-1)
 
 
 def training_facts(

@@ -180,7 +180,8 @@ class _Batch:
         head = adapter.lm_head
         with nethook.recording(inputs={"end": head}, stop_before=head) as seen:
             functional_call(adapter.model, dict(weights), (), {**self.inputs, "use_cache": False})
-        log_p = head(seen.inputs["end"][self.row, self.place]).float().log_softmax(-1)
+        logits = adapter.logits(seen.inputs["end"][self.row, self.place])
+        log_p = logits.float().log_softmax(-1)
         picked = log_p.gather(1, self.token[:, None]).squeeze(1) * self.weight
         losses = torch.zeros(len(self.requests), device=log_p.device).index_add(
             0, self.row, -picked
