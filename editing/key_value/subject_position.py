@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from thinkeval.editing.answer_tokens import unclosed
 from thinkeval.editing.errors import EditingError, RequestError
 from thinkeval.editing.padding import Padded, pad
 from thinkeval.loaders.records import SUBJECT_SLOT as SLOT
@@ -90,7 +91,8 @@ def encode_with_subject(
 ) -> Encoded:
     """Tokenise texts into one padded batch with the position of each subject's last token.
 
-    The tokenizer's own `padding_side` is neither used nor changed.
+    Special tokens that the tokenizer appends (an EOS) are left out (`answer_tokens.unclosed`). The
+    tokenizer's own `padding_side` is neither used nor changed.
 
     Raises:
         RequestError: no token of a text covers a character of its subject.
@@ -119,16 +121,20 @@ def _encode_each(
             f"the tokenizer {type(tokenizer).__name__} gives no character offsets",
             remedy="Save the model with a fast tokenizer (tokenizer.json).",
         )
-    encoded = tokenizer(list(texts), return_offsets_mapping=True, return_attention_mask=False)
+    encoded = tokenizer(
+        list(texts),
+        return_offsets_mapping=True,
+        return_special_tokens_mask=True,
+        return_attention_mask=False,
+    )
+    columns = (encoded[key] for key in ("input_ids", "special_tokens_mask", "offset_mapping"))
     rows = []
-    for text, span, ids, offsets in zip(
-        texts, spans, encoded["input_ids"], encoded["offset_mapping"], strict=True
-    ):
+    for text, span, ids, special, offsets in zip(texts, spans, *columns, strict=True):
         index = last_token(offsets, span)
         if index is None:
             raise RequestError(
                 f"the subject '{text[slice(*span)]}' is missing from the tokens of '{text}'",
                 remedy="The tokenizer drops its characters; write the subject differently.",
             )
-        rows.append((list(ids), index))
+        rows.append((unclosed(ids, special), index))
     return rows

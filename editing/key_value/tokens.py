@@ -1,8 +1,10 @@
 """Rewrite requests as tokens: validation, then rows of prompt and target with their positions.
 
-The target is appended as tokens. The published code decodes the target's first tokens and encodes
-prompt and target again as one text, which can merge tokens across the boundary and then shift the
-positions by one; with byte-level tokenizers and a leading space both give the same rows.
+The target's tokens are those it has behind the prompt (`editing.answer_tokens`), the same that a
+probe scores, and are appended as tokens. The published code tokenises " target" by itself (another
+sequence on Llama 2 and Mistral v0.1), decodes its first tokens and encodes prompt and target again
+as one text, which can merge tokens across the boundary and then shift the positions by one; with
+byte-level tokenizers all of these give the same rows.
 """
 
 from __future__ import annotations
@@ -13,10 +15,12 @@ from typing import Any
 
 import torch
 
+from thinkeval.editing.answer_tokens import answer_ids, text_ids
 from thinkeval.editing.errors import RequestError
 from thinkeval.editing.key_value.subject_position import (
     SLOT,
     Encoded,
+    Span,
     encode_with_subject,
     fill,
     with_subjects,
@@ -63,21 +67,20 @@ def check(requests: Sequence[RewriteRequest], tokenizer: Any) -> None:
 
 
 def target_ids(tokenizer: Any, request: RewriteRequest) -> tuple[int, ...]:
-    """The tokens of " target_new" without BOS.
+    """The tokens of target_new behind the request's prompt, as a probe of it scores them.
 
-    A space is prepended to a target without one, as in the published code; a leading BOS or
-    unknown token is removed.
+    Context templates do not change them. White space around the target does not count.
 
     Raises:
-        RequestError: the target is empty, or the tokenizer maps it to nothing.
+        RequestError: the target is empty, or the tokenizer maps it to nothing (or to its unknown
+            token only); or the prompt lacks `{}`.
     """
-    if not request.target_new.strip():
+    target = request.target_new.strip()
+    if not target:
         raise RequestError(f"request '{request.id}': target_new is empty")
-    text = request.target_new if request.target_new[0] == " " else " " + request.target_new
-    ids = list(tokenizer(text, add_special_tokens=False)["input_ids"])
-    if ids and ids[0] in (tokenizer.bos_token_id, tokenizer.unk_token_id):
-        ids = ids[1:]
-    if not ids:
+    text, _ = _filled(request, BARE, request.prompt)
+    ids = answer_ids(tokenizer, text, text_ids(tokenizer, text), target)
+    if set(ids) <= {tokenizer.unk_token_id}:
         raise RequestError(
             f"request '{request.id}': the tokenizer maps target_new '{request.target_new}' to "
             "nothing",
@@ -91,28 +94,31 @@ def prompt_row(
 ) -> Row:
     """The tokens of a template filled with the request's prompt (or another) and its subject.
 
+    White space at the end is removed, as in a probe: a target begins with its own space.
+
     Raises:
         RequestError: template or prompt lack `{}`, or no token covers the subject.
     """
-    before, _, after = template.partition(SLOT)
+    text, span = _filled(request, template, request.prompt if prompt is None else prompt)
     try:
-        text, span = fill(
-            request.prompt if prompt is None else prompt,
-            request.subject,
-            prefix=before,
-            suffix=after,
-        )
         batch = encode_with_subject(tokenizer, [text], [span])
     except RequestError as error:
-        raise RequestError(
-            f"request '{request.id}': {error.detail}", remedy=error.remedy
-        ) from error
-    ids = batch.input_ids[0].tolist()
-    place = int(batch.subject_last[0])
-    # Some tokenizers append an EOS; the target must follow the prompt directly.
-    while len(ids) > place + 1 and ids[-1] == tokenizer.eos_token_id:
-        ids.pop()
-    return Row(tuple(ids), place)
+        raise _of(request, error) from error
+    return Row(tuple(batch.input_ids[0].tolist()), int(batch.subject_last[0]))
+
+
+def _filled(request: RewriteRequest, template: str, prompt: str) -> tuple[str, Span]:
+    """Text of a template with a prompt and the request's subject, and the subject's span."""
+    before, _, after = template.partition(SLOT)
+    try:
+        text, span = fill(prompt, request.subject, prefix=before, suffix=after)
+    except RequestError as error:
+        raise _of(request, error) from error
+    return text.rstrip(), span
+
+
+def _of(request: RewriteRequest, error: RequestError) -> RequestError:
+    return RequestError(f"request '{request.id}': {error.detail}", remedy=error.remedy)
 
 
 def batch_of(rows: Sequence[Row], tokenizer: Any, device: torch.device) -> Encoded:

@@ -27,6 +27,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
+from thinkeval.editing.answer_tokens import text_ids
 from thinkeval.editing.architectures import Adapter
 from thinkeval.editing.deltas import EditEffect
 from thinkeval.editing.errors import EditFailedError, RequestError
@@ -149,7 +150,7 @@ def execute(
 
 
 def _true_ids(tokenizer: Any, request: RewriteRequest) -> Ids:
-    """The tokens of " target_true" without BOS; the error names target_true."""
+    """The tokens of target_true behind the prompt; the error names target_true."""
     try:
         return target_ids(tokenizer, replace(request, target_new=request.target_true))
     except RequestError as error:
@@ -163,11 +164,7 @@ def _ids(tokenizer: Any, request: RewriteRequest, text: str) -> Ids:
     """A paraphrase as tokens; some paraphrases of CounterFact do not name the subject."""
     if SLOT in text:
         return prompt_row(tokenizer, request, prompt=text).ids
-    ids = list(tokenizer(text)["input_ids"])
-    # Some tokenizers append an EOS; the answer must follow the prompt directly.
-    while len(ids) > 1 and ids[-1] == tokenizer.eos_token_id:
-        ids.pop()
-    return tuple(ids)
+    return tuple(text_ids(tokenizer, text.rstrip()))
 
 
 def _neurons(

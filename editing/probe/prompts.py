@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from thinkeval.editing import answer_tokens
 from thinkeval.editing.errors import ProbeError
 
 QUESTION = "Question: {question} Answer:"
@@ -125,35 +126,12 @@ class Renderer:
 
 
 def prompt_ids(tokenizer: Any, rendered: Rendered) -> list[int]:
-    """Token ids of a rendered prompt, with leading special tokens of the tokenizer.
-
-    Trailing special tokens (an EOS) are removed, because the answer follows.
-    """
-    return _ids(tokenizer, rendered.text, rendered.special)
+    """Token ids of a rendered prompt (`answer_tokens.text_ids`)."""
+    return answer_tokens.text_ids(tokenizer, rendered.text, special=rendered.special)
 
 
 def answer_ids(tokenizer: Any, rendered: Rendered, prompt: list[int], name: str) -> list[int]:
-    """Token ids of a name as the continuation of a prompt.
-
-    Prompt and name are tokenised together, as in training data; with SentencePiece, tokenising
-    " name" separately would give another first token. If there is no token boundary between the
-    two, the name is tokenised separately, because the model is evaluated on the prompt's own
-    tokens.
-    """
-    joint = _ids(tokenizer, rendered.text + rendered.lead + name, rendered.special)
-    if joint[: len(prompt)] == prompt:
-        return joint[len(prompt) :]
-    return _ids(tokenizer, rendered.lead + name, False)
-
-
-def _ids(tokenizer: Any, text: str, special: bool) -> list[int]:
-    encoded = tokenizer(
-        text,
-        add_special_tokens=special,
-        return_special_tokens_mask=True,
-        return_attention_mask=False,
+    """Token ids of a name as the continuation of a rendered prompt (`answer_tokens.answer_ids`)."""
+    return answer_tokens.answer_ids(
+        tokenizer, rendered.text, prompt, name, lead=rendered.lead, special=rendered.special
     )
-    ids, mask = list(encoded["input_ids"]), encoded["special_tokens_mask"]
-    while special and len(ids) > 1 and mask[len(ids) - 1]:
-        ids.pop()
-    return ids
