@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from thinkeval.editing.hparams.schema import Schema, require
@@ -24,6 +24,20 @@ class ModuleNames(Schema):
     attn_module_tmp: str | None = None
     ln_f_module: str | None = None
     lm_head_module: str | None = None
+
+
+NOT_OF_TARGETS = frozenset(
+    {
+        *(item.name for item in fields(ModuleNames)),
+        "layers",  # only the last, at which z is optimised
+        "mom2_ridge",
+        "mom2_dataset",
+        "mom2_n_samples",
+        "mom2_dtype",
+    }
+)
+"""Fields of `ValueHyperParams` that do not change a target vector: names of modules, and the
+covariance, which is used after the targets are found."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,12 +83,14 @@ class ValueHyperParams(ModuleNames):
     def target_key(self, site: str) -> tuple[object, ...]:
         """Inputs of a target vector besides model, request and seed.
 
-        Two methods with equal keys find the same vector, so they can share it.
+        Two methods with equal keys find the same vector, so they can share it. Every field of this
+        class counts, except those that are known not to (`NOT_OF_TARGETS`).
 
         Args:
             site: of the optimisation: `mlp` (v*) or `layer` (z), at the last edited layer.
         """
-        return (site, self.layers[-1], *(getattr(self, key) for key in _OF_TARGETS))
+        names = (item.name for item in fields(ValueHyperParams) if item.name not in NOT_OF_TARGETS)
+        return (site, self.layers[-1], *((name, getattr(self, name)) for name in names))
 
     def check(self) -> None:
         """Check the ranges of the numbers, and the form of the templates."""
@@ -90,20 +106,6 @@ class ValueHyperParams(ModuleNames):
         )
         for template in self.context_templates:
             require(template.count("{}") == 1, f"the template '{template}' needs exactly one {{}}")
-
-
-_OF_TARGETS = (
-    "v_num_grad_steps",
-    "v_lr",
-    "v_loss_layer",
-    "v_weight_decay",
-    "clamp_norm_factor",
-    "kl_factor",
-    "v_stop_loss",
-    "fact_token",
-    "context_template_length_params",
-    "context_templates",
-)
 
 
 def check_layers(layers: tuple[int, ...]) -> None:
