@@ -26,7 +26,8 @@ class Layout:
     Attributes:
         layers: path of the list of decoder layers, from the model (`transformer.h`).
         mlp: path of the MLP block within a layer; its output is what ROME's value replaces.
-        mlp_in: projection into the MLP (with a gated MLP: the gate).
+        mlp_in: projection into the MLP (with a gated MLP: the gate; where one matrix computes gate
+            and up, that matrix, and the gate must be the first half of its output).
         mlp_out: projection back into the residual stream; the weight that ROME, MEMIT and
             fine-tuning change. Its input is the key k.
         attention: path of the attention block within a layer.

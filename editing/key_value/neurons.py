@@ -26,8 +26,8 @@ from thinkeval.editing.architectures import Adapter
 
 Site = Literal["activation", "pre_activation"]
 """`activation`: input of the MLP's output projection, the factor of each memory slot (in a gated
-MLP: gate times up). `pre_activation`: output of the first projection (`c_fc`, `gate_proj`), before
-the nonlinearity."""
+MLP: gate times up). `pre_activation`: output of the first projection (`c_fc`, `gate_proj`; of a
+`gate_up_proj` the first half, the gate), before the nonlinearity."""
 
 Neuron = tuple[int, int]
 """Layer, and index within the layer."""
@@ -102,7 +102,8 @@ def _activations(
     with torch.no_grad(), nethook.recording(inputs=ins, outputs=outs, stop_before=head) as seen:
         nethook.forward(adapter.model, _inputs(adapter, ids, 1))
     found = seen.outputs if after else seen.inputs
-    return [found[name][0, -1].detach() for name in named]
+    size = n_slots(adapter, 0)
+    return [found[name][0, -1, :size].detach() for name in named]
 
 
 def _probability(adapter: Adapter, ids: Sequence[int], token: int, rows: int) -> Tensor:
@@ -122,10 +123,14 @@ def _inputs(adapter: Adapter, ids: Sequence[int], rows: int) -> dict[str, Tensor
 
 @contextmanager
 def _replacing(module: nn.Module, site: Site, rows: Tensor) -> Iterator[None]:
-    """Replace the activations at the last token of each row by `rows` [n, d_mlp]."""
+    """Replace the activations at the last token of each row by `rows` [n, d_mlp].
+
+    What a fused projection returns beside its gate remains.
+    """
 
     def put(value: Tensor) -> Tensor:
-        return torch.cat([value[:, :-1], rows[:, None].to(value.dtype)], 1)
+        last = torch.cat([rows.to(value.dtype), value[:, -1, rows.shape[1] :]], 1)
+        return torch.cat([value[:, :-1], last[:, None]], 1)
 
     if site == "pre_activation":
         with nethook.changing(module, put):
@@ -143,6 +148,13 @@ def _on_input(put: Callable[[Tensor], Tensor]) -> Callable[[nn.Module, Any], Any
         return (put(arguments[0]), *arguments[1:])
 
     return hook
+
+
+def n_slots(adapter: Adapter, layer: int) -> int:
+    """d_mlp: number of memory slots of a layer, the input dimension of its output projection."""
+    module, _, name = adapter.mlp_out(layer)
+    shape = adapter.model.get_parameter(name).shape
+    return shape[0] if adapter.orientation(module) == "in_out" else shape[1]
 
 
 def shifted_slots(
@@ -169,7 +181,7 @@ def shifted_slots(
             continue
         module, _, name = adapter.mlp_out(layer)
         weight, turned = adapter.model.get_parameter(name), adapter.orientation(module) == "in_out"
-        size = weight.shape[0 if turned else 1]
+        size = n_slots(adapter, layer)
         slots = torch.zeros(len(owners), size, dtype=torch.float64, device=weight.device)
         for row, request in enumerate(owners):
             slots[row, here[request]] = 1

@@ -1,0 +1,16 @@
+"""Gemma 3 with its image encoder; the language model is edited. Its logits are never capped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from thinkeval.editing.architectures import gemma3_text
+from thinkeval.editing.architectures._adapter import unchanged
+
+LAYOUT = replace(
+    gemma3_text.LAYOUT,
+    layers="model.language_model.layers",
+    final_norm="model.language_model.norm",
+    embeddings="model.language_model.embed_tokens",
+    logits=unchanged,
+)

@@ -1,0 +1,7 @@
+"""Gemma 3 without its image encoder. As Gemma 2; published models do not cap their logits."""
+
+from __future__ import annotations
+
+from thinkeval.editing.architectures import gemma2
+
+LAYOUT = gemma2.LAYOUT

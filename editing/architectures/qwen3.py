@@ -1,0 +1,7 @@
+"""Qwen3, dense. As Llama, with norms of queries and keys inside attention."""
+
+from __future__ import annotations
+
+from thinkeval.editing.architectures import llama
+
+LAYOUT = llama.LAYOUT

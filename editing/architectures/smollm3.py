@@ -1,0 +1,7 @@
+"""SmolLM3. As Llama; every fourth layer attends without rotary positions."""
+
+from __future__ import annotations
+
+from thinkeval.editing.architectures import llama
+
+LAYOUT = llama.LAYOUT
