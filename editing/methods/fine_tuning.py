@@ -4,6 +4,11 @@ Adam on the projection's weight (and bias, if the architecture has one), on the 
 prompt token, with every weight clamped to W0 ± norm_constraint after each step: the constrained
 fine-tuning baseline of the ROME and MEMIT papers as in their code.
 
+The trained weights are float32; a model in bfloat16 or float16 computes with their rounding to its
+own type. The bound holds for the weights as the model stores them: where rounding would leave the
+box, it goes to the next number inside. So a weight whose neighbours in that type are further away
+than the bound does not move; load the model in float32 for published values of the bound.
+
 Deliberate difference from that code: padding and BOS are never target tokens (in the published code
 they are on Llama and Qwen, whose tokenizers have no unknown token). FT-M, the cross-entropy of the
 target in its context, is the option `objective_optimization: target_new`. The organisms' files use
@@ -99,13 +104,20 @@ def execute(
     """
     with editable(model, tokenizer, requests, hparams.layers) as adapter:
         originals = _trained(adapter, hparams)
-        weights = {name: w.clone().requires_grad_(True) for name, w in originals.items()}
+        weights = {
+            name: w.to(torch.promote_types(w.dtype, torch.float32), copy=True)
+            for name, w in originals.items()
+        }
         batches = [
             _Batch(adapter, tokenizer, requests[i : i + hparams.batch_size], hparams)
             for i in range(0, len(requests), hparams.batch_size)
         ]
         _train(adapter, batches, originals, weights, hparams)
-    deltas = {name: (weights[name].detach() - w).float() for name, w in originals.items()}
+        final = _as_stored(weights, originals, hparams.norm_constraint)
+    deltas = {
+        name: (final[name].to(weights[name].dtype) - w.to(weights[name].dtype)).float()
+        for name, w in originals.items()
+    }
     n_steps = {request.id: b.n_steps for b in batches for request in b.requests}
     return EditEffect(deltas, n_steps=n_steps)
 
@@ -117,7 +129,10 @@ def _train(
     weights: Mapping[str, Tensor],
     hparams: HyperParams,
 ) -> None:
-    """Train `weights` in place; the model is not modified (`functional_call`)."""
+    """Train `weights`, float32 or wider, in place; the model is not modified (`functional_call`).
+
+    Losses and gradients are those of the weights as the model stores them (`_as_stored`).
+    """
     adam = torch.optim.Adam(
         list(weights.values()), lr=hparams.lr, weight_decay=hparams.weight_decay
     )
@@ -125,13 +140,14 @@ def _train(
         total = 0.0
         for batch in batches:
             interruption.check()
-            losses = batch.losses(adapter, weights)
+            stored = _as_stored(weights, originals, hparams.norm_constraint)
+            losses = batch.losses(adapter, {n: w.requires_grad_(True) for n, w in stored.items()})
             loss = losses.mean()
             total += loss.item() * len(losses)
             if loss.item() >= hparams.stop_loss:
-                gradients = torch.autograd.grad(loss, list(weights.values()))
+                gradients = torch.autograd.grad(loss, list(stored.values()))
                 for weight, gradient in zip(weights.values(), gradients, strict=True):
-                    weight.grad = gradient
+                    weight.grad = gradient.to(weight.dtype)
                 adam.step()
                 batch.n_steps += 1
             _constrain(weights, originals, hparams.norm_constraint)
@@ -144,9 +160,38 @@ def _constrain(
 ) -> None:
     if not bound:
         return
-    with torch.no_grad():
-        for name, weight in weights.items():
-            weight.clamp_(min=originals[name] - bound, max=originals[name] + bound)
+    for name, weight in weights.items():
+        start = originals[name].to(weight.dtype)
+        weight.clamp_(min=start - bound, max=start + bound)
+
+
+def _as_stored(
+    weights: Mapping[str, Tensor], originals: Mapping[str, Tensor], bound: float | bool | None
+) -> dict[str, Tensor]:
+    """The weights in the model's type, each within the bound; shares memory if that is theirs.
+
+    Rounded to the nearest number, or, where that is outside of the bound, to the next one on the
+    original's side: this is within the bound, as weight and original are.
+    """
+    found = {}
+    for name, weight in weights.items():
+        original = originals[name]
+        found[name] = stored = weight.detach().to(original.dtype)
+        if bound and stored.dtype != weight.dtype:
+            outside = (stored.to(weight.dtype) - original.to(weight.dtype)).abs() > bound
+            found[name] = torch.where(outside, _towards(stored, original), stored)
+    return found
+
+
+def _towards(values: Tensor, aims: Tensor) -> Tensor:
+    """The next number of a 16-bit floating type from each value towards its aim; 0 becomes it.
+
+    As `torch.nextafter`, which not every device has for float16.
+    """
+    # Sign and magnitude: as an integer, a number of larger magnitude is larger for either sign.
+    grows = (aims > values) == (values > 0)
+    moved = (values.view(torch.int16) + torch.where(grows, 1, -1).to(torch.int16)).view(aims.dtype)
+    return torch.where(values == 0, aims, moved)
 
 
 class _Batch:
