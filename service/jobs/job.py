@@ -94,17 +94,19 @@ HOLD = "THINKEVAL_TEST_HOLD"
 def hold_for_tests(stage: str, check: Callable[[], None]) -> None:
     """Stay in a stage while a test wants it; without the environment variable nothing happens.
 
+    The variable names a file with one stage a line.
+
     Args:
         check: raises where the job shall stop.
     """
     named = os.environ.get(HOLD)
-    while named and _read(Path(named)) == stage:
+    while named and stage in _read(Path(named)):
         check()
         time.sleep(0.02)
 
 
-def _read(path: Path) -> str:
+def _read(path: Path) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8").strip()
+        return path.read_text(encoding="utf-8").splitlines()
     except OSError:
-        return ""
+        return []

@@ -102,11 +102,11 @@ class Cli:
         assert code is None or done.returncode == code, (args, done.stdout, done.stderr)
         return Done(done.returncode, done.stdout, done.stderr, cpu)
 
-    def start(self, *args: str | Path) -> subprocess.Popen[str]:
+    def start(self, *args: str | Path, **env: str) -> subprocess.Popen[str]:
         """The installed program, still running."""
         return subprocess.Popen(
             [str(PROGRAM), *map(str, args)],
-            env=os.environ | self.env,
+            env=os.environ | self.env | env,
             cwd=self.cwd,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

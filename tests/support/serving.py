@@ -106,10 +106,16 @@ class Service:
                     alive.append(child)
         return alive
 
+    def hold(self, *stages: str) -> None:
+        """Workers that enter one of these stages stay there; to be called inside `held`."""
+        new = self._hold.with_name("hold.new")
+        new.write_text("\n".join(stages), encoding="utf-8")
+        new.replace(self._hold)
+
     @contextmanager
     def held(self, stage: str) -> Iterator[None]:
         """Workers that enter this stage stay there for the time of the block."""
-        self._hold.write_text(stage, encoding="utf-8")
+        self.hold(stage)
         try:
             yield
         finally:

@@ -13,6 +13,8 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 
 Call = Callable[..., Done]
+LEASE = {"THINKEVAL_LEASE_S": "6"}
+"""A killed command's job is free once its lease has expired."""
 
 
 @pytest.mark.parametrize(
@@ -31,16 +33,16 @@ def test_a_stopped_score_leaves_no_graph_and_can_be_taken_again(
 ) -> None:
     args = (
         "score", "harry-potter--studied-at", "-g", mine.graph, "--model", mine.model,
-        "-m", "fine_tuning", "--samples", "60", "--seed", str(int(how)), "--json",
+        "-m", "fine_tuning", "--samples", "24", "--seed", str(int(how)), "--json",
     )  # fmt: skip
     known = {edit.id for edit in db.read(rows.EditRow, dataset=mine.graph)}
 
     def under_way() -> list[rows.EditRow]:
         return [e for e in db.read(rows.EditRow, dataset=mine.graph) if e.id not in known]
 
-    with thinkeval.start(*args) as process:
+    with thinkeval.start(*args, **LEASE) as process:
         try:
-            # With 60 samples a prompt the second probe takes seconds: time enough to stop it.
+            # With 24 samples a prompt the second probe takes long enough to stop it.
             deadline = time.monotonic() + 300
             while not (edits := under_way()) or edits[0].stage != "probe post":
                 assert process.poll() is None, process.communicate()
@@ -59,6 +61,6 @@ def test_a_stopped_score_leaves_no_graph_and_can_be_taken_again(
     assert (edit.status, edit.graph, edit.score) == (status, None, None)
     assert not db.read(rows.GetGraphRow, graph=edit.id, incomplete=True)
     assert edit.id in at_once("chains", edit.id).error
-    again = at_once(*args).json[0]
+    again = at_once(*args, **LEASE).json[0]
     assert (again["edit"], again["reused"]) == (edit.id, False)
     assert db.read(rows.GetEditRow, id=edit.id)[0].status == "succeeded"

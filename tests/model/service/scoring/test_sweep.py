@@ -183,7 +183,11 @@ def test_two_workers_score_what_one_does(place: Place) -> None:
     )
 
 
-def test_a_killed_worker_fails_its_cells_and_running_again_does_them(place: Place) -> None:
+def test_a_killed_worker_fails_its_cells_and_running_again_does_them(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The cells of a killed process are free once its leases have expired.
+    monkeypatch.setattr(place.runtime.settings, "lease_s", 6.0)
     sweep = place.sweep(
         "rome", "memit", options=place.options(samples=5), rewrites=place.rewrites[4:6]
     )
