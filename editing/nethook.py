@@ -22,7 +22,8 @@ class Recorded:
 
     Attributes:
         inputs: {name: first positional input of that module}.
-        outputs: {name: its output, the first tensor of a tuple}.
+        outputs: {name: its output, the first tensor of a tuple}, copied as it left the module;
+            gradients pass through the copy.
         sizes: {name: number of elements of that tuple; 0 for a bare tensor}.
     """
 
@@ -154,7 +155,8 @@ def _input_saver(into: dict[str, Tensor], name: str) -> Callable[[nn.Module, Any
 def _output_saver(into: Recorded, name: str) -> Callable[[nn.Module, Any, Any], None]:
     def hook(_: nn.Module, __: Any, output: Any) -> None:
         bare = isinstance(output, Tensor)
-        into.outputs[name] = output if bare else output[0]
+        # A copy: the model may change the tensor in place later (Falcon adds attention to it).
+        into.outputs[name] = (output if bare else output[0]).clone()
         into.sizes[name] = 0 if bare else len(output)
 
     return hook

@@ -34,6 +34,28 @@ def test_inputs_and_outputs_are_recorded(model):
     assert hooks(model) == 0
 
 
+class InPlace(nn.Module):
+    """As Falcon's layer: what the MLP returned is added to in place afterwards."""
+
+    def __init__(self):
+        super().__init__()
+        self.mlp = nn.Linear(2, 2)
+
+    def forward(self, x):
+        out = self.mlp(x)
+        out += 5
+        return out
+
+
+def test_an_output_is_recorded_as_it_left_its_module():
+    model, x = InPlace(), torch.ones(1, 3, 2)
+    with nethook.recording(outputs={"mlp": model.mlp}) as seen:
+        model(x)
+    assert torch.equal(seen.outputs["mlp"], model.mlp(x))
+    (gradient,) = torch.autograd.grad(seen.outputs["mlp"].sum(), model.mlp.bias)
+    assert gradient.tolist() == [3, 3]
+
+
 @pytest.mark.parametrize(("where", "recorded"), [("stop_before", []), ("stop_after", ["out"])])
 def test_a_forward_ends_early(model, where, recorded):
     with nethook.recording(outputs={"out": model[1]}, **{where: model[1]}) as seen:
