@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from transformers.utils import logging as transformers_logging
 from transformers.utils.hub import cached_file, extract_commit_hash
 
 from thinkeval.editing.errors import DeviceMemoryError, ModelLoadError
+from thinkeval.editing.parameter_digests import digests
 
 DTYPES = {
     "float32": torch.float32,
@@ -145,13 +144,12 @@ def wrap(model: Any, tokenizer: Any, *, name: str, revision: str | None = None) 
 def weights_digest(model: nn.Module) -> str:
     """SHA-256 (hex) over all parameters in the order of their names: name, type, shape, bytes.
 
-    Parameters are hashed concurrently (hashing releases the GIL), then their hashes are hashed; a
-    tied parameter counts once. The digest depends on the dtype, not on the device.
+    A tied parameter counts once. The digest depends on the dtype, not on the device. Parameters
+    that have not been written to since the last call are not hashed again; writes through `.data`
+    do not count (`editing.parameter_digests`).
     """
     named = sorted(model.named_parameters(), key=lambda pair: pair[0])
-    with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as pool:
-        parts = pool.map(_parameter_digest, named)
-        return hashlib.sha256(b"".join(parts)).hexdigest()
+    return hashlib.sha256(b"".join(digests(named))).hexdigest()
 
 
 def resolve_device(device: str) -> torch.device:
@@ -259,15 +257,6 @@ def _set_pad_token(tokenizer: Any, name: str) -> None:
             remedy="Set tokenizer.pad_token and save the tokenizer again.",
         )
     tokenizer.pad_token = token
-
-
-def _parameter_digest(named: tuple[str, nn.Parameter]) -> bytes:
-    name, parameter = named
-    value = parameter.detach().to("cpu").contiguous()
-    head = f"{name}|{value.dtype}|{tuple(value.shape)}|".encode()
-    digest = hashlib.sha256(head)
-    digest.update(value.view(-1).view(torch.uint8).numpy().data)
-    return digest.digest()
 
 
 @contextlib.contextmanager
