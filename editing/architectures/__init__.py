@@ -14,6 +14,7 @@ import pkgutil
 from typing import TYPE_CHECKING
 
 from thinkeval.editing.architectures._adapter import Adapter, Layout, Projection
+from thinkeval.editing.architectures._refused import check_editable
 from thinkeval.editing.errors import UnsupportedArchitectureError
 
 if TYPE_CHECKING:
@@ -52,13 +53,14 @@ def adapter_for(model: nn.Module) -> Adapter:
     """The adapter of a loaded transformers model, by its `config.model_type`.
 
     Raises:
-        UnsupportedArchitectureError: the architecture has no layout file, or the model lacks a
-            module of the layout.
+        UnsupportedArchitectureError: the model is quantised or a mixture of experts, the
+            architecture has no layout file, or the model lacks a module of the layout.
         AdapterMismatchError: the layout does not describe what the model computes; found by one
             short forward pass, once for each model object.
     """
     config = getattr(model, "config", None)
     model_type = getattr(config, "model_type", None) or type(model).__name__
+    check_editable(config, model_type)
     adapter = Adapter(model, layout_of(model_type))
     # Imported here, because it imports torch.
     from thinkeval.editing.architectures import _self_check
