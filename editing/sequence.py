@@ -102,6 +102,7 @@ def combined(first: EditEffect, second: EditEffect) -> EditEffect:
         factors=factors,
         targets=first.targets | second.targets,
         n_steps=first.n_steps | second.n_steps,
+        residual_left=first.residual_left | second.residual_left,
         templates=second.templates or first.templates,
         prompt_change=_composed(first.prompt_change, second.prompt_change),
     )

@@ -19,6 +19,11 @@ def unchanged(_: Any, logits: Tensor) -> Tensor:
     return logits
 
 
+def one(_: Any) -> float:
+    """1: most architectures add a block's output to the residual stream as it is."""
+    return 1.0
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Module paths of one architecture, and what its model does between its modules.
@@ -36,6 +41,11 @@ class Layout:
         embeddings: path of the input embeddings, from the model.
         logits: (text configuration, output of the head) → the model's logits, for architectures
             that scale or cap what the head returns.
+        post_norm: path, within a layer, of the RMS norm between the MLP's output and the residual
+            stream; None if there is none. What a norm returns is bounded, so MEMIT and its family
+            do not reach all of z (`editing.key_value.residuals`).
+        residual_factor: text configuration → the constant that the MLP's output (after that norm)
+            is multiplied by before it is added.
     """
 
     layers: str
@@ -47,6 +57,8 @@ class Layout:
     lm_head: str
     embeddings: str
     logits: Callable[[Any, Tensor], Tensor] = unchanged
+    post_norm: str | None = None
+    residual_factor: Callable[[Any], float] = one
 
 
 class Projection(NamedTuple):
@@ -90,8 +102,17 @@ class Adapter:
         The only way from a hidden state to logits: the bare head misses what some architectures do
         to its output (`Layout.logits`).
         """
-        config: Any = self.model.config
-        return self.layout.logits(config.get_text_config(), self.lm_head(hidden))
+        return self.layout.logits(self._config, self.lm_head(hidden))
+
+    def post_norm(self, layer: int) -> nn.Module | None:
+        """The norm between a layer's MLP output and the residual stream, if there is one."""
+        path = self.layout.post_norm
+        return None if path is None else self._at(f"{self.layer_name(layer)}.{path}")
+
+    @property
+    def residual_factor(self) -> float:
+        """The factor on the MLP's output in the residual stream."""
+        return float(self.layout.residual_factor(self._config))
 
     @property
     def embeddings(self) -> nn.Module:
@@ -154,6 +175,11 @@ class Adapter:
             "weight is unknown",
             remedy="Load the model without quantisation.",
         )
+
+    @property
+    def _config(self) -> Any:
+        config: Any = self.model.config
+        return config.get_text_config()
 
     def _projection(self, layer: int, path: str) -> Projection:
         name = f"{self.layer_name(layer)}.{path}"

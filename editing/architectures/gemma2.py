@@ -1,4 +1,7 @@
-"""Gemma 2. Norms around attention and MLP; the logits are capped: c · tanh(logits / c)."""
+"""Gemma 2. Norms around attention and MLP; the logits are capped: c · tanh(logits / c).
+
+MEMIT and its family reach z only as far as the norms let through; an edit's record has the rest.
+"""
 
 from __future__ import annotations
 
@@ -17,4 +20,4 @@ def capped(config: Any, logits: Tensor) -> Tensor:
     return logits if cap is None else (logits / cap).tanh() * cap
 
 
-LAYOUT = replace(llama.LAYOUT, logits=capped)
+LAYOUT = replace(llama.LAYOUT, logits=capped, post_norm="post_feedforward_layernorm")

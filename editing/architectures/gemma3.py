@@ -1,4 +1,7 @@
-"""Gemma 3 with its image encoder; the language model is edited. Its logits are never capped."""
+"""Gemma 3 with its image encoder; the language model is edited. Its logits are never capped.
+
+MEMIT and its family reach z only as far as the norms let through; an edit's record has the rest.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Granite 3, dense. As Llama, with constant factors: the logits are divided by one of them."""
+"""Granite 3, dense. As Llama, with constant factors on the blocks' outputs and the logits."""
 
 from __future__ import annotations
 
@@ -16,4 +16,9 @@ def divided(config: Any, logits: Tensor) -> Tensor:
     return logits / config.logits_scaling
 
 
-LAYOUT = replace(llama.LAYOUT, logits=divided)
+def factor(config: Any) -> float:
+    """The factor on a block's output in the residual stream, `residual_multiplier`."""
+    return config.residual_multiplier
+
+
+LAYOUT = replace(llama.LAYOUT, logits=divided, residual_factor=factor)

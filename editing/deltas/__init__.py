@@ -37,6 +37,8 @@ class EditEffect:
         factors: {parameter name: (left [rows, r], right [r, columns])} of the low-rank updates, in
             the parameter's own orientation, float64 or float32, such that
             `(left.double() @ right.double()).float()` is the update. Saved instead of it.
+        residual_left: {request id: fraction of ‖z − h‖ that is left with the update, right after
+            its batch; None where z is h}, of methods with a target z.
     """
 
     deltas: dict[str, Tensor] = field(default_factory=dict)
@@ -46,6 +48,7 @@ class EditEffect:
     templates: tuple[tuple[str, ...], ...] = ()
     prompt_change: Any = None
     factors: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    residual_left: dict[str, float | None] = field(default_factory=dict)
 
 
 @contextlib.contextmanager

@@ -71,6 +71,7 @@ def save(
         "templates": effect.templates,
         "templates_digest": digest(effect.templates),
         "n_steps": effect.n_steps,
+        "residual_left": effect.residual_left,
         "prompt_change": prompt,
         "deltas": digests,
         "digest": _digest(digests, prompt),
@@ -209,6 +210,7 @@ def _effect(tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> EditEffe
         if about["prompt_change"] is None
         else from_plain(about["prompt_change"]),
         factors=factors,
+        residual_left=dict(about.get("residual_left", {})),
     )
 
 

@@ -18,6 +18,8 @@ from thinkeval.editing.errors import EditingError
 def scaled(effect: EditEffect, factor: float) -> EditEffect:
     """The effect with all updates times a factor; 1 returns the effect itself, 0 is no edit.
 
+    `residual_left` was measured at strength 1 and is dropped.
+
     Raises:
         EditingError: the effect changes the prompt, or the factor is negative or not finite.
     """
@@ -42,4 +44,4 @@ def scaled(effect: EditEffect, factor: float) -> EditEffect:
         return (left @ right.double()).float()
 
     deltas = {name: of(name) for name in effect.deltas}
-    return replace(effect, deltas=deltas, factors=factors)
+    return replace(effect, deltas=deltas, factors=factors, residual_left={})

@@ -19,6 +19,7 @@ from thinkeval.editing.architectures import Adapter
 from thinkeval.editing.covariance import Covariance, checked
 from thinkeval.editing.deltas import EditEffect, applied
 from thinkeval.editing.hparams.common import ValueHyperParams
+from thinkeval.editing.key_value import residuals
 from thinkeval.editing.key_value.keys import Templates, keys_and_output, mean_keys
 from thinkeval.editing.key_value.sites import (
     check_exist,
@@ -65,6 +66,19 @@ class Batch:
             self.adapter, self.tokenizer, self.requests, self.templates, layer, last
         )
         return keys.double().T, now
+
+    def pulled_back(self, layer: int, residual: Tensor) -> Tensor:
+        """Residuals of the stream [n, d_model] as residuals of a layer's MLP projection."""
+        return residuals.pulled_back(self.adapter, self.tokenizer, self.requests, layer, residual)
+
+    def residual_left(
+        self, vectors: Mapping[str, Tensor], deltas: Mapping[str, Tensor]
+    ) -> dict[str, float | None]:
+        """{request id: fraction of ‖z − h‖ at the last edited layer that the updates leave}."""
+        last = self.hparams.layers[-1]
+        return residuals.fractions_left(
+            self.adapter, self.tokenizer, self.requests, last, vectors, deltas
+        )
 
 
 @dataclass(frozen=True)
@@ -125,7 +139,8 @@ def find_targets(batch: Batch, targets: Mapping[str, Tensor] | None) -> Targets:
 def spread(batch: Batch, vectors: Mapping[str, Tensor], solve: Solve) -> Update:
     """ΔW = R Sᵀ layer by layer, on the progressively edited model (MEMIT alg. 1).
 
-    R = (Z − H) / (layers left), with H the last edited layer's output at the bare prompts.
+    R = (Z − H) / (layers left), with H the last edited layer's output at the bare prompts; pulled
+    back to the projection's output where the architecture changes that before it is added.
     """
     wanted = torch.stack([vectors[request.id] for request in batch.requests]).double()
     layers, model = batch.hparams.layers, batch.adapter.model
@@ -133,9 +148,9 @@ def spread(batch: Batch, vectors: Mapping[str, Tensor], solve: Solve) -> Update:
     with ExitStack() as stack:
         for i, layer in enumerate(layers):
             keys, now = batch.keys_and_output(layer)
-            residual = (wanted - now.double()).T / (len(layers) - i)
+            residual = batch.pulled_back(layer, (wanted - now.double()) / (len(layers) - i))
             solved = solve(batch.module(layer), keys)
-            weight, delta, factors = factored(batch.adapter, layer, residual, solved.T)
+            weight, delta, factors = factored(batch.adapter, layer, residual.T, solved.T)
             update.deltas[weight], update.factors[weight] = delta, factors
             stack.enter_context(applied(model, EditEffect({weight: delta})))
     return update

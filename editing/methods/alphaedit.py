@@ -100,6 +100,7 @@ def execute(
         update = spread(batch, found.vectors, solve)
         with applied(model, EditEffect(update.deltas)):
             new = {batch.module(layer): batch.keys(layer) for layer in hparams.layers}
+        left = batch.residual_left(found.vectors, update.deltas)
     return EditEffect(
         deltas=update.deltas,
         targets=found.vectors,
@@ -111,6 +112,7 @@ def execute(
         n_steps=found.n_steps,
         templates=batch.templates,
         factors=update.factors,
+        residual_left=left,
     )
 
 

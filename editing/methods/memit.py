@@ -74,12 +74,14 @@ def execute(
     """
     with opened(model, tokenizer, requests, hparams, covariance, context_templates, seed) as batch:
         found, update = edit(batch, hparams, targets)
+        left = batch.residual_left(found.vectors, update.deltas)
     return EditEffect(
         deltas=update.deltas,
         targets=found.vectors,
         n_steps=found.n_steps,
         templates=batch.templates,
         factors=update.factors,
+        residual_left=left,
     )
 
 

@@ -109,16 +109,17 @@ def execute(
             name: summed(earlier.get(name), factors, model.get_parameter(name))
             for name, factors in update.factors.items()
         }
-    deltas, factors = {}, {}
-    for name, spectrum in spectra.items():
-        pair = spectrum.scaled(resulting(spectrum, hparams))
-        total = _product(pair)
-        before = earlier.get(name)
-        if before is None:
-            factors[name] = pair
-        else:
-            total -= _product(before.scaled(resulting(before, hparams)))
-        deltas[name] = total.float()
+        deltas, factors = {}, {}
+        for name, spectrum in spectra.items():
+            pair = spectrum.scaled(resulting(spectrum, hparams))
+            total = _product(pair)
+            before = earlier.get(name)
+            if before is None:
+                factors[name] = pair
+            else:
+                total -= _product(before.scaled(resulting(before, hparams)))
+            deltas[name] = total.float()
+        left = batch.residual_left(found.vectors, deltas)
     return EditEffect(
         deltas=deltas,
         targets=found.vectors,
@@ -126,6 +127,7 @@ def execute(
         n_steps=found.n_steps,
         templates=batch.templates,
         factors=factors,
+        residual_left=left,
     )
 
 

@@ -82,8 +82,13 @@ def execute(
             * retained(delta, model.get_parameter(name), hparams.k_percent, hparams.mask)
             for name, delta in update.deltas.items()
         }
+        left = batch.residual_left(found.vectors, deltas)
     return EditEffect(
-        deltas=deltas, targets=found.vectors, n_steps=found.n_steps, templates=batch.templates
+        deltas=deltas,
+        targets=found.vectors,
+        n_steps=found.n_steps,
+        templates=batch.templates,
+        residual_left=left,
     )
 
 

@@ -174,6 +174,7 @@ def _score_of(
         provenance=plan.provenance
         | {
             "n_steps": effect.n_steps,
+            "residual_left": effect.residual_left,
             "context_templates": effect.templates,
             "method_state": _plain(effect.state),
         }

@@ -89,6 +89,8 @@ def test_shared_targets_give_the_scores_of_separate_runs(
     steps = [o.score.provenance["n_steps"] for o in together if o.score]
     assert steps[0] == steps[1] == steps[2]
     assert next(iter(steps[0].values())) > 0
+    left = [o.score.provenance["residual_left"] for o in together if o.score]
+    assert all(0 < found[place.rewrites[0].id] < 1 for found in left)
 
     place.runtime.targets.clear()
     place.runtime.last_effect = None
