@@ -8,7 +8,7 @@
 // higher-is-better: no
 // source: ThinkEval (Baser et al., TMLR 2026), Tables 2 and 3
 // headline: yes
-// order: 5
+// order: 7
 // short: active chains
 // meaning: chains that survive; good: 0
 // integer: yes

@@ -7,7 +7,7 @@
 // higher-is-better: yes
 // source: ThinkEval (Baser et al., TMLR 2026), section 5, Definition 2
 // headline: yes
-// order: 6
+// order: 8
 // short: deep edited
 // meaning: 1 if no chain survives
 // integer: yes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from thinkeval.cypher.errors import MissingProbabilityError
 from thinkeval.cypher.rows.base import Row
 
 
@@ -15,7 +16,8 @@ class MetricRow(Row):
     Attributes:
         id: label of the case.
         step: length of the chains it covers; None for all lengths.
-        value: the metric; defined even when `n` is 0, see the metric's header.
+        value: the metric; None where it is undefined, then `n` is 0. Many metrics are defined even
+            then, see the metric's header.
         n: number of chains, facts, records or prompts it covers.
         excluded: number left out because their probability before the edit is 0.
     """
@@ -23,6 +25,13 @@ class MetricRow(Row):
     PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"value"})
     id: str
     step: int | None
-    value: float
+    value: float | None
     n: int
     excluded: int
+
+    def check(self) -> None:
+        """MissingProbabilityError if the value is null although there is something to measure."""
+        if self.value is None and self.n:
+            raise MissingProbabilityError(
+                f"The value of {self.id!r} is null: a fact lacks the requested probability."
+            )

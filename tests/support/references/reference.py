@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, permutations, product
 from statistics import fmean, harmonic_mean
 
@@ -46,9 +46,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Value:
-    """A metric's value, what it was taken over, and what was left out because R or p is 0."""
+    """A metric's value (None: undefined), what it was taken over, and what was left out for 0."""
 
-    value: float
+    value: float | None
     n: int
     excluded: int = 0
 
@@ -130,11 +130,13 @@ def chains(
     ]
 
 
-def scope(edges: Sequence[Edge], case: Case, max_steps: int, bare: str) -> list[Edge]:
+def scope(
+    edges: Sequence[Edge], case: Case, max_steps: int, bare: str, *, walk: bool = False
+) -> list[Edge]:
     """All facts on the chains, parallel ones too."""
     found = {
         edge
-        for on_pair in alternatives(edges, case, max_steps, bare)
+        for on_pair in alternatives(edges, case, max_steps, bare, walk=walk)
         for path in product(*on_pair)
         for edge in path
     }
@@ -197,6 +199,30 @@ def preservation(edges: Sequence[Edge], case: Case, max_steps: int, bare: str, u
         asked = {q for link in links for q in link.questions}
         terms.append(mean_ratio(e for e in context if e in links or asked & set(e.questions)))
     return Value(fmean(terms) if terms else 1.0, len(records), excluded)
+
+
+def kept_subject(edge: Edge, case: Case) -> bool:
+    """Whether the fact is about s0 and not one that the edit is meant to change."""
+    asked_for = edge.object == case.object or edge.relation == case.relation
+    return edge.subject == case.subject and not asked_for
+
+
+def subject_retention(found: Iterable[Edge], case: Case) -> Value:
+    """Mean of p_post / p_pre over the facts on the chains that are about s0 and to be kept.
+
+    Args:
+        found: the facts on the chains, parallel ones too.
+    """
+    about = [e for e in found if kept_subject(e, case)]
+    ratios = [e.post / e.pre for e in about if e.pre != 0]
+    return Value(fmean(ratios) if ratios else None, len(ratios), len(about) - len(ratios))
+
+
+def ifr_beyond_subject(of: Sequence[Chain], case: Case) -> Value:
+    """Definition 3 where the facts about s0 that are to be kept have p_post = p_pre."""
+    return ifr(
+        [tuple(replace(e, post=e.pre) if kept_subject(e, case) else e for e in c) for c in of]
+    )
 
 
 def active(of: Sequence[Chain], max_steps: int, threshold: float) -> dict[int | None, Value]:

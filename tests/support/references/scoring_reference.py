@@ -30,6 +30,10 @@ def expected(
         "ifr": ref.ifr(of),
         "ifr_published": ref.ifr_published(of, steps),
         "preservation": ref.preservation(edges, asked, steps, bare, unit),
+        "subject_retention": ref.subject_retention(
+            ref.scope(edges, asked, steps, bare, walk=True), asked
+        ),
+        "ifr_beyond_subject": ref.ifr_beyond_subject(of, asked),
         "efficacy": ref.efficacy(edges, asked),
         "efficacy_score": ref.efficacy_score(edges, asked),
         "generalization": ref.generalization(edges, asked),
@@ -43,5 +47,8 @@ def expected(
 def same(found: dict[tuple[str, int | None], Any], wanted: dict[Any, ref.Value]) -> None:
     assert found.keys() == wanted.keys()
     for key, value in wanted.items():
-        assert found[key].value == pytest.approx(value.value, rel=1e-9, abs=1e-9), key
+        if value.value is None:
+            assert found[key].value is None, key
+        else:
+            assert found[key].value == pytest.approx(value.value, rel=1e-9, abs=1e-9), key
         assert (found[key].n, found[key].excluded) == (value.n, value.excluded), key

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,11 +65,13 @@ def test_the_readmes_example_of_preservation(db: Database, graph_id: str) -> Non
 
 def test_without_a_chain_every_metric_is_defined(db: Database, graph_id: str) -> None:
     store(db, graph_id, [], entities=["s", "o"])
-    nothing = {
+    nothing: dict[str, float | None] = {
         "ifr": 0.0,
         "ifr_by_steps": 0.0,
         "ifr_published": 0.0,
         "preservation": 1.0,
+        "subject_retention": None,
+        "ifr_beyond_subject": 0.0,
         "active_chains": 0.0,
         "deep_edited": 1.0,
         "chains_by_steps": 0.0,
@@ -91,6 +95,8 @@ def test_when_the_model_knew_nothing_ifr_is_0_and_preservation_1(
     store(db, graph_id, ignorant)
     assert value(db, "ifr", graph_id, HARRY) == rows.MetricRow("case", None, 0.0, 0, 2)
     assert value(db, "preservation", graph_id, HARRY) == rows.MetricRow("case", None, 1.0, 0, 4)
+    undefined = rows.MetricRow("case", None, None, 0, 1)
+    assert value(db, "subject_retention", graph_id, HARRY) == undefined
     # R = 0 and R' > 0: no retention to speak of, but the old object can be deduced.
     assert value(db, "active_chains", graph_id, HARRY).value == 2.0
     assert value(db, "deep_edited", graph_id, HARRY).value == 0.0
@@ -131,7 +137,15 @@ def test_any_pair_of_properties_can_be_read(db: Database, graph_id: str) -> None
 @pytest.mark.parametrize("key", ["p_pre", "p_post"])
 @pytest.mark.parametrize(
     "metric",
-    ["ifr", "ifr_by_steps", "ifr_published", "preservation", "active_chains", "deep_edited"],
+    [
+        "ifr",
+        "ifr_by_steps",
+        "ifr_published",
+        "ifr_beyond_subject",
+        "preservation",
+        "active_chains",
+        "deep_edited",
+    ],
 )
 def test_a_missing_probability_is_never_passed_over(
     db: Database, graph_id: str, metric: str, key: str
@@ -144,6 +158,64 @@ def test_a_missing_probability_is_never_passed_over(
     assert "probe" in caught.value.remedy
     with pytest.raises(MissingProbabilityError):
         db.metric("preservation", cases=[case_map(graph_id, HARRY)], unit="record")
+
+
+@pytest.mark.parametrize("key", ["p_pre", "p_post"])
+@pytest.mark.parametrize("other", [0.0, 0.5])
+def test_a_missing_probability_of_the_subject_is_no_undefined_retention(
+    db: Database, graph_id: str, key: str, other: float
+) -> None:
+    """With p_pre = 0 and no p_post nothing would be measured, but the fact still lacks a value."""
+    store(db, graph_id, [replace(EXAMPLE[0], pre=other, post=other), *EXAMPLE[1:]])
+    db.write(rows.WriteProbabilitiesRow, rows=[{"id": f"{graph_id}|1", key: None}])
+    with pytest.raises(MissingProbabilityError, match=f"1 of 3 facts lack {key}"):
+        db.metric("subject_retention", cases=[case_map(graph_id, HARRY)])
+
+
+def test_an_edit_that_forgets_the_subjects_friends_lowers_ifr_alone(
+    db: Database, graph_id: str
+) -> None:
+    """The chain's other facts are intact, so Preservation is 1; IFR falls to the friend's .1."""
+    forgets = [
+        Edge("1", "Harry Potter", "Ron Weasley", 0.9, 0.09, "schoolmate of"),
+        Edge("2", "Ron Weasley", "Hogwarts", 0.8, 0.8, "studied at"),
+    ]
+    store(db, graph_id, forgets)
+    found = {
+        name: value(db, name, graph_id, HARRY)
+        for name in ("ifr", "preservation", "subject_retention", "ifr_beyond_subject")
+    }
+    values = {name: row.value for name, row in found.items()}
+    assert values == pytest.approx(
+        {"ifr": 0.1, "preservation": 1.0, "subject_retention": 0.1, "ifr_beyond_subject": 1.0}
+    )
+    assert {row.n for row in found.values()} == {1}
+
+
+def test_the_subjects_facts_to_keep_are_neither_the_old_object_nor_the_edited_relation(
+    db: Database, graph_id: str
+) -> None:
+    facts = [
+        Edge("1", "Harry Potter", "Ron Weasley", 0.8, 0.4, "schoolmate of"),
+        Edge("1b", "Harry Potter", "Ron Weasley", 0.5, 0.1, "friend of"),  # parallel: counts
+        Edge("2", "Ron Weasley", "Hogwarts", 1.0, 1.0, "studied at"),
+        Edge("3", "Harry Potter", "Stonewall High", 0.5, 0.0, "studied at"),  # edited relation
+        Edge("4", "Stonewall High", "Hogwarts", 1.0, 1.0, "rival of"),
+        Edge("5", "Harry Potter", "Hogwarts", 0.5, 0.0, "was a pupil of"),  # old object
+        Edge("6", "Harry Potter", "Hedwig", 0.9, 0.9, "owner of"),  # on no chain
+        Edge("7", "Harry Potter", "Hogwarts", 0.5, 0.0, "studied at"),  # the edited fact
+        Edge("8", "Harry Potter", "Hermione", 0.0, 0.5, "schoolmate of"),  # p_pre = 0
+        Edge("9", "Hermione", "Hogwarts", 1.0, 1.0, "studied at"),
+    ]
+    store(db, graph_id, facts)
+    row = value(db, "subject_retention", graph_id, HARRY)
+    assert row.value == pytest.approx((0.5 + 0.2) / 2)
+    assert (row.n, row.excluded) == (2, 1)
+    # Chains with R <> 0: over Ron (kept: 1), over Stonewall (0), the old object itself (0).
+    weights = 1 / math.sqrt(2), 1 / math.sqrt(2), 1.0
+    beyond = value(db, "ifr_beyond_subject", graph_id, HARRY)
+    assert beyond.value == pytest.approx(weights[0] / sum(weights))
+    assert (beyond.n, beyond.excluded) == (3, 1)
 
 
 @pytest.mark.parametrize("key", ["p_pre", "p_post"])
@@ -263,6 +335,14 @@ def test_the_scope_of_a_knowgic_rewrite_is_exactly_its_facts(
     assert context == 431  # the 439 links of `broader_context` ask some facts in two wordings
 
 
+def as_value(row: rows.MetricRow) -> tuple[float | None, int, int]:
+    return row.value, row.n, row.excluded
+
+
+def approx(value: ref.Value) -> object:
+    return pytest.approx((value.value, value.n, value.excluded), abs=1e-9)
+
+
 def test_knowgics_metrics_equal_brute_force(
     db: Database, stored: str, published: KnowledgeGraph
 ) -> None:
@@ -270,6 +350,8 @@ def test_knowgics_metrics_equal_brute_force(
     ifr = {row.id: row for row in db.metric("ifr", cases=asked)}
     kept = {row.id: row for row in db.metric("preservation", cases=asked)}
     records = {row.id: row for row in db.metric("preservation", cases=asked, unit="record")}
+    retained = {row.id: row for row in db.metric("subject_retention", cases=asked)}
+    beyond = {row.id: row for row in db.metric("ifr_beyond_subject", cases=asked)}
     edges = edges_of(db, stored)
     for rewrite in published.rewrites:
         case = case_of(rewrite)
@@ -277,6 +359,9 @@ def test_knowgics_metrics_equal_brute_force(
         expected = ref.ifr(of)
         assert ifr[rewrite.id].value == pytest.approx(expected.value, abs=1e-9)
         assert (ifr[rewrite.id].n, ifr[rewrite.id].excluded) == (expected.n, expected.excluded)
+        assert as_value(beyond[rewrite.id]) == approx(ref.ifr_beyond_subject(of, case))
+        mine = [e for e in edges if rewrite.id in e.cases]
+        assert as_value(retained[rewrite.id]) == approx(ref.subject_retention(mine, case))
         context = [e for e in edges if rewrite.id in e.cases and e.subject != rewrite.subject]
         assert kept[rewrite.id].value == pytest.approx(ref.mean_ratio(context), abs=1e-9)
         terms = []

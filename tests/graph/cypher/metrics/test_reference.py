@@ -92,7 +92,10 @@ def by_step(found: list[rows.MetricRow]) -> dict[int | None, ref.Value]:
 def same(found: dict, expected: dict) -> None:
     assert list(found) == list(expected)
     for step, value in expected.items():
-        assert found[step].value == pytest.approx(value.value, rel=1e-9, abs=1e-9), step
+        if value.value is None:
+            assert found[step].value is None, step
+        else:
+            assert found[step].value == pytest.approx(value.value, rel=1e-9, abs=1e-9), step
         assert (found[step].n, found[step].excluded) == (value.n, value.excluded), step
 
 
@@ -105,6 +108,10 @@ def expected_metrics(
         "metrics/ifr_by_steps": dict(ref.ifr_by_steps(of, max_steps)),
         "metrics/ifr_published": {None: ref.ifr_published(of, max_steps)},
         "metrics/preservation": {None: ref.preservation(edges, case, max_steps, bare, unit)},
+        "metrics/subject_retention": {
+            None: ref.subject_retention(ref.scope(edges, case, max_steps, bare), case)
+        },
+        "metrics/ifr_beyond_subject": {None: ref.ifr_beyond_subject(of, case)},
         "metrics/active_chains": ref.active(of, max_steps, threshold),
         "metrics/deep_edited": ref.deep_edited(of, max_steps, threshold),
         "metrics/chains_by_steps": {

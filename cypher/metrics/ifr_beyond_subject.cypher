@@ -1,0 +1,58 @@
+// IFR beyond the subject: IFR as it were had the model kept what it knows of the subject.
+//
+// IFR, with p_post = p_pre for the facts about s0 that the edit is not meant to change: those whose
+// object is not o0 and whose relation is not the edited one (metrics/subject_retention). What is
+// left of the fall is due to the rest of the chains. 0 if there is no chain with R <> 0. A chain
+// with a missing probability makes the value null.
+//
+// mode: read
+// higher-is-better: no
+// source: ThinkEval's own: Definition 3, Eq. 6 of ThinkEval (Baser et al., TMLR 2026), section 5.1,
+//   with other probabilities for the facts about s0
+// headline: yes
+// order: 6
+// short: IFR beyond subject
+// meaning: IFR if the other facts about the subject were kept; good: 0
+// interval: yes
+// params:
+//   $cases           LIST<MAP>                                the rewrites to evaluate
+//   $cases.id        STRING                                   label of the row
+//   $cases.graph     GRAPH_ID                                 id of the graph
+//   $cases.subject   STRING                                   name of the subject s0
+//   $cases.object    STRING
+//         name of the object o0 before the edit (target_true)
+//   $cases.rewrite   STRING|NULL
+//         id of the rewrite within the data set; null for all facts of the graph
+//   $cases.relation  STRING|NULL
+//         the edited relation, where no fact has the role target_true
+//   $max_steps       INTEGER(1..5) = 5                        facts in the longest chain
+//   $bare            STRING(listed|include|exclude) = listed
+//         the edited fact itself as a 1-step chain: if the data set lists it, always, never
+//   $pre             STRING = p_pre
+//         property with the probability before the edit
+//   $post            STRING = p_post
+//         property with the probability after the edit
+// returns: one row a case
+//   id        STRING        label of the case
+//   step      INTEGER|NULL  null: all lengths together
+//   value     FLOAT         IFR, 0 or more
+//   n         INTEGER       chains with R <> 0
+//   excluded  INTEGER       chains with R = 0
+
+// include: metrics/_cases
+CALL (c, s, o) {
+  // include: chains/_scored
+  // Only the first fact of a chain is about s0.
+  WITH n, R, R_post, links[0] AS f, reduce(x = 1.0, f IN links[1..] | x * f[$post]) AS rest
+  WITH n, R, R_post, CASE WHEN endNode(f) = o OR coalesce(f.relation = c.relation, false)
+    THEN R_post ELSE f[$pre] * rest END AS beyond
+  RETURN count(*) AS chains, count(R * R_post) AS known,
+    sum(CASE WHEN R <> 0 THEN 1 ELSE 0 END) AS used,
+    sum(CASE WHEN R <> 0 THEN beyond / R / sqrt(n) ELSE 0.0 END) AS numerator,
+    sum(CASE WHEN R <> 0 THEN 1 / sqrt(n) ELSE 0.0 END) AS denominator
+}
+RETURN c.id AS id, null AS step,
+  CASE WHEN known < chains THEN null WHEN used = 0 THEN 0.0 ELSE numerator / denominator END
+    AS value,
+  used AS n, chains - used AS excluded
+ORDER BY id
