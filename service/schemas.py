@@ -125,6 +125,7 @@ class MetricValue(BaseModel):
 
     Attributes:
         step: chain length for metrics by steps; None for the overall value.
+        value: None where the metric is undefined; then n is 0.
         n: chains, facts or prompts the value was taken over.
         excluded: chains or facts left out because their pre-edit value is 0.
         low, high: 95 % interval where the measure is a sample; None where it is exact.
@@ -133,7 +134,7 @@ class MetricValue(BaseModel):
     metric: str
     measure: str
     step: int | None = None
-    value: float
+    value: float | None
     n: int
     excluded: int = 0
     low: float | None = None
@@ -167,6 +168,11 @@ class Score(BaseModel):
             if (value.metric, value.measure, value.step) == (metric, measure, step):
                 return value
         return None
+
+    def number(self, metric: str, measure: str, step: int | None = None) -> float | None:
+        """The number of a metric; None where it was not taken or is undefined."""
+        found = self.get(metric, measure, step)
+        return None if found is None else found.value
 
     def by_step(self, metric: str, measure: str) -> dict[int, MetricValue]:
         """The values of a metric by chain length."""

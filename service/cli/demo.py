@@ -98,9 +98,8 @@ def _deepest_leak(scores: Sequence[Score]) -> Score:
     """The effective edit (efficacy > .5) that leaks most."""
 
     def leak(score: Score) -> tuple[bool, float]:
-        efficacy, ifr = (score.get(m, score.measures[0]) for m in ("efficacy", "ifr"))
-        took = efficacy is not None and efficacy.value > 0.5
-        return took, ifr.value if ifr is not None else 0.0
+        efficacy, ifr = (score.number(m, score.measures[0]) for m in ("efficacy", "ifr"))
+        return (efficacy or 0.0) > 0.5, ifr or 0.0
 
     return max(scores, key=leak)
 

@@ -5,6 +5,7 @@ The gate: does an edit stay within the limits a team has set? For use in their C
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,26 +49,40 @@ class Limits:
 
     max_ifr: float | None = None
     min_preservation: float | None = None
+    min_subject_retention: float | None = None
 
 
 def check(score: Score, limits: Limits, measure: Measure) -> list[str]:
-    """One line for each limit the score breaks; empty when it holds. At the limit it holds."""
+    """One line for each limit the score breaks; empty when it holds.
+
+    At the limit it holds. An undefined value breaks none: there is nothing that could be lost.
+    """
+    gates = (
+        ("ifr", "IFR", limits.max_ifr, operator.gt, "chain"),
+        ("preservation", "Preservation", limits.min_preservation, operator.lt, "fact"),
+        (
+            "subject_retention",
+            "subject retention",
+            limits.min_subject_retention,
+            operator.lt,
+            "fact",
+        ),
+    )
+    hints = {
+        "ifr": f"; see `thinkeval chains {score.edit} --surviving`",
+        "subject_retention": f" about {score.subject}",
+    }
     broken = []
-    ifr, preservation = score.get("ifr", measure), score.get("preservation", measure)
-    if limits.max_ifr is not None and ifr is not None and ifr.value > limits.max_ifr:
-        broken.append(
-            f"gate: {score.edit}: IFR {ifr.value:.4f} > {limits.max_ifr} over"
-            f" {several(ifr.n, 'chain')}; see `thinkeval chains {score.edit} --surviving`"
-        )
-    if (
-        limits.min_preservation is not None
-        and preservation is not None
-        and preservation.value < limits.min_preservation
-    ):
-        broken.append(
-            f"gate: {score.edit}: Preservation {preservation.value:.4f} <"
-            f" {limits.min_preservation} over {several(preservation.n, 'fact')}"
-        )
+    for metric, label, limit, exceeds, counted in gates:
+        value = score.get(metric, measure)
+        if limit is None or value is None or value.value is None:
+            continue
+        if exceeds(value.value, limit):
+            sign = ">" if exceeds is operator.gt else "<"
+            broken.append(
+                f"gate: {score.edit}: {label} {value.value:.4f} {sign} {limit} over"
+                f" {several(value.n, counted)}{hints.get(metric, '')}"
+            )
     return broken
 
 
@@ -96,6 +111,12 @@ def score(
     min_preservation: Annotated[
         float | None, typer.Option(help="Gate: exit 1 when Preservation is below this.")
     ] = None,
+    min_subject_retention: Annotated[
+        float | None,
+        typer.Option(
+            help="Gate: exit 1 when the retention of the subject's other facts is below this."
+        ),
+    ] = None,
     json: JsonFlag = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print one CSV row an edit.")] = False,
     output: OutputOption = None,
@@ -119,7 +140,7 @@ def score(
         rewrites = selection.rewrites(runtime.db, edit.graph, rewrite or [], own, all_rewrites)
         scores, failed = score_all(runtime, requests_of(edit, methods, rewrites))
         _emit(runtime, scores, measure, json, csv, output, edit.implications)
-    limits = Limits(max_ifr, min_preservation)
+    limits = Limits(max_ifr, min_preservation, min_subject_retention)
     broken = [line for each in scores for line in check(each, limits, measure.key)]
     for line in [*failed, *broken]:
         typer.echo(line, err=True)

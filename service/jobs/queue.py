@@ -19,7 +19,7 @@ from thinkeval.service.errors import ConflictError
 from thinkeval.service.leases import event
 from thinkeval.service.paging import read_time_cursor, time_page
 from thinkeval.service.schemas import EditOut, Score, Status
-from thinkeval.service.scoring import deltas, record
+from thinkeval.service.scoring import deltas, metrics, record
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -62,10 +62,9 @@ def edit_out(db: Database, edit: str) -> EditOut:
     if not found:
         raise record.unknown(db, edit)
     row = found[0]
-    score = Score.model_validate_json(row.score) if row.score else None
     told = {"attempts": job.attempts, "posted_as": list(job.posted_as)}
-    if row.status == "succeeded":
-        told["score"] = score
+    if row.status == "succeeded" and row.score:
+        (told["score"],) = metrics.completed(db, [Score.model_validate_json(row.score)])
     return EditOut.model_validate(_shown(row) | told)
 
 

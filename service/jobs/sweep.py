@@ -14,6 +14,7 @@ from thinkeval.service.graphs import datasets
 from thinkeval.service.jobs import queue, submit
 from thinkeval.service.reports import table as reports
 from thinkeval.service.schemas import EditIn, Measure, Score, SweepIn, SweepOut
+from thinkeval.service.scoring import metrics
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -97,7 +98,8 @@ def get(
     ]  # fmt: skip
     if not table:
         return out
-    scored = [Score.model_validate_json(e.score) for e in found if e.score]
+    stored = [Score.model_validate_json(e.score) for e in found if e.score]
+    scored = metrics.completed(db, stored)
     held = [s for s in scored if measure in s.measures]
     if held:
         out.caption = reports.caption(held, measure)

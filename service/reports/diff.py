@@ -205,14 +205,16 @@ def _metrics(one: Score, other: Score) -> list[MetricDelta]:
 def _metric(key: _Key, a: MetricValue | None, b: MetricValue | None) -> MetricDelta:
     metric, measure, step = key
     # A value with n = 0 is a convention, not a measurement; only two of a kind can be compared.
-    alike = a is not None and b is not None and (a.n == 0) == (b.n == 0)
+    delta = None
+    if a is not None and b is not None and (a.n == 0) == (b.n == 0):
+        delta = b.value - a.value if a.value is not None and b.value is not None else None
     return MetricDelta(
         metric=metric,
         measure=measure,
         step=step,
         a=a and a.value,
         b=b and b.value,
-        delta=b.value - a.value if alike and a and b else None,
+        delta=delta,
         n_a=a and a.n,
         n_b=b and b.n,
         low_a=a and a.low,

@@ -71,11 +71,13 @@ def interval_over_edits(
 def _terms(score: Score, measure: str) -> list[float]:
     def defined(metric: str) -> float:
         value = score.get(metric, measure)
-        return value.value if value is not None and value.n else math.nan
+        if value is None or value.value is None or not value.n:
+            return math.nan
+        return value.value
 
     steps = score.by_step("ifr_by_steps", measure).items()
     weights = {step: value.n / math.sqrt(step) for step, value in steps}
-    total = sum(value.value * weights[step] for step, value in steps)
+    total = sum((value.value or 0.0) * weights[step] for step, value in steps)
     return [defined("efficacy"), defined("preservation"), total, sum(weights.values())]
 
 
@@ -113,7 +115,8 @@ def counterfact_means(scores: Sequence[Score], measure: str) -> CounterFactMeans
     values: dict[str, float] = {}
     counts: dict[str, int] = {}
     for metric in (*PARTS, *MAGNITUDES):
-        found = [v.value for s in scores if (v := s.get(metric, measure)) is not None and v.n]
+        taken = [v for s in scores if (v := s.get(metric, measure)) is not None and v.n]
+        found = [v.value for v in taken if v.value is not None]
         values[metric], counts[metric] = (fmean(found) if found else math.nan), len(found)
     parts = [values[metric] for metric in PARTS]
     whole = math.nan if any(math.isnan(part) for part in parts) else harmonic_mean(parts)

@@ -38,8 +38,9 @@ class MetricDelta(BaseModel):
     """One metric of both edits. What an edit does not have is None.
 
     Attributes:
-        delta: b − a; None where only one of them has the metric, or where one of the values means
-            "nothing to measure" (n = 0) and the other does not.
+        a, b: None also where the metric is undefined, then n is 0.
+        delta: b − a; None where only one of them has the metric, where one of the values means
+            "nothing to measure" (n = 0) and the other does not, or where both are undefined.
         n_a, n_b: chains, facts or prompts that each value was taken over.
         low_a, high_a, low_b, high_b: 95 % intervals, where the measure is a sample.
     """
@@ -56,6 +57,12 @@ class MetricDelta(BaseModel):
     high_a: float | None = None
     low_b: float | None = None
     high_b: float | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether the edits differ in it; undefined in both is no difference."""
+        undefined = self.n_a == self.n_b == 0 and self.a is None and self.b is None
+        return self.delta != 0 and not undefined
 
 
 class FactDelta(BaseModel):
@@ -175,7 +182,7 @@ class Diff(BaseModel):
     def empty(self) -> bool:
         """Whether the edits have equal numbers."""
         facts, chains = self.facts, self.chains
-        if chains is None or any(m.delta != 0 for m in self.metrics):
+        if chains is None or any(m.differs for m in self.metrics):
             return False
         differing = (facts.flipped, facts.only_a, facts.only_b, chains.opened, chains.closed)
         return not (any(differing) or chains.only_a or chains.only_b)

@@ -44,7 +44,7 @@ def lines(score: Score) -> list[ScoreLine]:
 
 def metric_text(value: MetricValue | None) -> str:
     """A metric with its 95 % interval, where there is one; counts as whole numbers."""
-    if value is None:
+    if value is None or value.value is None:
         return cell(None)
     number = int(value.value) if value.metric in integers() else value.value
     return with_interval(number, value.low, value.high)

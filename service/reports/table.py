@@ -69,14 +69,15 @@ def _ifr_by_steps(scores: Iterable[Score], measure: str) -> dict[int, tuple[floa
     chains: dict[int, int] = defaultdict(int)
     for score in scores:
         for step, value in score.by_step("ifr_by_steps", measure).items():
-            total[step] += value.value * value.n
+            total[step] += (value.value or 0.0) * value.n
             chains[step] += value.n
     return {n: (total[n] / chains[n] if chains[n] else 0.0, chains[n]) for n in STEPS}
 
 
 def _mean(scores: Sequence[Score], metric: str, measure: str) -> tuple[float, int]:
     """Mean over edits that have the metric with n > 0, and how many those are."""
-    values = [v.value for s in scores if (v := s.get(metric, measure)) is not None and v.n > 0]
+    taken = [v for s in scores if (v := s.get(metric, measure)) is not None and v.n > 0]
+    values = [v.value for v in taken if v.value is not None]
     return (sum(values) / len(values), len(values)) if values else (math.nan, 0)
 
 
@@ -123,7 +124,7 @@ def method_table(scores: Sequence[Score], measure: str) -> pd.DataFrame:
         numbers, by_steps = terms(group, measure), _ifr_by_steps(group, measure)
         efficacy, ifr, preservation = pooled(numbers)
         bounds = _bounds(group, measure, numbers)
-        per_rewrite = [v.value for s in group if (v := s.get("ifr", measure)) is not None]
+        per_rewrite = [v for s in group if (v := s.number("ifr", measure)) is not None]
         mean = sum(per_rewrite) / len(per_rewrite) if per_rewrite else math.nan
         spread = (
             math.sqrt(sum((x - mean) ** 2 for x in per_rewrite) / (len(per_rewrite) - 1))

@@ -1,14 +1,21 @@
-"""Step 6 of a score: every metric file, read off the stored edit graph, for every measure taken."""
+"""Step 6 of a score: every metric file, read off the stored edit graph, for every measure taken.
+
+A score that is older than a headline metric lacks it; `completed` reads it off the same graph.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from thinkeval import cypher
 from thinkeval.cypher import rows
 from thinkeval.cypher.browser import param_lines
 from thinkeval.cypher.catalog import REQUIRED
+from thinkeval.cypher.errors import UnknownGraphError
+from thinkeval.cypher.metric_options import headlines
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs.datasets import require_graph
 from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
@@ -29,18 +36,57 @@ def measure(db: Database, edit: str, request: ScoreRequest) -> list[MetricValue]
         pool = _pool(request.options, name)
         for metric in cypher.names(PREFIX):
             short = metric.removeprefix(PREFIX)
-            values += [
-                MetricValue(
-                    metric=short,
-                    measure=name,
-                    step=row.step,
-                    value=row.value,
-                    n=row.n,
-                    excluded=row.excluded,
-                )
-                for row in db.metric(short, cases=[case], **pool)
-            ]
+            found = db.metric(short, cases=[case], **pool)
+            values += [_value(short, name, row) for row in found]
     return values
+
+
+def completed(db: Database, scores: Sequence[Score]) -> list[Score]:
+    """The scores with every headline metric, in their order.
+
+    A stored score lacks the metrics that came after it (its record lists the queries of its time);
+    they are read off its edit graph, by the options it was scored with. Without a graph it stays
+    as it is. Nothing is written.
+    """
+    lacking: dict[tuple[str, str, ScoringOptions], list[int]] = defaultdict(list)
+    for place, score in enumerate(scores):
+        queries = score.provenance.get("queries")
+        later = [m for m in headlines() if queries and PREFIX + m not in queries]
+        for metric, measure in itertools.product(later, score.measures):
+            if not any((v.metric, v.measure) == (metric, measure) for v in score.values):
+                lacking[metric, measure, score.options].append(place)
+    out = list(scores)
+    for (metric, measure, options), places in lacking.items():
+        edits = {scores[i].edit: scores[i] for i in places}.values()
+        cases = [_case(s.edit, s.subject, s.target_true, s.relation) for s in edits]
+        found = _read_again(db, metric, cases, _pool(options, measure))
+        for i in places:
+            more = [_value(metric, measure, row) for row in found if row.id == out[i].edit]
+            out[i] = out[i].model_copy(update={"values": [*out[i].values, *more]})
+    return out
+
+
+def _read_again(
+    db: Database, metric: str, cases: Sequence[Mapping[str, Any]], pool: Mapping[str, Any]
+) -> list[rows.MetricRow]:
+    """The rows of the cases whose graph is stored."""
+    try:
+        return db.metric(metric, cases=list(cases), **pool)
+    except UnknownGraphError:
+        if len(cases) == 1:
+            return []
+        return [row for case in cases for row in _read_again(db, metric, [case], pool)]
+
+
+def _value(metric: str, measure: str, row: rows.MetricRow) -> MetricValue:
+    return MetricValue(
+        metric=metric,
+        measure=measure,
+        step=row.step,
+        value=row.value,
+        n=row.n,
+        excluded=row.excluded,
+    )
 
 
 def chain_rows(

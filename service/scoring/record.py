@@ -21,6 +21,7 @@ from thinkeval.service.graphs.write import GraphHeader, rewrite_row, write_graph
 from thinkeval.service.heartbeat import Heartbeat, State
 from thinkeval.service.leases import Lease, event, new_token
 from thinkeval.service.schemas import Measure, Score
+from thinkeval.service.scoring import metrics
 from thinkeval.service.scoring.model_graph import entities_of, fact_row, measured
 from thinkeval.service.scoring.probe import ProbedFact
 
@@ -207,7 +208,7 @@ def stored_score(db: Database, edit: str) -> Score | None:
     found = db.read(rows.GetEditRow, id=edit)
     if not found or found[0].status != "succeeded" or not found[0].score:
         return None
-    return Score.model_validate_json(found[0].score)
+    return metrics.completed(db, [Score.model_validate_json(found[0].score)])[0]
 
 
 def get_score(db: Database, edit: str) -> Score:
@@ -268,7 +269,7 @@ def scores(
         if key not in newest and (score := _whole(row)) is not None:
             newest[key] = score
     places = dict.fromkeys((row.model, row.method, row.rewrite) for row in found)
-    return [newest[key] for key in places if key in newest]
+    return metrics.completed(db, [newest[key] for key in places if key in newest])
 
 
 def scores_by(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
@@ -50,6 +51,7 @@ def store_edit(
     method: str = "rome",
     options: ScoringOptions | None = None,
     scored: Sequence[str] = ("likelihood",),
+    provenance: Mapping[str, Any] | None = None,
 ) -> Score:
     """Write the edit as succeeded; the first two facts are the edited one, with both objects.
 
@@ -117,6 +119,7 @@ def store_edit(
         options=options,
         values=values,
         n_facts=len(facts),
+        provenance=dict(provenance or {}),
     )
     with db.transaction() as tx:
         end_edit(tx.run, edit, score=score.model_dump_json())

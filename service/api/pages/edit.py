@@ -253,13 +253,13 @@ def result_values(
 
 def verdict(score: Score, measure: Measure, found: Chains) -> str:
     """Summary of the score in two sentences."""
-    efficacy = score.get("efficacy", measure)
+    efficacy = score.number("efficacy", measure)
     installed = "the edited fact was not probed"
     if efficacy is not None:
-        outcome = "succeeded" if efficacy.value > 0.5 else "did not succeed"
+        outcome = "succeeded" if efficacy > 0.5 else "did not succeed"
         installed = (
             f"the edit {outcome}: asked directly, the model answers {score.target_new} with"
-            f" probability {number(efficacy.value)}"
+            f" probability {number(efficacy)}"
         )
     alive, whole = sum(chain.surviving for chain in found.all), len(found.all)
     if not whole:

@@ -17,3 +17,5 @@ def test_a_metric_has_its_interval_and_counts_are_whole() -> None:
     assert metric_text(metric("ifr", 0.2345, low=0.1, high=0.5)) == "0.234 [0.10, 0.50]"
     assert metric_text(metric("active_chains", 83.0)) == "83"
     assert metric_text(None) == "–"
+    undefined = MetricValue(metric="subject_retention", measure="likelihood", value=None, n=0)
+    assert metric_text(undefined) == "–"

@@ -115,6 +115,22 @@ def test_gate_holds_at_the_limit_and_breaks_above() -> None:
     assert "thinkeval chains a --surviving" in broken[0]
 
 
+def _retention(value: float | None, n: int) -> Score:
+    metric = MetricValue(metric="subject_retention", measure="likelihood", value=value, n=n)
+    return SCORES[0].model_copy(update={"values": [*SCORES[0].values, metric]})
+
+
+def test_the_gate_on_subject_retention_names_the_subject_and_its_facts() -> None:
+    limits = Limits(min_subject_retention=0.8)
+    assert check(_retention(0.8, 4), limits, "likelihood") == []
+    (line,) = check(_retention(0.278, 4), limits, "likelihood")
+    assert line == "gate: a: subject retention 0.2780 < 0.8 over 4 facts about s"
+
+
+def test_what_is_undefined_breaks_no_gate() -> None:
+    assert check(_retention(None, 0), Limits(min_subject_retention=0.8), "likelihood") == []
+
+
 def test_parquet_keeps_the_numbers_and_the_caption() -> None:
     frame = method_table(SCORES, "likelihood")
     read = pd.read_parquet(io.BytesIO(parquet(frame, "what it is")))
