@@ -18,6 +18,7 @@ import transformers
 from torch import nn
 from transformers.utils import logging as transformers_logging
 from transformers.utils.hub import cached_file, extract_commit_hash
+from transformers.utils.import_utils import is_accelerate_available
 
 from thinkeval.editing.errors import DeviceMemoryError, ModelLoadError
 from thinkeval.editing.parameter_digests import digests
@@ -29,6 +30,11 @@ DTYPES = {
 }
 """Number types a model can be loaded in. Editing papers use float32; transformers 5 defaults to
 the file's type (bfloat16 for Llama 3 and Qwen), which changes an edit's result."""
+
+ONE_DEVICE = (
+    "A model must fit on one device; it is not divided among several GPUs. Use --dtype bfloat16, "
+    "--device cpu, or a smaller model."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +108,25 @@ def load(
     options: dict[str, Any] = {} if local else {"revision": pinned or revision}
     with _quiet(local):
         tokenizer = _load_tokenizer(source, options)
-        model = _load_weights(source, chosen, options)
+        model = _load_weights(source, chosen, options | placement(place))
     try:
         model.to(place)
     except torch.OutOfMemoryError as error:
         raise DeviceMemoryError(
-            f"the weights of '{name}' do not fit on {place} ({error})"
+            f"the weights of '{name}' do not fit on {place} ({error})", remedy=ONE_DEVICE
         ) from error
     return wrap(model, tokenizer, name=name, revision=pinned)
+
+
+def placement(device: torch.device) -> dict[str, Any]:
+    """Options of `from_pretrained` with which weights are read onto one accelerator directly.
+
+    Empty for the CPU, and without the package `accelerate`, which transformers requires for them;
+    all weights are then read into the CPU's memory first.
+    """
+    if device.type == "cpu" or not is_accelerate_available():
+        return {}
+    return {"device_map": {"": device}}
 
 
 def wrap(model: Any, tokenizer: Any, *, name: str, revision: str | None = None) -> LoadedModel:
@@ -118,8 +135,10 @@ def wrap(model: Any, tokenizer: Any, *, name: str, revision: str | None = None) 
     Sets evaluation mode, and a pad token if the tokenizer has none.
 
     Raises:
-        ModelLoadError: the tokenizer has more entries than the model, or no token for padding.
+        ModelLoadError: the tokenizer has more entries than the model, or no token for padding; or
+            the weights are on several devices.
     """
+    _refuse_several_devices(model, name)
     _set_pad_token(tokenizer, name)
     rows = model.get_input_embeddings().weight.shape[0]
     if len(tokenizer) > rows:
@@ -168,7 +187,7 @@ def resolve_device(device: str) -> torch.device:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise ModelLoadError(
             f"the device '{device}' cannot be used ({str(error).splitlines()[0]})",
-            remedy="Use --device auto, cpu, cuda, cuda:0 ... or mps.",
+            remedy="Use one of --device auto, cpu, cuda, cuda:0 ... or mps.",
         ) from error
 
 
@@ -230,7 +249,9 @@ def _load_weights(source: str, dtype: torch.dtype, options: dict[str, Any]) -> A
         )
         model, report = loaded
     except (torch.OutOfMemoryError, MemoryError) as error:
-        raise DeviceMemoryError(f"no memory for the weights of '{source}'") from error
+        raise DeviceMemoryError(
+            f"no memory for the weights of '{source}'", remedy=ONE_DEVICE
+        ) from error
     except Exception as error:
         # OSError (no weights), ValueError (not a causal model), SafetensorError (truncated) ...
         raise ModelLoadError(
@@ -244,6 +265,16 @@ def _load_weights(source: str, dtype: torch.dtype, options: dict[str, Any]) -> A
             remedy="The folder is incomplete or of another architecture; download it again.",
         )
     return model
+
+
+def _refuse_several_devices(model: nn.Module, name: str) -> None:
+    devices = sorted({str(parameter.device) for parameter in model.parameters()})
+    if len(devices) > 1:
+        raise ModelLoadError(
+            f"the weights of '{name}' are on several devices ({', '.join(devices)}); editing and "
+            "probing use one",
+            remedy="Load it on one device: --device cuda:0 with --dtype bfloat16, or --device cpu.",
+        )
 
 
 def _set_pad_token(tokenizer: Any, name: str) -> None:

@@ -89,6 +89,40 @@ def test_a_missing_pad_token_is_set_in_memory_only(folder: Path):
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.parametrize(
+    ("device", "installed", "expected"),
+    [
+        ("meta", True, {"": torch.device("meta")}),
+        ("meta", False, None),
+        ("cpu", True, None),
+    ],
+)
+def test_weights_are_read_onto_an_accelerator_directly(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, device: str, installed: bool, expected: Any
+):
+    """`accelerate` is not installed here, so what is asked of transformers is looked at."""
+    asked: list[Any] = []
+    original = transformers.AutoModelForCausalLM.from_pretrained
+
+    def from_pretrained(source: str, *, device_map: Any = None, **options: Any) -> Any:
+        asked.append(device_map)
+        return original(source, **options)
+
+    monkeypatch.setattr(models, "is_accelerate_available", lambda: installed)
+    monkeypatch.setattr(models, "weights_digest", lambda _: "")
+    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", from_pretrained)
+    assert models.load(folder, device=device).info.device == device
+    assert asked == [expected]
+
+
+def test_a_model_on_several_devices_is_refused():
+    model, tokenizer = build_tiny("gpt2")
+    model.transformer.h[1].to("meta")
+    with pytest.raises(ModelLoadError, match=r"several devices \(cpu, meta\)") as caught:
+        models.wrap(model, tokenizer, name="divided")
+    assert "one device" in caught.value.remedy
+
+
 def _remove_tokenizer(folder: Path) -> None:
     for path in folder.glob("token*"):
         path.unlink()
