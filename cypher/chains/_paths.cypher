@@ -12,35 +12,45 @@
 //   b  LIST<NODE>          entities of the path without the first, in order
 // params: $max_steps
 
-// All paths of 1..$max_steps facts from s to o that pass neither in between. A bound of a path
-// cannot be a parameter, so there is one branch a length; k groups are the k possible lengths.
+// All paths of 1..$max_steps facts from s to o that pass neither in between, searched from both
+// ends: r1 from s to an entity x, r2 from x to o, as long as r1 or one shorter, joined at x. A
+// path has no parameter as its bound, hence three branches. Where s is o, nothing is searched.
 CALL (c, s, o) {
   WITH c, s, o
-  WHERE $max_steps = 5
-  MATCH SHORTEST 5 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
-    AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,5} (o)
-  RETURN r, b
+  WHERE 1 <= $max_steps <= 2 AND s <> o
+  MATCH (s)-[r1:FACT*1..1]->(x)-[r2:FACT*0..1]->(o)
+    USING JOIN ON x
+  WHERE all(f IN r1 WHERE startNode(f) <> o AND endNode(f) <> s
+      AND (c.rewrite IS NULL OR coalesce(c.rewrite IN f.cases, true) OR f.cases = []))
+    AND all(f IN r2 WHERE startNode(f) <> o AND endNode(f) <> s
+      AND (c.rewrite IS NULL OR coalesce(c.rewrite IN f.cases, true) OR f.cases = []))
+    AND 0 <= size(r1) - size(r2) <= 1
+  RETURN r1 + r2 AS r
   UNION ALL
   WITH c, s, o
-  WHERE $max_steps = 4
-  MATCH SHORTEST 4 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
-    AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,4} (o)
-  RETURN r, b
+  WHERE 3 <= $max_steps <= 4 AND s <> o
+  MATCH (s)-[r1:FACT*1..2]->(x)-[r2:FACT*0..2]->(o)
+    USING JOIN ON x
+  WHERE all(f IN r1 WHERE startNode(f) <> o AND endNode(f) <> s
+      AND (c.rewrite IS NULL OR coalesce(c.rewrite IN f.cases, true) OR f.cases = []))
+    AND all(f IN r2 WHERE startNode(f) <> o AND endNode(f) <> s
+      AND (c.rewrite IS NULL OR coalesce(c.rewrite IN f.cases, true) OR f.cases = []))
+    AND 0 <= size(r1) - size(r2) <= 1
+  RETURN r1 + r2 AS r
   UNION ALL
   WITH c, s, o
-  WHERE $max_steps = 3
-  MATCH SHORTEST 3 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
-    AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,3} (o)
-  RETURN r, b
-  UNION ALL
-  WITH c, s, o
-  WHERE $max_steps <= 2
-  MATCH SHORTEST 2 GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
-    AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){1,2} (o)
-  RETURN r, b
+  WHERE 5 <= $max_steps <= 5 AND s <> o
+  MATCH (s)-[r1:FACT*1..3]->(x)-[r2:FACT*0..2]->(o)
+    USING JOIN ON x
+  WHERE all(f IN r1 WHERE startNode(f) <> o AND endNode(f) <> s
+      AND (c.rewrite IS NULL OR coalesce(c.rewrite IN f.cases, true) OR f.cases = []))
+    AND all(f IN r2 WHERE startNode(f) <> o AND endNode(f) <> s
+      AND (c.rewrite IS NULL OR coalesce(c.rewrite IN f.cases, true) OR f.cases = []))
+    AND 0 <= size(r1) - size(r2) <= 1
+  RETURN r1 + r2 AS r
 }
 // No entity twice, no fact that states the new object, none that only probes an implication.
-WITH r, b
+WITH r, [f IN r | endNode(f)] AS b
 WHERE size(r) <= $max_steps
   AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
   AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])

@@ -11,10 +11,11 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import GraphError, ServerUnavailableError
+from thinkeval.cypher.metric_options import headlines
 from thinkeval.service.database import connect
 from thinkeval.service.jobs import recovery
 from thinkeval.service.jobs.recovery import Kinds, Recovery
@@ -132,19 +133,22 @@ class Connection:
         self._warm(database)
 
     def _warm(self, database: Database) -> None:
-        """Let the server plan the web UI's queries, which takes seconds the first time."""
-        unmatched: dict[str, Any] = {
-            "graph": "-", "subject": "-", "object": "-",
-            "pre": "likelihood_pre", "post": "likelihood_post", "threshold": 0.01,
+        """Let the server plan the queries on an edit, which takes seconds the first time.
+
+        A plan is kept for the types of parameters and the magnitude of their lengths, so they are
+        those of a usual edit: its chains on the web UI first, then the metrics of a score.
+        """
+        edit = {
+            "graph": "no-such-edit-of-any-graph", "subject": "No such subject", "object": "Nowhere",
+            "relation": "no such relation", "rewrite": None,
         }  # fmt: skip
-        case = {"id": "-", "rewrite": None, "relation": None} | {
-            key: unmatched[key] for key in ("graph", "subject", "object")
-        }
+        measured = {"pre": "likelihood_pre", "post": "likelihood_post", "threshold": 0.01}
         for row_type in (rows.ScoredChainRow, rows.LeakageRow):
             with suppress(GraphError):
-                database.read(row_type, **unmatched)
-        with suppress(GraphError):
-            database.metric("chains_by_steps", cases=[case])
+                database.read(row_type, **edit, **measured)
+        for metric in ("chains_by_steps", *headlines()):
+            with suppress(GraphError):
+                database.metric(metric, cases=[{"id": "-", **edit}], **measured)
 
     def _check(self) -> None:
         """Drop the connection if the database is gone; else recover orphaned jobs."""

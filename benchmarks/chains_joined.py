@@ -1,0 +1,148 @@
+"""IFR of pairs of a synthetic graph: paths joined in the middle, against SHORTEST k GROUPS.
+
+The second is the form that the chain queries had before: the same query with only the search of
+paths replaced. Pairs are the ends of facts, as rewrites are of facts. Both run in turns, so that a
+busy machine slows both; of a pair's runs the quickest counts. Values and numbers of chains must be
+equal on every pair.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+import time
+from collections.abc import Sequence
+from typing import Any, LiteralString, cast
+
+import bench
+import neo4j
+import synthetic
+
+from thinkeval.cypher.catalog import query
+from thinkeval.loaders.records import Fact
+from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.write import GraphHeader, write_graph
+
+JOINED, SHORTEST = "joined in the middle", "SHORTEST k GROUPS"
+GROUPS = """WITH c, s, o
+  WHERE {steps}
+  MATCH SHORTEST {k} GROUPS (s) ((a)-[r:FACT]->(b) WHERE a <> o AND b <> s
+    AND (c.rewrite IS NULL OR c.rewrite IN r.cases OR coalesce(r.cases, []) = [])){{1,{k}}} (o)
+  RETURN r, b"""
+AFTER = """
+WITH r, b
+WHERE size(r) <= $max_steps
+  AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
+  AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])
+"""
+OPTIONS = {"max_steps": 5, "bare": "listed", "pre": "likelihood_pre", "post": "likelihood_post"}
+CLOSE = 1e-9
+
+
+def main() -> int:
+    """Measure, compare, print; 0 if the target is met."""
+    parser = bench.parser(__doc__)
+    parser.add_argument("--facts", type=int, default=100_000, help="of the synthetic graph")
+    parser.add_argument("--pairs", type=int, default=40)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    facts = synthetic.hub_facts(options.facts, options.seed)
+    with bench.server() as server, bench.scratch_graph(server.db, "joined") as graph:
+        bench.say(f"writing {options.facts:,} facts")
+        store(server, graph, facts)
+        *warm, first = random.Random(options.seed).sample(facts, options.pairs + 1)
+        texts = {JOINED: query("metrics/ifr").text, SHORTEST: with_groups()}
+        planned = {name: run(server.driver, text, graph, first)[0] for name, text in texts.items()}
+        found, n_chains = measured(server.driver, texts, graph, warm, options.repeats)
+    return bench.show(
+        "chains_joined", lines(found, options.facts, n_chains), [
+            f"Quickest of {options.repeats} runs a pair, in turns; equal values on every pair.",
+            "The first call of each, which plans it: "
+            + ", ".join(f"{name} {1e3 * took:,.0f} ms" for name, took in planned.items()) + ".",
+        ], as_json=options.json,
+    )  # fmt: skip
+
+
+def store(server: bench.Server, graph: str, facts: Sequence[Fact]) -> None:
+    """The facts with random likelihoods."""
+    rng = random.Random(0)
+    header = GraphHeader(graph, "edit", graph, measures=("likelihood",))
+    rows = [
+        datasets.fact_row(fact)
+        | {"likelihood_pre": 0.1 + 0.9 * rng.random(), "likelihood_post": rng.random()}
+        for fact in facts
+    ]
+    write_graph(server.db, header, synthetic.entities_of(facts), rows)
+
+
+def with_groups() -> str:
+    """metrics/ifr with the search of paths by SHORTEST k GROUPS."""
+    text = query("metrics/ifr").text
+    start, end = text.index("// All paths of 1..$max_steps"), text.index("// The bare edited fact")
+    branches = [
+        GROUPS.format(k=k, steps="$max_steps <= 2" if k == 2 else f"$max_steps = {k}")
+        for k in (5, 4, 3, 2)
+    ]
+    search = "CALL (c, s, o) {\n  " + "\n  UNION ALL\n  ".join(branches) + "\n}"
+    return text[:start] + search + AFTER + text[end:]
+
+
+def run(driver: neo4j.Driver, text: str, graph: str, fact: Fact) -> tuple[float, dict[str, Any]]:
+    """Seconds and the row of one pair."""
+    case = {"id": "-", "graph": graph, "subject": fact.subject, "object": fact.object}
+    began = time.perf_counter()
+    records, _, _ = driver.execute_query(
+        cast(LiteralString, text),
+        cases=[case | {"rewrite": None, "relation": None}],
+        routing_=neo4j.RoutingControl.READ,
+        **OPTIONS,
+    )
+    return time.perf_counter() - began, records[0].data()
+
+
+def measured(
+    driver: neo4j.Driver, texts: dict[str, str], graph: str, pairs: Sequence[Fact], repeats: int
+) -> tuple[dict[str, list[float]], int]:
+    """Milliseconds of each pair by each form, and the number of chains of all pairs."""
+    found: dict[str, list[float]] = {name: [] for name in texts}
+    n_chains = 0
+    for number, fact in enumerate(pairs, 1):
+        times: dict[str, list[float]] = {name: [] for name in texts}
+        rows: dict[str, dict[str, Any]] = {}
+        for _ in range(repeats):
+            for name, text in texts.items():
+                took, rows[name] = run(driver, text, graph, fact)
+                times[name].append(1e3 * took)
+        ours, theirs = rows[JOINED], rows[SHORTEST]
+        same = ours["n"] == theirs["n"] and ours["excluded"] == theirs["excluded"]
+        same = same and math.isclose(ours["value"], theirs["value"], rel_tol=CLOSE, abs_tol=CLOSE)
+        bench.agree(same, f"{fact.subject} to {fact.object}: {rows}")
+        n_chains += ours["n"]
+        for name in texts:
+            found[name].append(min(times[name]))
+        bench.say(f"pair {number}: {ours['n']:,} chains, "
+                  + ", ".join(f"{name} {found[name][-1]:,.0f} ms" for name in texts))  # fmt: skip
+    return found, n_chains
+
+
+def lines(found: dict[str, list[float]], n_facts: int, n_chains: int) -> list[bench.Line]:
+    """Median and 95th percentile over the pairs."""
+    n_pairs = len(found[JOINED])
+    what = f"{n_facts:,} facts, IFR of {n_pairs} pairs, {n_chains:,} chains"
+    goal = bench.Goal("ratio", ">=", 3 if n_facts >= 1_000_000 else 1)
+
+    def p95(values: list[float]) -> float:
+        return sorted(values)[math.ceil(0.95 * len(values)) - 1]
+
+    ours, theirs = found[JOINED], found[SHORTEST]
+    median = statistics.median(ours), statistics.median(theirs)
+    return [
+        bench.Line(f"{what}, median", "ms", median[0], median[1], SHORTEST),
+        bench.Line(f"{what}, p95", "ms", p95(ours), p95(theirs), SHORTEST, goal),
+    ]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

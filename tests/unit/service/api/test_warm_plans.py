@@ -1,0 +1,48 @@
+"""The plans that the service makes when it starts: of queries as the web UI sends them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from thinkeval.cypher import rows
+from thinkeval.cypher.metric_options import headlines
+from thinkeval.service.api.connection import Connection
+from thinkeval.service.settings import Settings
+
+
+class Recorded:
+    """A database that only records what is asked of it."""
+
+    def __init__(self) -> None:
+        self.read_rows: list[tuple[type[rows.Row], dict[str, Any]]] = []
+        self.metrics: list[tuple[str, dict[str, Any]]] = []
+
+    def read(self, row_type: type[rows.Row], **params: Any) -> list[rows.Row]:
+        self.read_rows.append((row_type, params))
+        return []
+
+    def metric(self, name: str, **options: Any) -> list[rows.MetricRow]:
+        self.metrics.append((name, options))
+        return []
+
+
+@pytest.fixture
+def warmed() -> Recorded:
+    recorded = Recorded()
+    Connection(Settings())._warm(recorded)  # pyright: ignore[reportArgumentType]
+    return recorded
+
+
+def test_chains_are_planned_with_the_types_that_an_edit_has(warmed: Recorded) -> None:
+    assert [row_type for row_type, _ in warmed.read_rows] == [rows.ScoredChainRow, rows.LeakageRow]
+    for _, params in warmed.read_rows:
+        assert params["rewrite"] is None  # as service.scoring.metrics sends it
+        # A plan is kept for the magnitude of a text's length, too.
+        assert 10 < len(params["graph"]) <= 100
+        assert 10 < len(params["relation"]) <= 100
+
+
+def test_the_metrics_of_every_table_are_planned(warmed: Recorded) -> None:
+    assert [name for name, _ in warmed.metrics] == ["chains_by_steps", *headlines()]
