@@ -129,6 +129,25 @@ def placement(device: torch.device) -> dict[str, Any]:
     return {"device_map": {"": device}}
 
 
+def config_of(name_or_path: str | Path, *, revision: str | None = None) -> Any:
+    """A model's configuration, without its weights.
+
+    Raises:
+        ModelLoadError: no such model, or its configuration cannot be read.
+    """
+    name = str(name_or_path)
+    local = _is_local(name)
+    source = str(Path(name).expanduser()) if local else name
+    options = {} if local else {"revision": _commit(source, revision) or revision}
+    try:
+        return transformers.AutoConfig.from_pretrained(source, **options)
+    except Exception as error:
+        # OSError, ValueError (unknown model type), KeyError, depending on the file.
+        raise ModelLoadError(
+            f"the configuration of '{name}' could not be read: {_first_line(error)}"
+        ) from error
+
+
 def wrap(model: Any, tokenizer: Any, *, name: str, revision: str | None = None) -> LoadedModel:
     """`LoadedModel` of a model that is already in memory.
 

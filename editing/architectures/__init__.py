@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thinkeval.editing.architectures._adapter import Adapter, Layout, Projection
 from thinkeval.editing.architectures._refused import check_editable
@@ -20,7 +20,7 @@ from thinkeval.editing.errors import UnsupportedArchitectureError
 if TYPE_CHECKING:
     from torch import nn
 
-__all__ = ["Adapter", "Layout", "Projection", "adapter_for", "layout_of", "names"]
+__all__ = ["Adapter", "Layout", "Projection", "adapter_for", "layout_for", "layout_of", "names"]
 
 
 def names() -> tuple[str, ...]:
@@ -49,6 +49,17 @@ def layout_of(model_type: str) -> Layout:
     return importlib.import_module(f"{__name__}.{key}").LAYOUT
 
 
+def layout_for(config: Any, model_type: str) -> Layout:
+    """The layout of a model's configuration.
+
+    Raises:
+        UnsupportedArchitectureError: the model is quantised or a mixture of experts, or the
+            architecture has no layout file.
+    """
+    check_editable(config, model_type)
+    return layout_of(model_type)
+
+
 def adapter_for(model: nn.Module) -> Adapter:
     """The adapter of a loaded transformers model, by its `config.model_type`.
 
@@ -60,8 +71,7 @@ def adapter_for(model: nn.Module) -> Adapter:
     """
     config = getattr(model, "config", None)
     model_type = getattr(config, "model_type", None) or type(model).__name__
-    check_editable(config, model_type)
-    adapter = Adapter(model, layout_of(model_type))
+    adapter = Adapter(model, layout_for(config, model_type))
     # Imported here, because it imports torch.
     from thinkeval.editing.architectures import _self_check
 

@@ -20,6 +20,7 @@ from typing import Any
 from thinkeval.editing import registry
 from thinkeval.editing.errors import HparamsError
 from thinkeval.editing.hparams.schema import Schema, read_json, require
+from thinkeval.editing.hparams.yaml_file import read_yaml
 
 __all__ = ["Schema", "available", "described", "file_for", "load", "read_json", "require"]
 
@@ -29,7 +30,8 @@ def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = N
 
     Args:
         method: a name of `editing.registry.names()`.
-        model: a hub name, a folder with `config.json`, or a `.json` file of hyperparameters.
+        model: a hub name, a folder with `config.json`, or a `.json` or `.yaml` file of
+            hyperparameters.
         overrides: keys that replace the file's. A method without files (an external method, a
             control) uses its defaults.
 
@@ -46,6 +48,8 @@ def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = N
     source = f"defaults of '{method}'"
     if path.suffix == ".json":
         values, source = read_json(path), str(path)
+    elif path.suffix in (".yaml", ".yml"):
+        values, source = read_yaml(path), str(path)
     elif available(method):
         name = file_for(method, model)
         stored = files(__name__) / method / f"{name}.json"
@@ -85,7 +89,8 @@ def file_for(method: str, model: str | Path) -> str:
     raise HparamsError(
         f"there are no hyperparameters of '{method}' for the model '{model}'; "
         f"there are for {', '.join(have) or 'no model'}.{hint}",
-        remedy="Write a JSON file with the keys of `thinkeval methods NAME` and pass it with "
+        remedy=f"`thinkeval hparams suggest {model} -m {method} -o FILE.yaml` writes a starting "
+        f"point; or write a file with the keys of `thinkeval methods {method}`. Pass it with "
         "--hparams.",
     )
 

@@ -19,6 +19,7 @@ from thinkeval.service.cli.depedit import depedit
 from thinkeval.service.cli.diff import diff
 from thinkeval.service.cli.edits import edits
 from thinkeval.service.cli.graphs import graphs, import_, rewrites
+from thinkeval.service.cli.hparams import hparams
 from thinkeval.service.cli.models import covariance, organism, probe, train_mend
 from thinkeval.service.cli.report import chains, report
 from thinkeval.service.cli.rules import rules
@@ -68,6 +69,7 @@ app.add_typer(depedit, name="depedit", rich_help_panel=MAIN)
 app.add_typer(edits, name="edits", rich_help_panel=LOOK)
 app.add_typer(rules, name="rules", rich_help_panel=LOOK)
 app.add_typer(covariance, name="covariance", rich_help_panel=MORE)
+app.add_typer(hparams, name="hparams", rich_help_panel=MORE)
 app.add_typer(organism, name="organism", rich_help_panel=MORE)
 app.add_typer(db, name="db", rich_help_panel=MORE)
 

@@ -1,0 +1,165 @@
+"""Starting hyperparameters for a model without published ones, each value with its origin.
+
+A published file of the nearest model is taken over, its layers moved to the same depth. Nothing is
+measured on the new model: which layers recall facts, and which step sizes suit them, is for causal
+tracing and trials to say. Imports no torch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from thinkeval.editing import registry
+from thinkeval.editing.errors import HparamsError
+from thinkeval.editing.hparams.common import ModuleNames
+from thinkeval.editing.hparams.schema import Schema
+
+PUBLISHED = {"gpt2-xl": 48, "gpt-j-6b": 28, "llama3-8b": 32, "qwen2.5-7b": 28}
+"""Models with published files, and their numbers of layers."""
+
+NEAREST = {
+    "gpt2": "gpt2-xl",
+    "gptj": "gpt-j-6b",
+    "gpt_neox": "gpt-j-6b",
+    "qwen2": "qwen2.5-7b",
+    "qwen3": "qwen2.5-7b",
+}
+"""Architecture → published model of the same or the nearest one; others: `OTHERWISE`."""
+
+OTHERWISE = "llama3-8b"
+
+OF_THE_CORPUS = ("mom2_dataset", "mom2_n_samples", "mom2_dtype")
+"""Keys that record the authors' statistics and have no effect."""
+
+HINTS = {
+    "mom2_update_weight": "λ; its size depends on the scale of the model's keys",
+    "nullspace_threshold": "absolute, so it depends on the scale of the model's keys; "
+    "or nullspace_relative",
+    "clamp_norm_factor": "lower it if other facts change",
+    "inner_params": "all MLP matrices of the last layers",
+}
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Hyperparameters of one method for one model.
+
+    Attributes:
+        method: the method.
+        template: name of the published file that the values are from.
+        values: {key: value}, complete and valid for the method's `HyperParams`.
+        origins: {key: where the value comes from}.
+    """
+
+    method: str
+    template: str
+    values: dict[str, Any]
+    origins: dict[str, str]
+
+    def as_yaml(self, model: str, notes: tuple[str, ...] = ()) -> str:
+        """A file for `--hparams`, with each value's origin as a comment."""
+        head = (
+            f"Starting point for {self.method} on {model}: the values of",
+            f"{self.method}/{self.template}.json, layers at the same depth. Not published and not "
+            "tuned for",
+            "this model: score a few rewrites, read efficacy and Preservation, and adjust, before",
+            "you compare methods.",
+            *notes,
+        )
+        lines = [f"# {line}" for line in head]
+        for key, value in self.values.items():
+            shown = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False)
+            text = shown.removesuffix("...\n").strip()
+            lines.append(f"{key}: {text}  # {self.origins[key]}")
+        return "\n".join(lines) + "\n"
+
+
+def suggest(method: str, architecture: str, n_layers: int) -> Suggestion:
+    """Starting hyperparameters of a method for a model of an architecture and number of layers.
+
+    Raises:
+        UnknownMethodError: no such method.
+        HparamsError: the method has no published files, so that its defaults serve any model.
+    """
+    kind = registry.get(method).HyperParams
+    template = NEAREST.get(architecture, OTHERWISE)
+    published = {name: _published(method, name) for name in PUBLISHED}
+    found = published[template]
+    if found is None:
+        raise HparamsError(
+            f"'{method}' has no published hyperparameters to start from",
+            remedy=f"Its defaults serve any model; `thinkeval methods {method}` shows them.",
+        )
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for key, value, origin in _moved(method, found, template, architecture, n_layers):
+        values[key] = value
+        hint = f"; {HINTS[key]}" if key in HINTS else ""
+        origins[key] = (origin or _agreement(key, template, published)) + hint
+    _validated(kind, values, f"suggestion for '{method}'")
+    return Suggestion(method, template, values, origins)
+
+
+def _moved(
+    method: str, found: Mapping[str, Any], template: str, architecture: str, n_layers: int
+) -> Iterator[tuple[str, Any, str]]:
+    """(key, value for the model, its origin; empty for a value that is taken over)."""
+    n_before, source = PUBLISHED[template], f"{method}/{template}.json"
+    for key, value in found.items():
+        if key in ModuleNames.__dataclass_fields__ or key in OF_THE_CORPUS:
+            continue
+        if key == "layers":
+            layers = at_the_same_depth(value, n_before, n_layers)
+            yield key, layers, f"{_shown(value)} of {n_before} in {source}, at this depth"
+        elif key == "v_loss_layer":
+            yield key, n_layers - 1, "the last layer, as in all published files"
+        elif key == "inner_params":
+            chosen = list(range(max(0, n_layers - 3), n_layers))
+            yield "layers", chosen, f"every MLP matrix of the last 3 layers, as in {source}"
+        elif method == "random_delta" and key == "hparams":
+            inner = suggest(str(found["method"]), architecture, n_layers)
+            yield key, inner.values, f"`thinkeval hparams suggest` for {inner.method}"
+        else:
+            yield key, value, ""
+
+
+def at_the_same_depth(layers: list[int], n_before: int, n_layers: int) -> list[int]:
+    """Layers of a model of `n_before` layers, at the same depth of one of `n_layers`.
+
+    First and last are moved; of what lies between, at most as many layers as there were, the last
+    ones: MEMIT's z is optimised at the last.
+    """
+    scale = (n_layers - 1) / (n_before - 1)
+    first, last = round(layers[0] * scale), round(layers[-1] * scale)
+    return list(range(max(first, last - len(layers) + 1), last + 1))
+
+
+def _agreement(key: str, template: str, published: Mapping[str, Mapping[str, Any] | None]) -> str:
+    """Which published files have a value, and what the others have instead."""
+    have = {name: found[key] for name, found in published.items() if found and key in found}
+    value = have[template]
+    others = {name: other for name, other in have.items() if other != value}
+    if not others:
+        return "all published files"
+    different = ", ".join(f"{name}: {json.dumps(other)}" for name, other in others.items())
+    same = [name for name in have if name not in others]
+    return f"{', '.join(same)} ({different})"
+
+
+def _shown(layers: list[int]) -> str:
+    return f"layer {layers[0]}" if len(layers) == 1 else f"layers {layers[0]} to {layers[-1]}"
+
+
+def _published(method: str, name: str) -> dict[str, Any] | None:
+    stored = files("thinkeval.editing.hparams") / method / f"{name}.json"
+    return json.loads(stored.read_text(encoding="utf-8")) if stored.is_file() else None
+
+
+def _validated(kind: type[Schema], values: Mapping[str, Any], source: str) -> None:
+    kind.from_dict(values, source=source)
