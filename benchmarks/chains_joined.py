@@ -36,7 +36,10 @@ WHERE size(r) <= $max_steps
   AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
   AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])
 """
-OPTIONS = {"max_steps": 5, "bare": "listed", "pre": "likelihood_pre", "post": "likelihood_post"}
+OPTIONS = {
+    "max_steps": 5, "bare": "listed", "parallel": "before",
+    "pre": "likelihood_pre", "post": "likelihood_post",
+}  # fmt: skip
 CLOSE = 1e-9
 
 

@@ -89,6 +89,7 @@ class ScoringOptions(BaseModel):
         threshold: a chain survives when R' > threshold · R; None is 0 for sampled probabilities
             (the papers' R' > 0) and 0.01 for likelihoods, which are never exactly 0.
         unit: Preservation over the rewrite's facts, or averaged over its records.
+        parallel: of parallel facts, the likeliest before or after the edit counts for R'.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -108,6 +109,22 @@ class ScoringOptions(BaseModel):
     unit: Annotated[Literal["rewrite", "record"], Option(recorded="options.unit")] = Field(
         default="rewrite", description="Preservation over rewrite or record."
     )
+    parallel: Annotated[
+        Literal["before", "after"], Option(recorded="options.parallel", since=3)
+    ] = Field(
+        default="before",
+        description="Of parallel facts, count the likeliest before or after the edit for R'.",
+    )
+
+    def digested(self) -> dict[str, Any]:
+        """All that decides the result, for its digest, without later options at their default."""
+        late = {
+            name
+            for name, field in type(self).model_fields.items()
+            if option_of(field).since > 1
+            and getattr(self, name) == field.get_default(call_default_factory=True)
+        }
+        return self.model_dump(exclude={"force", *late})
 
     def threshold_for(self, measure: str) -> float:
         """The fraction of R above which a chain survives: R' > threshold · R.
@@ -240,19 +257,6 @@ class SharedOptions(ScoringOptions):
     def options(self) -> ScoringOptions:
         """How chains are counted."""
         return ScoringOptions(**{name: getattr(self, name) for name in ScoringOptions.model_fields})
-
-    def digested(self) -> dict[str, Any]:
-        """The request as values for its digest: all that decides the result.
-
-        Later options (`Option.since`) at their default are left out.
-        """
-        late = {
-            name
-            for name, field in type(self).model_fields.items()
-            if option_of(field).since > 1
-            and getattr(self, name) == field.get_default(call_default_factory=True)
-        }
-        return self.model_dump(exclude={"force", *late})
 
 
 class EditOptions(SharedOptions):

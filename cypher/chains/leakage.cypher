@@ -20,6 +20,8 @@
 //                                                      edit
 //   $post       STRING = p_post                        property with the probability after the
 //                                                      edit
+//   $parallel   STRING(before|after) = before            which of parallel facts counts for R': the
+//                                                        likeliest before or after the edit
 //   $threshold  FLOAT = 0.0                              a chain survives if R' > $threshold * R
 //                                                        and R' > 0
 //   $limit      INTEGER(0..1000000) = 100000             maximum number of rows; chains/count
@@ -41,7 +43,7 @@ MATCH (s:Entity {key: $graph + '|' + $subject})
 MATCH (o:Entity {key: $graph + '|' + $object})
 CALL (c, s, o) {
   // include: chains/_scored
-  WITH links, CASE WHEN R <> 0 THEN R_post / R / sqrt(n) ELSE 0.0 END AS weight,
+  WITH after AS links, CASE WHEN R <> 0 THEN R_post / R / sqrt(n) ELSE 0.0 END AS weight,
     coalesce(R_post > $threshold * R AND R_post > 0, true) AS surviving
   WHERE surviving
   RETURN collect({links: links, weight: weight}) AS leaks

@@ -20,6 +20,8 @@
 //                                                      edit
 //   $post       STRING = p_post                        property with the probability after the
 //                                                      edit
+//   $parallel   STRING(before|after) = before            which of parallel facts counts for R': the
+//                                                        likeliest before or after the edit
 //   $threshold  FLOAT = 0.0                              a chain survives if R' > $threshold * R
 //                                                        and R' > 0
 //   $surviving  BOOLEAN = false                          only chains that survive
@@ -33,24 +35,25 @@
 //   ratio      FLOAT|NULL    R'/R, retention; null when R is 0
 //   surviving  BOOLEAN       whether the old object can still be deduced by it
 //   links      LIST<MAP>     id, subject, relation, object, prompt, question, pre, post, ratio of
-//                            each fact
+//                            each fact; post: of the parallel fact that $parallel chooses
 
 WITH {rewrite: $rewrite, relation: $relation} AS c
 MATCH (s:Entity {key: $graph + '|' + $subject})
 MATCH (o:Entity {key: $graph + '|' + $object})
 CALL (c, s, o) {
   // include: chains/_scored
-  RETURN links, n, R, R_post
+  RETURN links, after, n, R, R_post
 }
-WITH links, n, R, R_post, R_post > $threshold * R AND R_post > 0 AS surviving
+WITH links, after, n, R, R_post, R_post > $threshold * R AND R_post > 0 AS surviving
 WHERE NOT $surviving OR coalesce(surviving, true)
-WITH links, n, R, R_post, surviving,
+WITH links, after, n, R, R_post, surviving,
   [startNode(links[0]).name] + [f IN links | endNode(f).name] AS entities
 ORDER BY R_post DESC, n, entities
 LIMIT $limit
 RETURN n AS steps, entities, R AS r_pre, R_post AS r_post,
-  CASE WHEN R <> 0 THEN R_post / R END AS ratio, surviving, [f IN links | {
-    id: f.id, subject: startNode(f).name, relation: f.relation, object: endNode(f).name,
-    prompt: f.prompt, question: f.question, pre: f[$pre], post: f[$post],
-    ratio: CASE WHEN f[$pre] <> 0 THEN 1.0 * f[$post] / f[$pre] END
+  CASE WHEN R <> 0 THEN R_post / R END AS ratio, surviving,
+  [p IN [i IN range(0, n - 1) | {f: links[i], post: after[i][$post]}] | {
+    id: p.f.id, subject: startNode(p.f).name, relation: p.f.relation, object: endNode(p.f).name,
+    prompt: p.f.prompt, question: p.f.question, pre: p.f[$pre], post: p.post,
+    ratio: CASE WHEN p.f[$pre] <> 0 THEN 1.0 * p.post / p.f[$pre] END
   }] AS links

@@ -20,6 +20,8 @@
 //                                                      edit; the same as for the closure
 //   $post       STRING                                 property with the probability after the
 //                                                      edit
+//   $parallel   STRING(before|after) = before            which of parallel facts counts for R': the
+//                                                        likeliest before or after the edit
 //   $threshold  FLOAT                                    it survives if R' > $threshold * R
 // returns: one row a kind and number of facts, kinds in the order above
 //   kind        STRING(paths|rules|both)                 kind of way

@@ -29,6 +29,8 @@
 //         property with the probability before the edit
 //   $post            STRING = p_post
 //         property with the probability after the edit
+//   $parallel        STRING(before|after) = before
+//         which of parallel facts counts for R': the likeliest before or after the edit
 //   $threshold       FLOAT = 0.0
 //         a chain survives if R' > $threshold * R and R' > 0
 // returns: one row a case and n, first $max_steps

@@ -30,6 +30,8 @@
 //         property with the probability before the edit
 //   $post            STRING = p_post
 //         property with the probability after the edit
+//   $parallel        STRING(before|after) = before
+//         which of parallel facts counts for R': the likeliest before or after the edit
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  null: all lengths together

@@ -32,6 +32,8 @@
 //         property with the probability before the edit
 //   $post            STRING = p_post
 //         property with the probability after the edit
+//   $parallel        STRING(before|after) = before
+//         which of parallel facts counts for R': the likeliest before or after the edit
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  null: all lengths together
@@ -43,7 +45,7 @@
 CALL (c, s, o) {
   // include: chains/_scored
   // Only the first fact of a chain is about s0.
-  WITH n, R, R_post, links[0] AS f, reduce(x = 1.0, f IN links[1..] | x * f[$post]) AS rest
+  WITH n, R, R_post, links[0] AS f, reduce(x = 1.0, f IN after[1..] | x * f[$post]) AS rest
   WITH n, R, R_post, CASE WHEN endNode(f) = o OR coalesce(f.relation = c.relation, false)
     THEN R_post ELSE f[$pre] * rest END AS beyond
   RETURN count(*) AS chains, count(R * R_post) AS known,

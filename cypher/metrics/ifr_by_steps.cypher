@@ -25,6 +25,8 @@
 //         property with the probability before the edit
 //   $post            STRING = p_post
 //         property with the probability after the edit
+//   $parallel        STRING(before|after) = before
+//         which of parallel facts counts for R': the likeliest before or after the edit
 // returns: one row a case and length 1..$max_steps
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  facts in the chains

@@ -41,6 +41,7 @@ _OPTIONS: dict[str, str] = {
     "bare": "The edited fact by itself counts as a chain in one of them only.",
     "threshold": "A chain is called cut at different strengths.",
     "unit": "Preservation is pooled in different ways.",
+    "parallel": "Of parallel facts, different ones count for R'.",
 }
 
 

@@ -89,6 +89,7 @@ def omega(
             relation=score.relation,
             max_steps=score.options.max_steps,
             bare=score.options.bare,
+            parallel=score.options.parallel,
             pre=f"{measure}_pre",
             post=f"{measure}_post",
             threshold=threshold,

@@ -45,12 +45,15 @@ def with_intervals(
 ) -> list[MetricValue]:
     """The score's values; those of the sampled measure get `low` and `high`.
 
-    Covered are ifr, ifr_by_steps, preservation, efficacy. The others keep None.
+    Covered are ifr, ifr_by_steps, preservation, efficacy. The others keep None, and so do the first
+    two where of parallel facts the likeliest after the edit counts.
     """
     if MEASURE not in score.measures:
         return score.values
     every = chain_rows(db, score, MEASURE)
-    chains = [row for row in every if row.r_pre]
+    # Which parallel fact is the likeliest after the edit may differ from draw to draw.
+    counted = score.options.parallel == "before"
+    chains = [row for row in every if row.r_pre and counted]
     links = sum(row.steps for row in chains)
     n_draws = max(200, min(DRAWS, _NUMBERS // max(1, links)))
     draws = posterior(probed, n_draws, np.random.default_rng(seed))

@@ -150,6 +150,7 @@ def _pool(options: ScoringOptions, measure: str) -> dict[str, Any]:
         "bare": options.bare,
         "threshold": options.threshold_for(measure),
         "unit": options.unit,
+        "parallel": options.parallel,
     }
 
 

@@ -89,7 +89,7 @@ def _identity(resolved: Resolved, corpus: Corpus) -> dict[str, object]:
         "hparams": asdict(resolved.hparams),
         "corpus": corpus.digest,
         "probe": request.probe.digest,
-        "options": request.options.model_dump(),
+        "options": request.options.digested(),
         "seed": request.seed,
         "code": __version__,
     }

@@ -122,10 +122,23 @@ def chains(
     bare: str = "listed",
     *,
     walk: bool = False,
+    parallel: str = "before",
 ) -> list[Chain]:
-    """The chains: simple paths from s0 to o0, one an entity sequence, over the likeliest facts."""
+    """The chains: simple paths from s0 to o0, one an entity sequence, over the likeliest facts.
+
+    Args:
+        parallel: `after`: of parallel facts, the one that is the likeliest after the edit gives
+            the probability after it.
+    """
+
+    def counted(options: list[Edge]) -> Edge:
+        first = min(options, key=lambda e: (-e.pre, e.id))
+        if parallel == "before":
+            return first
+        return replace(first, post=max(e.post for e in options))
+
     return [
-        tuple(min(options, key=lambda e: (-e.pre, e.id)) for options in on_pair)
+        tuple(counted(options) for options in on_pair)
         for on_pair in alternatives(edges, case, max_steps, bare, walk=walk)
     ]
 

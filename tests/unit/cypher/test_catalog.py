@@ -170,7 +170,7 @@ def test_every_row_type_has_a_query() -> None:
 
 def test_metrics_declare_what_they_are() -> None:
     problems = []
-    pool = {"cases", "max_steps", "pre", "post", "bare", "threshold", "unit"}
+    pool = {"cases", "max_steps", "pre", "post", "bare", "threshold", "unit", "parallel"}
     for metric in map(query, names("metrics/")):
         if metric.mode != "read":
             problems.append(f"{metric.name}: mode {metric.mode}")

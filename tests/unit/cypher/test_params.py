@@ -26,6 +26,7 @@ def test_defaults_of_the_header_are_filled_in() -> None:
         "bare": "listed",
         "pre": "p_pre",
         "post": "p_post",
+        "parallel": "before",
     }
 
 

@@ -20,7 +20,7 @@ SEARCHING = [
     for name in (*names("chains/"), *names("metrics/"), "probes/facts_in_scope")
     if "All paths of 1..$max_steps facts" in query(name).text
 ]
-OPTIONS = {"max_steps": 5, "bare": "listed", "pre": "p_pre", "post": "p_post", "threshold": 0.0}
+OPTIONS = {"max_steps": 5, "bare": "listed", "pre": "p_pre", "post": "p_post", "parallel": "before"}
 
 
 @pytest.fixture(scope="module")

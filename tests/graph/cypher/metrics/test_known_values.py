@@ -55,6 +55,32 @@ def test_the_readmes_example_of_ifr(db: Database, graph_id: str) -> None:
     assert (row.n, row.excluded, row.step) == (1, 0, None)
 
 
+def test_a_parallel_fact_can_hide_a_leak_and_an_option_shows_it(
+    db: Database, graph_id: str
+) -> None:
+    """The edit removes the likelier of two ways to say it; the other one still leads there."""
+    edges = [
+        Edge("1", "s", "a", 0.9, 0.0, "friend of"),
+        Edge("2", "s", "a", 0.8, 0.8, "knows"),
+        Edge("3", "a", "o", 0.5, 0.5, "lives in"),
+    ]
+    store(db, graph_id, edges)
+    case = Case("s", "o")
+    hidden, shown = {"parallel": "before"}, {"parallel": "after"}
+    assert value(db, "ifr", graph_id, case) == value(db, "ifr", graph_id, case, **hidden)
+    assert value(db, "ifr", graph_id, case).value == 0.0
+    assert value(db, "ifr", graph_id, case, **shown).value == pytest.approx(0.8 / 0.9)
+    assert value(db, "active_chains", graph_id, case, **shown).value == 1
+    assert value(db, "deep_edited", graph_id, case, **hidden).value == 1
+    assert value(db, "deep_edited", graph_id, case, **shown).value == 0
+    about = scalars(graph_id, case)
+    assert db.read(rows.LeakageRow, **about) == []
+    leaks = db.read(rows.LeakageRow, **about, **shown)
+    assert {leak.id for leak in leaks} == {f"{graph_id}|2", f"{graph_id}|3"}
+    (chain,) = db.read(rows.ScoredChainRow, **about, **shown)
+    assert [(link.pre, link.post) for link in chain.links] == [(0.9, 0.8), (0.5, 0.5)]
+
+
 def test_the_readmes_example_of_preservation(db: Database, graph_id: str) -> None:
     """The README prints 0.5 / 0.85 as 0.51 and so .725; its own numbers give .7435."""
     store(db, graph_id, CONTEXT)

@@ -100,9 +100,15 @@ def same(found: dict, expected: dict) -> None:
 
 
 def expected_metrics(
-    edges: list[Edge], case: Case, max_steps: int, bare: str, threshold: float, unit: str
+    edges: list[Edge],
+    case: Case,
+    max_steps: int,
+    bare: str,
+    threshold: float,
+    unit: str,
+    parallel: str,
 ) -> dict[str, dict[int | None, ref.Value]]:
-    of = ref.chains(edges, case, max_steps, bare)
+    of = ref.chains(edges, case, max_steps, bare, parallel=parallel)
     return {
         "metrics/ifr": {None: ref.ifr(of)},
         "metrics/ifr_by_steps": dict(ref.ifr_by_steps(of, max_steps)),
@@ -131,6 +137,7 @@ options = st.fixed_dictionaries(
         "bare": st.sampled_from(["listed", "include", "exclude"]),
         "threshold": st.sampled_from([0.0, 0.0, 0.3, 1.0]),
         "unit": st.sampled_from(["rewrite", "record"]),
+        "parallel": st.sampled_from(["before", "after"]),
     }
 )
 searching = settings(
@@ -164,13 +171,18 @@ def test_every_chain_query_equals_brute_force(db: Database, place, edges, case, 
     threshold = option["threshold"]
     store(db, graph, edges, entities=["s", "o"])
     about = scalars(graph, case) | {"max_steps": max_steps, "bare": bare}
-    expected = {fact_ids(graph, chain): chain for chain in ref.chains(edges, case, max_steps, bare)}
+    parallel = option["parallel"]
+    expected = {
+        fact_ids(graph, chain): chain
+        for chain in ref.chains(edges, case, max_steps, bare, parallel=parallel)
+    }
 
     enumerated = db.read(rows.ChainRow, **about)
     assert sorted(chain.facts for chain in enumerated) == sorted(expected)
     assert [chain.steps for chain in enumerated] == sorted(chain.steps for chain in enumerated)
     assert db.read(rows.CountChainsRow, **about)[0].chains == len(expected)
 
+    about |= {"parallel": parallel}
     scored = db.read(rows.ScoredChainRow, **about, threshold=threshold)
     assert sorted(tuple(link.id for link in chain.links) for chain in scored) == sorted(expected)
     for chain in scored:
@@ -188,8 +200,8 @@ def test_every_chain_query_equals_brute_force(db: Database, place, edges, case, 
     alive = db.read(rows.ScoredChainRow, **about, threshold=threshold, surviving=True)
     assert alive == [chain for chain in scored if chain.surviving]
 
-    leaks = ref.leakage(list(expected.values()), threshold)
-    found = db.read(rows.LeakageRow, **about, threshold=threshold)
+    leaks = ref.leakage(ref.chains(edges, case, max_steps, bare), threshold)
+    found = db.read(rows.LeakageRow, **about | {"parallel": "before"}, threshold=threshold)
     assert sorted(leak.id for leak in found) == sorted(f"{graph}|{fact}" for fact in leaks)
     for leak in found:
         wanted = leaks[leak.id.removeprefix(f"{graph}|")]

@@ -48,6 +48,7 @@ SUBMITTED = [
     ({}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
     ({"force": True}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
     ({"implications": True}, "7faede652e4b2e1c", "rome-harry-potter-ee8bc807fe"),
+    ({"parallel": "before"}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
     (ALL, "634472e2b7e43c73", "memit-harry-potter-422193dd1a"),
 ]
 SCORED = [
@@ -82,7 +83,7 @@ def test_scored_edits_keep_their_ids(
     assert request.probe.digest == probe
     identity: dict[str, object] = {
         "probe": probe,
-        "options": request.options.model_dump(),
+        "options": request.options.digested(),
         "seed": request.seed,
         "hparams": request.overrides,
     }
