@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from thinkeval.editing.deltas import EditEffect, applied
 from thinkeval.editing.key_value.tokens import check
+from thinkeval.editing.linear_algebra import in_float64
 from thinkeval.loaders.records import RewriteRequest
 
 
@@ -92,9 +93,9 @@ def combined(first: EditEffect, second: EditEffect) -> EditEffect:
         pair = _joined(name, first, second)
         if pair is not None:
             factors[name] = pair
-            deltas[name] = (pair[0].double() @ pair[1].double()).float()
+            deltas[name] = (in_float64(pair[0]) @ in_float64(pair[1])).float()
         else:
-            parts = [e.deltas[name].double() for e in (first, second) if name in e.deltas]
+            parts = [in_float64(e.deltas[name]) for e in (first, second) if name in e.deltas]
             deltas[name] = torch.stack(parts).sum(0).float()
     return replace(
         second,

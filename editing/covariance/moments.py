@@ -18,6 +18,7 @@ from thinkeval.editing.covariance.checkpoint import Partial, Progressed
 from thinkeval.editing.covariance.texts import Texts
 from thinkeval.editing.deltas import preserved
 from thinkeval.editing.errors import CovarianceError, DeviceMemoryError
+from thinkeval.editing.linear_algebra import in_float64, linear_algebra_device
 from thinkeval.editing.padding import Padded, pad
 
 Progress = Callable[[int, int, str], None]
@@ -58,7 +59,8 @@ def second_moments(
     """
     device = next(model.parameters()).device
     state = partial.read() if partial else Progressed()
-    state.sums = {name: total.to(device) for name, total in state.sums.items()}
+    place = linear_algebra_device(device) if dtype == torch.float64 else device
+    state.sums = {name: total.to(place) for name, total in state.sums.items()}
     if progress is not None and state.n_texts:
         progress(state.n_texts, len(texts), "covariance")
     with preserved(model), torch.no_grad():
@@ -104,7 +106,8 @@ def _add(
         nethook.forward(model, batch.inputs())
     real = batch.attention_mask.bool()
     for name in modules:
-        keys = seen.inputs[name][real].to(dtype)
+        keys = seen.inputs[name][real]
+        keys = in_float64(keys) if dtype == torch.float64 else keys.to(dtype)
         if name not in sums:
             sums[name] = torch.zeros(keys.shape[1], keys.shape[1], dtype=dtype, device=keys.device)
         sums[name].addmm_(keys.T, keys)

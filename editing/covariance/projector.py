@@ -15,6 +15,7 @@ from torch import Tensor
 
 from thinkeval.editing.covariance.statistics import Covariance
 from thinkeval.editing.errors import HparamsError
+from thinkeval.editing.linear_algebra import linear_algebra_device
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ def null_space(
 
     Args:
         name: module name.
-        device: device of computation and result.
+        device: of the model; computed, and returned, on its `linear_algebra_device`.
         threshold: eigenvalues below this are treated as 0 (published).
         relative: eigenvalues below this fraction of their mean are treated as 0. Exactly one of
             `threshold` and `relative` must be passed.
@@ -59,7 +60,7 @@ def null_space(
     Raises:
         HparamsError: all eigenvalues are below the bound, or none is.
     """
-    place = torch.device("cpu") if device.type == "mps" else device  # no float64 there
+    place = linear_algebra_device(device)
     key = ("null space", name, threshold, relative, str(place))
     return covariance.derived(key, lambda: _make(covariance, name, place, threshold, relative))
 

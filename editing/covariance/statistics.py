@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from thinkeval.editing.errors import EditFailedError
+from thinkeval.editing.linear_algebra import in_float64
 from thinkeval.loaders.records import digest
 
 BLOCK = 256
@@ -102,9 +103,9 @@ class Covariance(Mapping[str, Tensor]):
         Raises:
             EditFailedError: the matrix is singular, or so close to it that the result is wrong.
         """
-        device = torch.device("cpu") if right.device.type == "mps" else right.device
+        wide = in_float64(right)
+        device = wide.device
         key = (name, ridge, str(device))
-        wide = right.to(device, torch.float64)
         if key not in self._factors:
             self._factors[key] = self._factor(name, ridge, device)
         solution = torch.linalg.lu_solve(*self._factors[key], wide)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from thinkeval.editing.deltas import EditEffect
 from thinkeval.editing.errors import EditingError
+from thinkeval.editing.linear_algebra import in_float64
 
 
 def scaled(effect: EditEffect, factor: float) -> EditEffect:
@@ -35,13 +36,13 @@ def scaled(effect: EditEffect, factor: float) -> EditEffect:
             "an edit that changes the prompt cannot be scaled",
             remedy="Leave the strength at 1 for this method.",
         )
-    factors = {n: (left.double() * factor, right) for n, (left, right) in effect.factors.items()}
+    factors = {n: (in_float64(left) * factor, right) for n, (left, right) in effect.factors.items()}
 
     def of(name: str) -> Tensor:
         if name not in factors:
-            return (effect.deltas[name].double() * factor).float()
+            return (in_float64(effect.deltas[name]) * factor).float()
         left, right = factors[name]
-        return (left @ right.double()).float()
+        return (left @ in_float64(right)).float()
 
     deltas = {name: of(name) for name in effect.deltas}
     return replace(effect, deltas=deltas, factors=factors, residual_left={})

@@ -30,6 +30,7 @@ from thinkeval.editing.key_value.sites import (
     templates_for,
 )
 from thinkeval.editing.key_value.values import Targets, optimise
+from thinkeval.editing.linear_algebra import in_float64
 from thinkeval.loaders.records import RewriteRequest
 
 Solve = Callable[[str, Tensor], Tensor]
@@ -57,7 +58,7 @@ class Batch:
     def keys(self, layer: int) -> Tensor:
         """K [d_in, n] in float64, from the model with its current weights."""
         found = mean_keys(self.adapter, self.tokenizer, self.requests, self.templates, layer)
-        return found.double().T
+        return in_float64(found).T
 
     def keys_and_output(self, layer: int) -> tuple[Tensor, Tensor]:
         """K, and the last edited layer's output [n, d_model] at the bare prompts' subjects."""
@@ -65,7 +66,7 @@ class Batch:
         keys, now = keys_and_output(
             self.adapter, self.tokenizer, self.requests, self.templates, layer, last
         )
-        return keys.double().T, now
+        return in_float64(keys).T, now
 
     def pulled_back(self, layer: int, residual: Tensor) -> Tensor:
         """Residuals of the stream [n, d_model] as residuals of a layer's MLP projection."""
@@ -142,13 +143,13 @@ def spread(batch: Batch, vectors: Mapping[str, Tensor], solve: Solve) -> Update:
     R = (Z − H) / (layers left), with H the last edited layer's output at the bare prompts; pulled
     back to the projection's output where the architecture changes that before it is added.
     """
-    wanted = torch.stack([vectors[request.id] for request in batch.requests]).double()
+    wanted = in_float64(torch.stack([vectors[request.id] for request in batch.requests]))
     layers, model = batch.hparams.layers, batch.adapter.model
     update = Update()
     with ExitStack() as stack:
         for i, layer in enumerate(layers):
             keys, now = batch.keys_and_output(layer)
-            residual = batch.pulled_back(layer, (wanted - now.double()) / (len(layers) - i))
+            residual = batch.pulled_back(layer, (wanted - in_float64(now)) / (len(layers) - i))
             solved = solve(batch.module(layer), keys)
             weight, delta, factors = factored(batch.adapter, layer, residual.T, solved.T)
             update.deltas[weight], update.factors[weight] = delta, factors

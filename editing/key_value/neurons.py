@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from thinkeval.editing import interruption, nethook
 from thinkeval.editing.architectures import Adapter
+from thinkeval.editing.linear_algebra import linear_algebra_device
 
 Site = Literal["activation", "pre_activation"]
 """`activation`: input of the MLP's output projection, the factor of each memory slot (in a gated
@@ -182,7 +183,8 @@ def shifted_slots(
         module, _, name = adapter.mlp_out(layer)
         weight, turned = adapter.model.get_parameter(name), adapter.orientation(module) == "in_out"
         size = n_slots(adapter, layer)
-        slots = torch.zeros(len(owners), size, dtype=torch.float64, device=weight.device)
+        place = linear_algebra_device(weight.device)
+        slots = torch.zeros(len(owners), size, dtype=torch.float64, device=place)
         for row, request in enumerate(owners):
             slots[row, here[request]] = 1
         vectors = torch.stack([shifts[request] for request in owners])

@@ -30,6 +30,7 @@ from thinkeval.editing.key_value.keys import (
     layer_output_at_subject,
     projection_at_subject,
 )
+from thinkeval.editing.linear_algebra import in_float64
 from thinkeval.loaders.records import RewriteRequest
 
 HALVINGS = 200
@@ -51,11 +52,10 @@ def pulled_back(
     if norm is None:
         return residual if factor == 1 else residual / factor
     _, outputs = projection_at_subject(adapter, tokenizer, bare_rows(tokenizer, requests), layer)
-    device = residual.device
     with torch.no_grad():
-        added = norm(outputs.float()).to(device).double()
-        gains = norm(torch.ones_like(outputs[0], dtype=torch.float32)).to(device).double()
-    m = outputs.to(device).double()
+        added = in_float64(norm(outputs.float()))
+        gains = in_float64(norm(torch.ones_like(outputs[0], dtype=torch.float32)))
+    m = in_float64(outputs)
     length = m.norm(dim=1, keepdim=True)
     # N(m) = (ρ / ‖m‖) g ⊙ m, with the norm's ε in ρ.
     radius = length * added.norm(dim=1, keepdim=True) / (gains * m).norm(dim=1, keepdim=True)

@@ -75,7 +75,7 @@ def cosines(
             remedy=f"Use one of {', '.join(PARAMETERS)}.",
         )
     inner = {"linear": linear_products, "all": whole_products}[parameters]
-    products = inner(model, tokenizer, rows, done=done).double().cpu()
+    products = inner(model, tokenizer, rows, done=done).cpu().double()
     norms = products.diagonal().clamp(min=0).sqrt().tolist()
     return [
         float(products[a, b]) / (norms[a] * norms[b]) if norms[a] * norms[b] > 0 else None
@@ -199,7 +199,7 @@ def _products(parts: Sequence[tuple[Tensor, Tensor, Tensor]], n: int, *, has_bia
     fine = torch.promote_types(x.dtype, torch.float32)
     x, delta = x.to(fine), delta.to(fine)
     weight = x @ x.T + 1 if has_bias else x @ x.T  # a bias is a weight whose input is 1
-    by_token = (weight * (delta @ delta.T)).double().cpu()
+    by_token = (weight * (delta @ delta.T)).cpu().double()
     row = row.cpu()
     by_row = torch.zeros(n, len(row), dtype=torch.float64).index_add(0, row, by_token)
     return torch.zeros(n, n, dtype=torch.float64).index_add(1, row, by_row)

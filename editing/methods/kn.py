@@ -46,6 +46,7 @@ from thinkeval.editing.key_value.sites import check_projection, editable
 from thinkeval.editing.key_value.subject_position import SLOT
 from thinkeval.editing.key_value.templates import grouped
 from thinkeval.editing.key_value.tokens import prompt_row, target_ids
+from thinkeval.editing.linear_algebra import in_float64
 from thinkeval.loaders.records import RewriteRequest
 
 NAME = "kn"
@@ -184,7 +185,7 @@ def _neurons(
             prompts += [_ids(tokenizer, request, text) for text in request.paraphrases]
     coarse = [_coarse(adapter, request, prompt, true, hparams) for prompt in prompts]
     # A single prompt shares all of its neurons with itself, and p < 1.
-    shared = torch.stack(coarse).double().mean(0) > hparams.p
+    shared = in_float64(torch.stack(coarse)).mean(0) > hparams.p
     if not shared.any():
         n = int(torch.stack(coarse).any(0).sum())
         raise EditFailedError(
@@ -233,7 +234,7 @@ def _shift(
     new = target_ids(tokenizer, request)
 
     def embedding(ids: Sequence[int]) -> Tensor:
-        return table[torch.tensor(ids, device=table.device)].double()
+        return in_float64(table[torch.tensor(ids, device=table.device)])
 
     if hparams.form == "paper":
         old_part = hparams.lambda1 * embedding(true).mean(0)

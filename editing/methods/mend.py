@@ -24,6 +24,7 @@ from thinkeval.editing.deltas import EditEffect, unedited_digest
 from thinkeval.editing.errors import EditFailedError, HypernetworkError
 from thinkeval.editing.key_value.sites import editable
 from thinkeval.editing.key_value.tokens import prompt_row, target_ids
+from thinkeval.editing.linear_algebra import in_float64
 from thinkeval.editing.mend import store
 from thinkeval.editing.mend.data import TargetRow, target_batch
 from thinkeval.editing.mend.gradients import token_pairs
@@ -124,7 +125,7 @@ def _check_losses(requests: Sequence[RewriteRequest], losses: Tensor) -> None:
 
 
 def _product(name: str, left: Tensor, right: Tensor) -> Tensor:
-    delta = (left.double() @ right.double()).float()
+    delta = (in_float64(left) @ in_float64(right)).float()
     if not torch.isfinite(delta).all():
         raise EditFailedError(f"the update of {name} holds NaN or infinity")
     return delta

@@ -27,6 +27,7 @@ from thinkeval.editing.deltas import EditEffect, applied
 from thinkeval.editing.errors import EditFailedError, EditingError
 from thinkeval.editing.hparams.schema import require
 from thinkeval.editing.key_value.layerwise import opened
+from thinkeval.editing.linear_algebra import in_float64, linear_algebra_device
 from thinkeval.editing.methods import memit
 from thinkeval.loaders.records import RewriteRequest
 
@@ -169,7 +170,7 @@ def largest_singular_value(weight: Tensor) -> float:
     Raises:
         EditFailedError: σ is 0.
     """
-    wide = weight.detach().double()
+    wide = in_float64(weight.detach())
     gram = wide @ wide.T if len(wide) <= wide.shape[1] else wide.T @ wide
     largest = float(torch.linalg.eigvalsh(gram)[-1].clamp_min(0).sqrt())
     if not largest > 0:
@@ -203,7 +204,7 @@ def _earlier(
         shape = (len(spectrum.u), spectrum.vh.shape[1])
         if name not in parameters or tuple(parameters[name].shape) != shape:
             raise EditingError(f"the state has updates of a {name} {shape}", remedy=remedy)
-        device = parameters[name].device
+        device = linear_algebra_device(parameters[name].device)
         found[name] = Spectrum(
             spectrum.u.to(device), spectrum.s.to(device), spectrum.vh.to(device), spectrum.largest
         )

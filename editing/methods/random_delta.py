@@ -24,6 +24,7 @@ from thinkeval.editing import registry
 from thinkeval.editing.deltas import EditEffect
 from thinkeval.editing.errors import EditFailedError
 from thinkeval.editing.hparams.schema import Schema, require
+from thinkeval.editing.linear_algebra import in_float64, linear_algebra_device
 from thinkeval.loaders.records import RewriteRequest
 
 NAME = "random_delta"
@@ -118,7 +119,7 @@ def execute(
     factors: dict[str, tuple[Tensor, Tensor]] = {}
     for name, delta in found.deltas.items():
         generator = _generator(seed, name, ids)
-        norm = hparams.scale * float(delta.double().norm())
+        norm = hparams.scale * float(in_float64(delta).norm())
         rank = _rank(delta, found.factors.get(name)) if hparams.rank == "reference" else None
         if rank is None:
             drawn = torch.randn(delta.shape, generator=generator)
@@ -126,7 +127,8 @@ def execute(
             continue
         left = torch.randn(delta.shape[0], rank, generator=generator, dtype=torch.float64)
         right = torch.randn(rank, delta.shape[1], generator=generator, dtype=torch.float64)
-        left, right = left.to(delta.device), right.to(delta.device)
+        place = linear_algebra_device(delta.device)
+        left, right = left.to(place), right.to(place)
         left = left * (norm / max(float((left @ right).norm()), 1e-300))
         factors[name] = (left, right)
         deltas[name] = (left @ right).float()
@@ -145,7 +147,7 @@ def _generator(seed: int, name: str, ids: Sequence[str]) -> torch.Generator:
 
 def _with_norm(drawn: Tensor, norm: float) -> Tensor:
     """Random numbers scaled to a Frobenius norm, float32."""
-    return drawn * (norm / float(drawn.double().norm()))
+    return drawn * (norm / float(in_float64(drawn).norm()))
 
 
 def _rank(delta: Tensor, factors: tuple[Tensor, Tensor] | None) -> int | None:
@@ -155,4 +157,4 @@ def _rank(delta: Tensor, factors: tuple[Tensor, Tensor] | None) -> int | None:
     if factors is not None:
         return factors[0].shape[1]
     # In float32, to which updates are rounded: rounding errors must not add to the rank.
-    return int(torch.linalg.matrix_rank(delta.float()))
+    return int(torch.linalg.matrix_rank(delta.to(linear_algebra_device(delta.device)).float()))

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from thinkeval.editing.deltas import EditEffect
 from thinkeval.editing.hparams.schema import require
 from thinkeval.editing.key_value.layerwise import opened
+from thinkeval.editing.linear_algebra import in_float64
 from thinkeval.editing.methods import memit
 from thinkeval.loaders.records import RewriteRequest
 
@@ -99,15 +100,15 @@ def retained(
 
     A non-zero update of a zero weight is an infinite change; a zero update is no change.
     """
-    update, before = delta.double(), weight.detach().double()
+    update, before = in_float64(delta), in_float64(weight.detach())
     n = update.numel()
     if mask == "paper":
         change = (update / before).abs().nan_to_num(nan=0.0, posinf=torch.inf).flatten()
-        chosen = torch.zeros(n, dtype=torch.bool, device=delta.device)
+        chosen = torch.zeros(n, dtype=torch.bool, device=update.device)
         chosen[change.topk(round(n * k_percent / 100)).indices] = True
         return chosen.view_as(delta)
     change = (update / (before + EPSILON)).abs().flatten()
     place = int(n * (1 - k_percent / 100))
     if place == 0:
-        return torch.ones_like(delta, dtype=torch.bool)
+        return torch.ones_like(update, dtype=torch.bool)
     return (change >= change.kthvalue(place).values).view_as(delta)

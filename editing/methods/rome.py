@@ -33,6 +33,7 @@ from thinkeval.editing.key_value.sites import (
 )
 from thinkeval.editing.key_value.tokens import prompt_row
 from thinkeval.editing.key_value.values import optimise
+from thinkeval.editing.linear_algebra import in_float64
 from thinkeval.loaders.records import RewriteRequest
 
 NAME = "rome"
@@ -139,7 +140,7 @@ def _update(
     layer = hparams.layers[0]
     rows = [prompt_row(tokenizer, request, template) for template in templates[0]]
     ins, outs = projection_at_subject(adapter, tokenizer, rows, layer)
-    keys, outputs = ins.double(), outs.double()
+    keys, outputs = in_float64(ins), in_float64(outs)
     mean_key = keys.mean(0)
     direction = mean_key
     if covariance is not None:
@@ -154,7 +155,7 @@ def _update(
             f"request '{request.id}': its key is orthogonal to the update's direction",
             remedy="Set consistent_key, or pass other context templates.",
         )
-    return (value.double() - output) / overlap, direction
+    return (in_float64(value) - output) / overlap, direction
 
 
 def _factors(
