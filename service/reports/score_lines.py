@@ -9,6 +9,12 @@ from thinkeval.service.formatting import cell, with_interval
 from thinkeval.service.reports.table import STEPS
 from thinkeval.service.schemas import MetricValue, Score
 
+EFFICACIES = (
+    ("efficacy, chat template", "efficacy_chat"),
+    ("efficacy, plain prompt", "efficacy_plain"),
+)
+"""Values that only scores of models with a chat template have: (label, metric)."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreLine:
@@ -28,8 +34,15 @@ class ScoreLine:
 
 
 def lines(score: Score) -> list[ScoreLine]:
-    """The headline metrics, then IFR by steps where there are chains of that length."""
-    asked: list[tuple[str, str, int | None]] = [(name, name, None) for name in headlines()]
+    """The headline metrics, then IFR by steps where there are chains of that length.
+
+    Efficacy with and without the chat template follows efficacy, for models that have one.
+    """
+    asked: list[tuple[str, str, int | None]] = []
+    for name in headlines():
+        asked.append((name, name, None))
+        if name == "efficacy":
+            asked += [(label, metric, None) for label, metric in EFFICACIES]
     asked += [(f"IFR, {step}-step", "ifr_by_steps", step) for step in STEPS]
     found = []
     for label, metric, step in asked:

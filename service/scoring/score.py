@@ -21,7 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval.loaders.records import Fact, RewriteRequest, digest, slug
 from thinkeval.service.schemas import MetricValue, Score
-from thinkeval.service.scoring import deltas, generation, implications, metrics, model_graph
+from thinkeval.service.scoring import (
+    chat_efficacy,
+    deltas,
+    generation,
+    implications,
+    metrics,
+    model_graph,
+)
 from thinkeval.service.scoring import plan as planning
 from thinkeval.service.scoring import record as editrecords
 from thinkeval.service.scoring.plan import Plan
@@ -123,6 +130,7 @@ def _score(
     record.stage("probe post", 0.6)
     with watch.stage("probe post"):
         probed, further = _post(resolved, effect, pre, further)
+        both = chat_efficacy.measured(model.loaded, request.probe, effect, probed)
     texts = None
     if request.generate:
         with watch.stage("generate"):
@@ -133,7 +141,7 @@ def _score(
             record, request, model.name, [*probed, *further], scope.aliases
         )
     with watch.stage("metrics"):
-        values = metrics.measure(db, record.edit, request)
+        values = [*metrics.measure(db, record.edit, request), *both]
         if texts is not None:
             values += generation.measured(resolved, record, texts)
     score = _score_of(plan, record.edit, values, effect, implied, step)

@@ -1,0 +1,66 @@
+"""Efficacy with and without the chat template, for models that have one.
+
+An edit is computed at the plain prompt, and papers measure efficacy there; an instruct model is
+probed in its chat unless the request says otherwise. The two can differ, so a score has both:
+`efficacy_chat` and `efficacy_plain`. One of them is `efficacy` itself, the other is one more probe
+of the new object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from thinkeval.service.schemas import MetricValue
+from thinkeval.service.scoring.probe import ProbedFact, ask
+
+if TYPE_CHECKING:
+    from thinkeval.editing.deltas import EditEffect
+    from thinkeval.editing.models import LoadedModel
+    from thinkeval.editing.probe import ProbeSettings
+
+CHAT, PLAIN = "efficacy_chat", "efficacy_plain"
+
+
+def measured(
+    loaded: LoadedModel,
+    settings: ProbeSettings,
+    effect: EditEffect,
+    probed: Sequence[ProbedFact],
+) -> list[MetricValue]:
+    """Both values by each measure, n = 1 prompt; nothing for a model without a chat template.
+
+    A template that rejects the prompt, under `chat` never, gives None with n = 0.
+
+    Args:
+        settings: of the score's probe; whatever `chat` says, the other way is asked too.
+        probed: the score's facts with the edited model's answers, one of them of the new object.
+    """
+    from thinkeval.editing.deltas import applied
+    from thinkeval.editing.errors import ProbeError
+    from thinkeval.editing.probe.prompts import uses_chat
+
+    if getattr(loaded.tokenizer, "chat_template", None) is None:
+        return []
+    new = next(fact for fact in probed if fact.question.role == "target_new")
+    own, other = (CHAT, PLAIN) if uses_chat(loaded.tokenizer, settings.chat) else (PLAIN, CHAT)
+    turned = replace(settings, chat="never" if other == PLAIN else "always")
+    question = replace(new.question, neighborhood=())
+    answer = None
+    with applied(loaded.model, effect):
+        try:
+            (answer,) = ask(loaded, [question], turned, prompt_change=effect.prompt_change)
+        except ProbeError:
+            if other == PLAIN:
+                raise
+    return [
+        MetricValue(
+            metric=metric,
+            measure=measure,
+            value=found.values[measure] if found else None,
+            n=1 if found else 0,
+        )
+        for metric, found in ((own, new.post), (other, answer))
+        for measure in settings.measures
+    ]
