@@ -1,0 +1,157 @@
+"""How often an interval holds the truth: simulated answers on the chains of real rewrites.
+
+The world is drawn first: for each prompt how likely its objects are before and after an edit. Then
+k pairs of answers are drawn from it, pre and post with one random number, as the probe does; the
+program makes its interval of them, and the truth is known.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from support.references import reference
+from thinkeval.loaders.records import Fact, KnowledgeGraph, RewriteRequest
+from thinkeval.service.scoring import intervals
+from thinkeval.service.scoring.probe import Answer, ProbedFact, Question
+
+LEVELS = (0.02, 0.2, 0.5, 0.8, 0.98)
+"""Of all facts before the edit, in the scenarios of one level."""
+SCENARIOS = (*LEVELS, "organism", "language model")
+"""Levels, and two mixtures: most facts known and few touched; all levels and all disturbed."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The chains of a rewrite, as lists of numbered facts, and the prompts, by their facts."""
+
+    rewrite: str
+    prompts: tuple[tuple[int, ...], ...]
+    chains: tuple[tuple[int, ...], ...]
+
+
+def structure(graph: KnowledgeGraph, rewrite: RewriteRequest) -> Structure:
+    """The structure of a rewrite of a graph, by walking."""
+    edges = [
+        reference.Edge(str(i), f.subject, f.object, relation=f.relation)
+        for i, f in enumerate(graph.facts)
+        if not f.cases or rewrite.id in f.cases
+    ]
+    case = reference.Case(rewrite.subject, rewrite.target_true, rewrite.id, rewrite.relation)
+    found = [[int(edge.id) for edge in c] for c in reference.chains(edges, case, walk=True)]
+    number = {old: new for new, old in enumerate(sorted({i for chain in found for i in chain}))}
+    prompts: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for old, new in number.items():
+        prompts[graph.facts[old].subject, graph.facts[old].prompt].append(new)
+    return Structure(
+        rewrite.id,
+        tuple(map(tuple, prompts.values())),
+        tuple(tuple(number[i] for i in chain) for chain in found),
+    )
+
+
+@dataclass(frozen=True)
+class Run:
+    """One simulated score: the true IFR of the observed chains, the observed one, its interval."""
+
+    truth: float
+    observed: float
+    low: float
+    high: float
+
+    @property
+    def holds(self) -> bool:
+        return self.low <= self.truth <= self.high
+
+
+def runs(
+    where: Structure, k: int, scenario: object, n: int, *, seed: int = 0, draws: int = 300
+) -> Iterator[Run]:
+    """n simulated scores with k answers a prompt; those without an observed chain are left out."""
+    rng = np.random.default_rng([seed, k, SCENARIOS.index(scenario), len(where.chains)])  # type: ignore[arg-type]
+    for _ in range(n):
+        true: dict[int, tuple[float, float]] = {}
+        probed: list[ProbedFact] = []
+        for number, facts in enumerate(where.prompts):
+            pre, post = _world(scenario, len(facts), rng)
+            true |= {fact: (pre[i], post[i]) for i, fact in enumerate(facts)}
+            probed += _answered(number, facts, pre, post, rng.random(k))
+        run = _run(where, true, probed, draws, rng)
+        if run is not None:
+            yield run
+
+
+def _world(scenario: object, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The probabilities of a prompt's n objects, before and after."""
+    if isinstance(scenario, float):
+        pre = np.full(n, scenario / n)
+        kept = rng.choice([0, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0], size=n)
+    elif scenario == "organism":
+        pre = rng.dirichlet(np.full(n, 5.0)) * rng.uniform(0.85, 0.98)
+        kept = np.where(rng.random(n) < 0.6, rng.uniform(0.9, 1, n), rng.uniform(0, 0.6, n))
+    else:
+        level = np.clip(1 / (1 + np.exp(-rng.normal(0, 1.8))), 0.02, 0.98)
+        pre = rng.dirichlet(np.ones(n)) * level
+        kept = np.exp(rng.normal(-0.3, 0.7, n))
+    post = pre * kept
+    return pre, post * min(1.0, 0.98 / max(post.sum(), 1e-9))
+
+
+def _answered(
+    number: int, facts: tuple[int, ...], pre: np.ndarray, post: np.ndarray, u: np.ndarray
+) -> list[ProbedFact]:
+    """The facts of a prompt with their answers; one random number makes both of a pair."""
+    texts = [
+        tuple(
+            f"object{facts[i]}x" if i < len(facts) else "nothing"
+            for i in np.searchsorted(np.cumsum(side), u).tolist()
+        )
+        for side in (pre, post)
+    ]
+    out = []
+    for fact in facts:
+        name = f"object{fact}x"
+        about = Fact(subject=f"subject {number}", relation="r", object=name, prompt="{} is")
+        sides = [Answer({"p": t.count(name) / len(u)}, t, len(u)) for t in texts]
+        question = Question(SimpleNamespace(**_fields(about), id=str(fact)))  # type: ignore[arg-type]
+        out.append(ProbedFact(question, sides[0], sides[1]))
+    return out
+
+
+def _fields(fact: Fact) -> Mapping[str, Any]:
+    return {"subject": fact.subject, "object": fact.object, "prompt": fact.prompt}
+
+
+def _run(
+    where: Structure,
+    true: Mapping[int, tuple[float, float]],
+    probed: list[ProbedFact],
+    draws: int,
+    rng: np.random.Generator,
+) -> Run | None:
+    observed = {
+        int(f.question.fact.id): (f.pre.values["p"], f.post.values["p"])
+        for f in probed
+        if f.post is not None
+    }
+    chains = [c for c in where.chains if all(observed[fact][0] for fact in c)]
+    if not chains:
+        return None
+    drawn = {fact: pair for (fact, _), pair in intervals.posterior(probed, draws, rng).items()}
+    as_rows: Any = [
+        SimpleNamespace(links=[SimpleNamespace(id=str(f)) for f in c], steps=len(c)) for c in chains
+    ]
+    value = ifr(chains, observed)
+    low, high = intervals.centred(intervals.ifr_draws(as_rows, drawn), value)
+    return Run(ifr(chains, true), value, low, high)
+
+
+def ifr(chains: list[tuple[int, ...]], p: Mapping[int, tuple[float, float]]) -> float:
+    """Definition 3 (ThinkEval, section 5)."""
+    retained = [np.prod([p[fact][1] / p[fact][0] for fact in chain]) for chain in chains]
+    return float(np.average(retained, weights=[len(chain) ** -0.5 for chain in chains]))
