@@ -26,8 +26,11 @@ PROMPT = (5, 11, 2, 7, 3)
 """Token ids of the prompt, modulo the vocabulary; any tokens serve."""
 
 ROUNDING = 8
-"""Allowed difference in units of the number type's ε times the largest logit. Both sides run the
-same operations on the same numbers, so that they usually agree bit for bit."""
+"""Allowed difference in units of the number type's ε times the largest logit, at least `FLOOR` of
+it. Both sides run the same operations on the same numbers, so that they usually agree bit for bit;
+a GPU may add in another order."""
+
+FLOOR = 1e-4
 
 
 def check_once(adapter: Adapter) -> None:
@@ -78,7 +81,8 @@ def _greatest_difference(found: Tensor, own: Tensor) -> tuple[float, float]:
     difference = torch.where(same, 0.0, (wide - own).abs()).nan_to_num(nan=torch.inf)
     size = own[own.isfinite()].abs()
     largest = float(size.max()) if len(size) else 0.0
-    return float(difference.max()), ROUNDING * torch.finfo(found.dtype).eps * largest
+    relative = max(FLOOR, ROUNDING * torch.finfo(found.dtype).eps)
+    return float(difference.max()), relative * largest
 
 
 @contextlib.contextmanager

@@ -2,15 +2,6 @@
 
 from __future__ import annotations
 
-from thinkeval.editing.architectures._adapter import Layout
+from thinkeval.editing.architectures import llama
 
-LAYOUT = Layout(
-    layers="model.layers",
-    mlp="mlp",
-    mlp_in="mlp.gate_proj",
-    mlp_out="mlp.down_proj",
-    attention="self_attn",
-    final_norm="model.norm",
-    lm_head="lm_head",
-    embeddings="model.embed_tokens",
-)
+LAYOUT = llama.LAYOUT

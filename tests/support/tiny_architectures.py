@@ -79,6 +79,7 @@ def config_of(name: str, *, vocabulary: int = 420, n_layers: int = 3, width: int
         "llama": lambda: hf.LlamaConfig(**grouped),
         "mistral": lambda: hf.MistralConfig(**grouped, sliding_window=WINDOW),
         "olmo2": lambda: hf.Olmo2Config(**grouped),
+        "olmo3": lambda: hf.Olmo3Config(**grouped, **_windows(n_layers)),
         "phi3": lambda: hf.Phi3Config(**grouped, partial_rotary_factor=0.5),
         "qwen2": lambda: hf.Qwen2Config(**grouped),
         "qwen3": lambda: hf.Qwen3Config(**grouped, head_dim=head),

@@ -309,7 +309,7 @@ def test_a_layer_that_does_not_exist(layer: int):
 def test_an_architecture_without_adapter_is_named_with_the_nearest():
     config = transformers.OlmoConfig(**GQA, **SMALL)
     model = transformers.AutoModelForCausalLM.from_config(config)
-    with pytest.raises(UnsupportedArchitectureError, match=r"'olmo'.*Did you mean olmo2"):
+    with pytest.raises(UnsupportedArchitectureError, match=r"'olmo'.*Did you mean olmo[23]"):
         adapter_for(model)
 
 

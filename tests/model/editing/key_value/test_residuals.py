@@ -19,7 +19,7 @@ from thinkeval.editing.key_value.residuals import nearest, pulled_back
 from thinkeval.editing.sequence import combined
 
 REQUESTS = [HARRY, FRANCE]
-NORMED = ("gemma2", "gemma3", "gemma3_text", "olmo2")
+NORMED = ("gemma2", "gemma3", "gemma3_text", "olmo2", "olmo3")
 LAST = 1
 ALMOST_EXACT = {"layers": [LAST], "mom2_update_weight": 1e-4, "v_lr": 0.5, "v_num_grad_steps": 8}
 """One layer, and a preservation term so small that the solution is one of the keys alone."""
