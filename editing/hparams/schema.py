@@ -12,12 +12,23 @@ import math
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
 from thinkeval.editing.errors import HparamsError
 from thinkeval.loaders.records import digest
+
+_ADDED = "added"
+
+
+def added(default: Any) -> Any:
+    """A field that was added to a published version of a class.
+
+    At its default it is left out of `Schema.as_dict`, so that digests, and the ids of stored edits,
+    stay as they were.
+    """
+    return field(default=default, metadata={_ADDED: True})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +84,12 @@ class Schema:
         return cls.from_dict(read_json(Path(path)), source=str(path))
 
     def as_dict(self) -> dict[str, Any]:
-        """{key: value}, JSON-compatible."""
-        return asdict(self)
+        """{key: value}, JSON-compatible; without the keys of `added` that have their default."""
+        values = asdict(self)
+        for item in fields(self):
+            if item.metadata.get(_ADDED) and getattr(self, item.name) == item.default:
+                del values[item.name]
+        return values
 
     @property
     def digest(self) -> str:

@@ -5,7 +5,9 @@ caller) are retrieved by similarity to the new fact. The defaults are the paper'
 retain in the ratio 1 : 3 : 4, one demonstration per retrieved fact, the most similar last, next to
 the prompt. The code of published comparisons of editors takes the most similar texts of one flat
 list regardless of kind, most similar first (`mix`, `order`). The ratio is the default because the
-most similar texts are nearly all copies, which do not show which facts must not change.
+most similar texts are nearly all copies, which do not show which facts must not change. The
+published code's choice is `mix: published_code`, `order: similar_first` and `exclude_named: false`,
+up to its encoder (`retriever`).
 
 The least similar demonstrations are dropped until question and answer fit into the context.
 """
@@ -20,7 +22,7 @@ from torch import Tensor, nn
 
 from thinkeval.editing.deltas import EditEffect
 from thinkeval.editing.errors import EditFailedError
-from thinkeval.editing.hparams.schema import Schema, require
+from thinkeval.editing.hparams.schema import Schema, added, require
 from thinkeval.editing.in_context import retrievers
 from thinkeval.editing.in_context.demonstrations import Demonstration, InContext, balanced, flat
 from thinkeval.editing.key_value.tokens import check
@@ -46,6 +48,9 @@ class HyperParams(Schema):
         ratio: copy : update : retain.
         order: `similar_last` (the paper) or `similar_first` (published code).
         room: tokens reserved for question and answer, unless the caller passes their number.
+        exclude_named: whether demonstrations that name the subject or a target are excluded; false
+            as in the published code, whose demonstrations come from facts apart from the edited
+            ones, but may name them. Facts that are probed are never shown.
         sentence_model_name: the published encoder, recorded only; see `retriever`.
     """
 
@@ -57,6 +62,7 @@ class HyperParams(Schema):
     room: int = 64
     model_name: str | None = None
     sentence_model_name: str | None = None
+    exclude_named: bool = added(True)
 
     def check(self) -> None:
         """Check ranges, and that the retriever exists."""
@@ -82,10 +88,10 @@ def execute(
     """The prompt change that states the requests' new facts (contract: `editing.methods`).
 
     Args:
-        state: `demonstrations`: candidates; those that name a request's subject or targets are
-            excluded. `room`: tokens to reserve for question and answer, including those of a chat
-            template. `requests`: of earlier edits; their facts are stated too, unless their prompt
-            is edited again.
+        state: `demonstrations`: candidates; with `exclude_named`, those that name a request's
+            subject or targets are excluded. `room`: tokens to reserve for question and answer,
+            including those of a chat template. `requests`: of earlier edits; their facts are stated
+            too, unless their prompt is edited again.
 
     Returns:
         With `prompt_change`, an `InContext`; in `state`, for the next edit, also the number of
@@ -99,7 +105,9 @@ def execute(
     earlier = {(r.subject, r.prompt): r for r in inputs.get("requests", ())}
     edited = {(r.subject, r.prompt) for r in requests}
     stated = (*(r for key, r in earlier.items() if key not in edited), *requests)
-    pool = _allowed(inputs.get("demonstrations", ()), stated)
+    pool = list(inputs.get("demonstrations", ()))
+    if hparams.exclude_named:
+        pool = _allowed(pool, stated)
     ranked = _ranked(pool, requests, hparams, seed)
     room = int(inputs.get("room", hparams.room))
     chosen = _fitting(model, tokenizer, ranked, stated, hparams, room)

@@ -10,7 +10,8 @@ activation after the nonlinearity, α = k/m, slot −= λ1 e(target_true), += λ
 `published_code` (used in published comparisons of editors, so their models' files select it):
 output of the first projection before the nonlinearity, α from 0 to 1 (α = 0 for a single step),
 slot −= the embeddings of the model's greedy answer with as many tokens as target_new (twice for a
-single token), += each of target_new's, once.
+single token), += each of target_new's, once. It is the published code's edit with `target_space:
+false`, which that code's tokens need; by default the targets are the tokens that are probed.
 
 Extensions of both: in the paper's form, which has one-token answers only, e of several tokens is
 their mean. Every request is attributed on the model as passed and the shifts are added, so order
@@ -32,7 +33,7 @@ from thinkeval.editing.architectures import Adapter
 from thinkeval.editing.deltas import EditEffect
 from thinkeval.editing.errors import EditFailedError, RequestError
 from thinkeval.editing.hparams.common import ModuleNames
-from thinkeval.editing.hparams.schema import require
+from thinkeval.editing.hparams.schema import added, require
 from thinkeval.editing.key_value.keys import Templates
 from thinkeval.editing.key_value.neurons import (
     Neuron,
@@ -75,6 +76,9 @@ class HyperParams(ModuleNames):
         continuation: continuation of the prompt for the second and further tokens of target_true,
             whose scores are averaged: target_true itself (`target`), the model's greedy answer
             (`greedy`; published for Llama), or none (`none`; published for GPT-2).
+        target_space: true: both targets as the tokens they have behind the prompt, which are those
+            that are probed. false: each tokenised by itself without a space before it, as in the
+            published code; with byte-level tokenizers these are other tokens.
         lr_scale, n_toks: accepted and, as in the published code, not used.
     """
 
@@ -91,6 +95,7 @@ class HyperParams(ModuleNames):
     continuation: Literal["target", "greedy", "none"] = "target"
     lr_scale: float = 1.0
     n_toks: int = 10
+    target_space: bool = added(True)
 
     def check(self) -> None:
         """Check the ranges of the numbers."""
@@ -131,7 +136,7 @@ def execute(
         templates = grouped(
             context_templates, [], fixed=hparams.context_templates, bare_apart=False
         )
-        old = {request.id: _true_ids(tokenizer, request) for request in requests}
+        old = {request.id: _true_ids(tokenizer, request, hparams) for request in requests}
         neurons: dict[str, tuple[Neuron, ...]] = {}
         shifts: dict[str, Tensor] = {}
         for request in requests:
@@ -150,10 +155,18 @@ def execute(
     )
 
 
-def _true_ids(tokenizer: Any, request: RewriteRequest) -> Ids:
-    """The tokens of target_true behind the prompt; the error names target_true."""
+def _target_ids(tokenizer: Any, request: RewriteRequest, hparams: HyperParams) -> Ids:
+    """The tokens of target_new: behind the prompt, or without `target_space` by itself."""
+    ids = target_ids(tokenizer, request)
+    if hparams.target_space:
+        return ids
+    return tuple(text_ids(tokenizer, request.target_new.strip(), special=False))
+
+
+def _true_ids(tokenizer: Any, request: RewriteRequest, hparams: HyperParams) -> Ids:
+    """The tokens of target_true, as those of target_new; the error names target_true."""
     try:
-        return target_ids(tokenizer, replace(request, target_new=request.target_true))
+        return _target_ids(tokenizer, replace(request, target_new=request.target_true), hparams)
     except RequestError as error:
         raise RequestError(
             error.detail.replace("target_new", "target_true"),
@@ -231,7 +244,7 @@ def _shift(
 ) -> Tensor:
     """Shift of the slots of a request's neurons, [d_model] in float64 (§5.1)."""
     table = adapter.model.get_parameter(f"{adapter.layout.embeddings}.weight")
-    new = target_ids(tokenizer, request)
+    new = _target_ids(tokenizer, request, hparams)
 
     def embedding(ids: Sequence[int]) -> Tensor:
         return in_float64(table[torch.tensor(ids, device=table.device)])

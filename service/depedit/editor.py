@@ -9,7 +9,7 @@ appendix B).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.loaders.knowledge_sets import QA
@@ -160,7 +160,7 @@ class Editor:
     def hparams(self) -> dict[str, object]:
         """The hyperparameters, for the record."""
         first, then = self._methods["establish"], self._methods["update"]
-        return {first.name: asdict(first.hparams), then.name: asdict(then.hparams)}
+        return {first.name: first.hparams.as_dict(), then.name: then.hparams.as_dict()}
 
     def establish(self, requests: Sequence[RewriteRequest]) -> EditEffect:
         """The update that establishes the requests in the unedited model."""

@@ -1,8 +1,9 @@
 """Demonstrations for in-context editing, built from the stored graph.
 
 A demonstration must not contain anything that will be measured. So none is derived from a fact in
-the rewrite's scope (Preservation and IFR probe those) or about its subject, and none names
-the subject, target_true or target_new by any of their names. Of each other fact whose relation has
+the rewrite's scope (Preservation and IFR probe those), and, unless the method's hyperparameters
+say `exclude_named: false`, none is about its subject or names the subject, target_true or
+target_new by any of their names. Of each other fact whose relation has
 further objects, one of these, drawn by seed, becomes the new object: a counterfactual of the same
 kind as the edit.
 """
@@ -42,7 +43,13 @@ def state_for(resolved: Resolved) -> dict[str, Any]:
     measured = {fact.id for fact in scope.facts}
     tokenizer = resolved.model.loaded.tokenizer
     return {
-        "demonstrations": build(graph, request.rewrite, measured, seed=request.seed),
+        "demonstrations": build(
+            graph,
+            request.rewrite,
+            measured,
+            seed=request.seed,
+            exclude_named=getattr(resolved.hparams, "exclude_named", True),
+        ),
         "room": room_for(tokenizer, request.rewrite, scope, resolved.near, request.probe),
     }
 
@@ -59,7 +66,12 @@ def described(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build(
-    graph: KnowledgeGraph, rewrite: RewriteRequest, measured: Collection[str], *, seed: int
+    graph: KnowledgeGraph,
+    rewrite: RewriteRequest,
+    measured: Collection[str],
+    *,
+    seed: int,
+    exclude_named: bool = True,
 ) -> tuple[Demonstration, ...]:
     """Copy, update and retain demonstrations of every fact that may be shown, in the graph's order.
 
@@ -70,11 +82,11 @@ def build(
     Args:
         measured: ids of the facts that will be probed.
         seed: of the draws; each fact has a stream of its own.
+        exclude_named: whether facts that name the subject or a target are left out too.
     """
+    edited = (rewrite.subject, rewrite.target_true, rewrite.target_new) if exclude_named else ()
     hidden = unique(
-        name
-        for entity in (rewrite.subject, rewrite.target_true, rewrite.target_new)
-        for name in (entity.strip(), *graph.aliases(entity.strip()))
+        name for entity in edited for name in (entity.strip(), *graph.aliases(entity.strip()))
     )
     shown = [
         fact

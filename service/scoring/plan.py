@@ -86,7 +86,7 @@ def _identity(resolved: Resolved, corpus: Corpus) -> dict[str, object]:
         "weights": info.weights_digest,
         "dtype": info.dtype,
         "method": request.method,
-        "hparams": asdict(resolved.hparams),
+        "hparams": resolved.hparams.as_dict(),
         "corpus": corpus.digest,
         "probe": request.probe.digest,
         "options": request.options.digested(),

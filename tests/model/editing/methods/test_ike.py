@@ -79,6 +79,20 @@ def test_published_code_takes_the_nearest_texts_whatever_their_kind(pair):
     assert shown[0] == POOL[0].text, "a copy: it repeats the words, as the query does"
 
 
+def test_demonstrations_that_name_the_edited_are_shown_only_if_asked_for(pair):
+    """The published code excludes nothing by name."""
+    named = Demonstration("copy", "lily", "Lily studied at Paris", "Lily studied at", "Paris")
+    options = {"mix": "published_code", "order": "similar_first", "k": 7, "room": 1}
+    texts = {
+        exclude: execute(
+            pair, pool=(*POOL, named), exclude_named=exclude, **options
+        ).prompt_change.demonstrations
+        for exclude in (True, False)
+    }
+    assert named.text not in texts[True]
+    assert set(texts[False]) == {*texts[True], named.text}
+
+
 @pytest.mark.parametrize("state", [None, {}, {"demonstrations": ()}])
 def test_without_demonstrations_the_new_fact_alone_is_told(pair, state):
     effect = ike.execute(*pair, [HARRY], ike.HyperParams(), state=state)

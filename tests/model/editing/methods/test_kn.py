@@ -109,3 +109,33 @@ def test_the_published_codes_form(pair, reference, steps, target_new):
     assert set(effect.deltas) == set(updates)
     for name, update in updates.items():
         assert close(effect.deltas[name], update, 1e-6)
+
+
+@pytest.mark.parametrize("form", ["paper", "published_code"])
+def test_without_a_space_the_targets_are_tokenised_by_themselves(pair, monkeypatch, form):
+    """As the published code does; in a byte-level vocabulary "Paris" and " Paris" differ."""
+    reference = Reference(*pair)
+    tokenizer = pair[1]
+    spaced = reference.target("Paris")
+    monkeypatch.setattr(
+        reference, "target", lambda text: tokenizer(text, add_special_tokens=False)["input_ids"]
+    )
+    assert reference.target("Paris") != spaced
+    published = form == "published_code"
+    neurons = Neurons(reference, published=published)
+    path = (closed_path if published else paper_path)(5)
+    expected = chosen(neurons.mean_scores(HARRY.prompt, HARRY, path, "none"))
+    h = values(form=form, continuation="none", target_space=False)
+    effect = kn.execute(*pair, [HARRY], h)
+    assert set(effect.state["neurons"]["harry"]) == expected
+    new = neurons.embedding(reference.target("Paris"))
+    if published:
+        said = neurons.greedy(reference.tokens("Harry Potter studied at"), len(new))
+        shift = new.sum(0) - (2 if len(new) == 1 else 1) * neurons.embedding(said).sum(0)
+    else:
+        old = neurons.embedding(reference.target("Hogwarts"))
+        shift = h.lambda2 * new.mean(0) - h.lambda1 * old.mean(0)
+    for name, update in written(reference, expected, shift).items():
+        assert close(effect.deltas[name], update, 1e-6)
+    plain = kn.execute(*pair, [HARRY], values(form=form, continuation="none"))
+    assert any(not plain.deltas[n].equal(d) for n, d in effect.deltas.items() if n in plain.deltas)

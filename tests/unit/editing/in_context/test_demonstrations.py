@@ -289,3 +289,15 @@ def test_no_torch_is_needed():
         "[retrievers.get(n) for n in retrievers.names()]; sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_facts_that_name_the_edited_are_shown_if_asked_for():
+    """Never those that are measured."""
+    measured = {STUDIED[0].id}
+    named = {LIVED[2].id}  # of Hogwarts, the old object
+    without = {d.source for d in made(measured=measured)}
+    every = build(graph(), REWRITE, measured, seed=0, exclude_named=False)
+    assert not named & without
+    assert any("Hogwarts" in d.text for d in every)
+    assert {d.source for d in every} >= without
+    assert not measured & {d.source for d in every}
