@@ -188,8 +188,7 @@ class Score(BaseModel):
 
     def number(self, metric: str, measure: str, step: int | None = None) -> float | None:
         """The number of a metric; None where it was not taken or is undefined."""
-        found = self.get(metric, measure, step)
-        return None if found is None else found.value
+        return found.value if (found := self.get(metric, measure, step)) else None
 
     def by_step(self, metric: str, measure: str) -> dict[int, MetricValue]:
         """The values of a metric by chain length."""
@@ -387,7 +386,7 @@ class SweepIn(SharedOptions):
 
 
 class SweepOut(BaseModel):
-    """A sweep: counts by status, and the table of what is scored so far."""
+    """A sweep: counts by status, the table over common rewrites, warnings of what it leaves out."""
 
     id: str
     request: dict[str, Any]
@@ -396,5 +395,6 @@ class SweepOut(BaseModel):
     edits: list[str]
     measure: Measure = "likelihood"
     caption: str | None = None
+    warnings: list[str] = []
     table: list[dict[str, Any]] = []
     failed: list[dict[str, str]] = []

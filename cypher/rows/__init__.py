@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from thinkeval.cypher.rows.base import Reader, Row, WrittenRow
     from thinkeval.cypher.rows.chains import (
+        ChainFactsRow,
         ChainRow,
         CountChainsRow,
         LeakageRow,
@@ -144,6 +145,7 @@ __all__ = [
     "BodyCountRow",
     "BusyJobRow",
     "CancelJobsRow",
+    "ChainFactsRow",
     "ChainRow",
     "ClaimJobRow",
     "ClearClosureRow",

@@ -21,6 +21,15 @@ class ChainRow(Row):
     prompts: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class ChainFactsRow(Row):
+    """Ids of the facts on the chains of one rewrite, without that of the graph."""
+
+    QUERY: ClassVar[str] = "chains/facts"
+    id: str
+    facts: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """One fact of a chain, before (`pre`) and after (`post`) the edit.

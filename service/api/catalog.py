@@ -21,6 +21,7 @@ from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import Db, Here, InForce, etag_response
 from thinkeval.service.errors import NotFoundError
 from thinkeval.service.reports import table
+from thinkeval.service.reports.comparison import Rewrites, compare
 from thinkeval.service.schemas import Measure, Name
 from thinkeval.service.scoring import record
 
@@ -28,6 +29,11 @@ router = APIRouter(prefix="/v1", tags=["catalogue"], responses=DESCRIBED)
 
 
 ByName = Annotated[str, Path(min_length=1, max_length=200)]
+
+RewritesQuery = Annotated[
+    Rewrites,
+    Query(description="Over the rewrites that all methods of a model have, or each over its own."),
+]
 
 
 class MethodOut(BaseModel):
@@ -76,10 +82,20 @@ class Models(BaseModel):
 
 
 class Leaderboard(BaseModel):
-    """One row per model and method, with the columns of ThinkEval's Table 4; undefined is null."""
+    """One row per model and method, with the columns of ThinkEval's Table 4; undefined is null.
+
+    Attributes:
+        edits: that the rows are taken over.
+        left_out: by model, the rewrites that some method lacks; with `rewrites=common` no row
+            covers them.
+        warnings: what is left out or cannot be compared, in sentences.
+    """
 
     measure: Measure
+    rewrites: Rewrites = "common"
     caption: str
+    warnings: list[str] = []
+    left_out: dict[str, list[str]] = {}
     edits: int
     rows: list[dict[str, Any]]
 
@@ -174,21 +190,29 @@ def leaderboard(
     graph: Annotated[Name | None, Query()] = None,
     model: Annotated[Name | None, Query()] = None,
     measure: Measure = "likelihood",
+    rewrites: RewritesQuery = "common",
 ) -> Response:
     """The newest edit of each rewrite by each method, pooled by method.
+
+    Methods of one model are compared over the rewrites that all of them have; where they were
+    scored on different ones, `warnings` says how many are left out and which.
 
     404 if there is no such graph, or no edit has the measure.
     """
     state = db.read(rows.ScoredStateRow, dataset=graph)[0]
-    key = ("leaderboard", graph, model, measure, state.edits, state.newest)
+    key = ("leaderboard", graph, model, measure, rewrites, state.edits, state.newest)
 
     def body() -> bytes:
         scores = record.scores_by(db, measure, graph=graph, model=model)
+        found = compare(db, scores, measure, rewrites)
         board = Leaderboard(
             measure=measure,
-            caption=table.caption(scores, measure),
-            edits=len(scores),
-            rows=table.records(table.method_table(scores, measure)),
+            rewrites=rewrites,
+            caption=table.caption(found.scores, measure, families=found.families),
+            warnings=list(found.warnings),
+            left_out=dict(found.left_out),
+            edits=len(found.scores),
+            rows=table.records(table.method_table(found.scores, measure, found.families)),
         )
         return board.model_dump_json().encode()
 

@@ -156,7 +156,10 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "leaderboard": {
         "200": {
             "measure": "likelihood",
+            "rewrites": "common",
             "caption": "Indirect fact recovery by likelihood.",
+            "warnings": [],
+            "left_out": {},
             "edits": 1,
             "rows": SWEEP["table"],
         }

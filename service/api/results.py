@@ -22,6 +22,7 @@ from thinkeval.service.api.state import Db, Here, State, etag_response
 from thinkeval.service.errors import UsageError
 from thinkeval.service.reports import diff, figures
 from thinkeval.service.reports.browser import query_link
+from thinkeval.service.reports.comparison import Rewrites, compare
 from thinkeval.service.reports.edit import (
     ChainFilter,
     ChainPage,
@@ -292,16 +293,26 @@ def methods_figure(
     graph: Annotated[Name | None, Query()] = None,
     model: Annotated[Name | None, Query()] = None,
     measure: Measure = "likelihood",
+    rewrites: Annotated[
+        Rewrites, Query(description="As of the leaderboard: `common` to all methods, or `all`.")
+    ] = "common",
 ) -> Response:
     """Comparison of the methods: IFR by chain length, or IFR against Preservation.
 
-    Over the edits that the leaderboard of the same graph, model and measure shows.
+    Over the edits that the leaderboard of the same graph, model, measure and rewrites shows.
     """
     scores = record.scores_by(db, measure, graph=graph, model=model)
+
+    def drawn() -> bytes:
+        found = compare(db, scores, measure, rewrites)
+        return figures.draw_methods(
+            found.scores, kind, measure, fmt, families=found.families, warnings=found.warnings
+        )
+
     # An edit that is scored again has the same id and new values.
     edits = tuple(sorted((score.edit, hash(score.model_dump_json())) for score in scores))
     body = here.responses.get(
-        ("figure", kind, fmt, measure, edits),
-        lambda: figures.draw_methods(scores, kind, measure, fmt),
+        ("figure", kind, fmt, measure, rewrites, edits),
+        drawn,
     )
     return etag_response(request, body, MEDIA_TYPES[fmt])

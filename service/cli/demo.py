@@ -20,6 +20,7 @@ from thinkeval.service.cli.render import show_chains, show_leakage, show_method_
 from thinkeval.service.database import embedded_server
 from thinkeval.service.errors import in_one_line
 from thinkeval.service.graphs import datasets
+from thinkeval.service.reports.comparison import compare
 from thinkeval.service.reports.formats import indexed
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.request import ScoreRequest
@@ -150,7 +151,7 @@ def demo(
         out = console()
         shown = found.shown
         for measure in found.shown.measures[:2]:
-            show_method_table(found.scores, measure)
+            show_method_table(compare(runtime.db, found.scores, measure), measure)
         show_score(shown)
         show_chains(runtime.db, shown, "likelihood", surviving=True, limit=5)
         show_leakage(runtime.db, shown, "likelihood", limit=5)

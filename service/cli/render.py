@@ -30,6 +30,7 @@ from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
 if TYPE_CHECKING:
     from thinkeval.cypher.rows import LeakageRow
     from thinkeval.cypher.run import Database
+    from thinkeval.service.reports.comparison import Comparison
     from thinkeval.service.reports.matched import Difference, Matched
     from thinkeval.service.reports.sweep import SweepReport
     from thinkeval.service.scoring.sweep import Outcome
@@ -128,17 +129,25 @@ SHORT = {
     "Generalization": "gener.",
     **{f"{n}-step": f"{n}" for n in STEPS},
     "Preservation": "Pres.",
+    "Subject retention": "subj.",
+    "IFR beyond subject": "IFR beyond",
 }
 """Column names that let the table fit a terminal; reports have the long ones."""
 
-OPTIONAL = {**{f"{n}-step": n for n in STEPS}, "Generalization": 1}
+OPTIONAL = {**{f"{n}-step": n + 2 for n in STEPS}, "Generalization": 3, "IFR mean": 2}
 """Columns that a narrow terminal omits first."""
 
 
-def show_method_table(scores: list[Score], measure: Measure) -> None:
+HIDDEN = ["n gen.", "n ret.", "IFR sd", "IFR beyond mean"]
+"""Columns that only reports have."""
+COUNTS = ("Model", "rewrites", "families", "chains")
+
+
+def show_method_table(found: Comparison, measure: Measure) -> None:
     """One row a method, as the report has it; columns that say the same in every row go below."""
-    frame = method_table(scores, measure).drop(columns=["n gen.", "IFR mean", "IFR sd"])
-    values = {c: list(dict.fromkeys(frame[c].tolist())) for c in ("Model", "rewrites", "chains")}
+    scores, families = found.scores, found.families
+    frame = method_table(scores, measure, families).drop(columns=HIDDEN)
+    values = {c: list(dict.fromkeys(frame[c].tolist())) for c in COUNTS}
     constant = [c for c, found in values.items() if len(found) == 1]
     same = [f"{c.lower()} {values[c][0]}" for c in constant]
     bounded = set(interval_titles().values())
@@ -156,7 +165,9 @@ def show_method_table(scores: list[Score], measure: Measure) -> None:
         f"Scores by method: {MEASURE_NAMES[measure]}; IFR overall, then by steps 1 to 5",
         [column(str(name)) for name in columns],
         frame.to_dict("records"),
-        note=f"{', '.join(same)}. {caption(scores, measure, columns)}",
+        note=" ".join(
+            [*found.warnings, f"{', '.join(same)}. {caption(scores, measure, columns, families)}"]
+        ),
     )
 
 
@@ -217,9 +228,12 @@ MATCHED: list[Column[Matched]] = [
     Column("method", lambda row: row.method),
     Column("efficacy", lambda row: row.efficacy),
     Column("IFR", lambda row: row.ifr),
-    Column("95 % over rewrites", lambda row: row.ifr_interval, interval),
+    Column("95 % over families", lambda row: row.ifr_interval, interval),
     Column("Preservation", lambda row: row.preservation),
+    Column("subject retention", lambda row: row.subject_retention, optional=1),
+    Column("IFR beyond subject", lambda row: row.ifr_beyond_subject, optional=1),
     Column("rewrites", lambda row: row.n),
+    Column("families", lambda row: row.n_families, optional=2),
 ]
 
 
@@ -232,7 +246,7 @@ DIFFERENCES: list[Column[Difference]] = [
     Column("metric", lambda row: row.metric),
     Column("at efficacy", lambda row: row.efficacy, _level),
     Column("difference", lambda row: row.value, signed),
-    Column("95 % over rewrites", lambda row: row.interval, interval),
+    Column("95 % over families", lambda row: row.interval, interval),
     Column("sd over seeds", lambda row: row.spread),
 ]
 
@@ -240,7 +254,7 @@ DIFFERENCES: list[Column[Difference]] = [
 def show_sweep(report: SweepReport, measure: Measure) -> None:
     """The table, methods at equal efficacy, differences that count, failed cells."""
     if report.scores:
-        show_method_table(report.scores, measure)
+        show_method_table(report.comparison, measure)
     _show_matched(report)
     for model, rows in report.differences.items():
         _show_differences(model, rows)
@@ -261,8 +275,9 @@ def _show_matched(report: SweepReport) -> None:
             MATCHED,
             rows,
             note="Updates were also applied at a quarter, half and three quarters of their size;"
-            " IFR and Preservation are interpolated at the mean efficacy of the row. A dash: the"
-            " method never reaches that efficacy.",
+            " the values are interpolated at the mean efficacy of the row, over the rewrites that"
+            " all methods have. The interval is over families of rewrites that share chain facts."
+            " A dash: the method never reaches that efficacy.",
         )
 
 
@@ -285,7 +300,7 @@ def _show_differences(model: str, rows: list[Difference]) -> None:
     if not counted:
         console().print(
             f"{model}: none of {len(rows)} differences between methods leaves 0 out of its 95 %"
-            f" interval over rewrites{over_seeds}."
+            f" interval over families of rewrites{over_seeds}."
         )
         return
     emit_table(
@@ -293,6 +308,7 @@ def _show_differences(model: str, rows: list[Difference]) -> None:
         DIFFERENCES,
         counted,
         note=f"{len(counted)} of {len(rows)} differences between methods of efficacy above .5 leave"
-        f" 0 out of their 95 % interval over rewrites (paired bootstrap){over_seeds}. Of so many"
+        f" 0 out of their 95 % interval over families of rewrites (paired bootstrap){over_seeds}."
+        " Of so many"
         " comparisons, one in twenty does so by chance.",
     )

@@ -24,6 +24,9 @@ from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from thinkeval.service.reports.comparison import Comparison
     from thinkeval.service.scoring.runtime import Runtime
 
 
@@ -38,6 +41,7 @@ class FigureFormat(StrEnum):
 def write_figures(
     runtime: Runtime,
     scores: Sequence[Score],
+    compared: Comparison,
     named: Sequence[str],
     measure: Measure,
     folder: Path,
@@ -46,6 +50,9 @@ def write_figures(
     """Draw the methods (of one named edit alone there is nothing to compare), and each named edit.
 
     Reports the written files on standard error.
+
+    Args:
+        compared: the scores that the methods are compared by.
     """
     from thinkeval.service.reports import figures
 
@@ -56,7 +63,14 @@ def write_figures(
     for fmt in dict.fromkeys(formats):
         for kind in methods:
             runtime.progress(done, whole, "figures")
-            body = figures.draw_methods(scores, kind, measure, fmt)
+            body = figures.draw_methods(
+                compared.scores,
+                kind,
+                measure,
+                fmt,
+                families=compared.families,
+                warnings=compared.warnings,
+            )
             written.append(write_bytes(folder / f"{kind}.{fmt}", body, parents=True))
             done += 1
         for score, kind in edits:
@@ -136,6 +150,13 @@ def report(
     each: Annotated[
         bool, typer.Option("--each", help="One row an edit instead of one a method.")
     ] = False,
+    all_rewrites: Annotated[
+        bool,
+        typer.Option(
+            "--all-rewrites",
+            help="Each method over its own rewrites, not over those that all methods have.",
+        ),
+    ] = False,
     measure: MeasureOption = MeasureName.likelihood,
     output: OutputOption = None,
     figures: Annotated[
@@ -153,15 +174,17 @@ def report(
 ) -> None:
     """One table over several edits, one row a method, in the shape of ThinkEval's Table 4.
 
-    Efficacy is always beside IFR: an edit that installs little also leaks little. Edits of
-    different data sets are never pooled: name one with --graph where several are stored.
+    Read IFR beside efficacy and subject retention: an edit that installs nothing leaks everything
+    and preserves everything; one that makes the model forget the subject leaks little. Methods are
+    compared over the rewrites that all of them have; --all-rewrites shows each over its own. Edits
+    of different data sets are never pooled: name one with --graph where several are stored.
 
     [bold]thinkeval report -g hogwarts --figures figures --figure-format pdf[/bold] draws the
     methods; [bold]thinkeval report EDIT --figures figures[/bold] shows how that edit leaks. Of
     edits that are named, the Markdown also says what the graph's rules make of them.
     """
     from thinkeval.service.reports import formats as report_formats
-    from thinkeval.service.reports import table
+    from thinkeval.service.reports.comparison import compare
 
     if figure_format and figures is None:
         raise UsageError("--figure-format is for --figures, which is not given.", remedy="Add it.")
@@ -169,8 +192,8 @@ def report(
     report_formats.require_known(format, printed=output is None)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         scores = record.scores(runtime.db, edit or [], graph=graph, model=model)
-        frame = (table.scores_frame if each else table.method_table)(scores, measure.key)
-        caption = (table.caption_each if each else table.caption)(scores, measure.key)
+        found = compare(runtime.db, scores, measure.key, "all" if all_rewrites else "common")
+        frame, caption = _each(scores, measure.key) if each else _by_method(found, measure.key)
         implied = ""
         if edit and format == "markdown":
             from thinkeval.service.rules.summary import implied_lines
@@ -178,13 +201,32 @@ def report(
             implied = implied_lines(runtime.db, scores, measure.key)
         if figures is not None:
             formats = [f.value for f in figure_format or [FigureFormat.png]]
-            write_figures(runtime, scores, edit or [], measure.key, figures, formats)
+            write_figures(runtime, scores, found, edit or [], measure.key, figures, formats)
     if output is not None and format == report_formats.PARQUET:
         write_bytes(output, report_formats.parquet(frame, caption), parents=True)
         return
+    if not each and format not in ("markdown", "latex"):
+        for warning in found.warnings:
+            typer.echo(warning, err=True)
     text = report_formats.render(*report_formats.frame_table(frame), format)
     if format == "markdown":
         text += f"\n{caption}\n" + (f"\n{implied}\n" if implied else "")
     elif format == "latex":
         text = f"% {caption}\n{text}"
     emit_text(text, output)
+
+
+def _each(scores: Sequence[Score], measure: Measure) -> tuple[pd.DataFrame, str]:
+    """The table of one row an edit, and its caption."""
+    from thinkeval.service.reports import table
+
+    return table.scores_frame(scores, measure), table.caption_each(scores, measure)
+
+
+def _by_method(found: Comparison, measure: Measure) -> tuple[pd.DataFrame, str]:
+    """The table of one row a method, and its caption with the warnings before it."""
+    from thinkeval.service.reports import table
+
+    frame = table.method_table(found.scores, measure, found.families)
+    caption = table.caption(found.scores, measure, families=found.families)
+    return frame, " ".join([*found.warnings, caption])

@@ -207,4 +207,6 @@ def _emit(
 
             show_implied(runtime.db, scores[0], measure.key)
     elif scores:
-        show_method_table(scores, measure.key)
+        from thinkeval.service.reports.comparison import compare
+
+        show_method_table(compare(runtime.db, scores, measure.key), measure.key)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -114,12 +115,15 @@ def _run(
 ) -> tuple[SweepReport, list[SummaryOut] | None]:
     """The report of a sweep and, where they are requested, its implications by method."""
     from thinkeval.service.reports import sweep as sweep_report
+    from thinkeval.service.reports.families import families
     from thinkeval.service.rules import groundings, summary
 
     options = swept.options
     if options.implications:
         groundings.rules_for(runtime.db, options.graph)  # refused now, not by every cell
-    found = sweep_report.report(run_sweep(runtime, swept, workers), measure)
+    outcomes = run_sweep(runtime, swept, workers)
+    scores = [each.score for each in outcomes if each.score is not None]
+    found = sweep_report.report(outcomes, measure, families(runtime.db, scores))
     if not options.implications:
         return found, None
     return found, summary.by_method(runtime.db, found.scores, measure)
@@ -238,11 +242,20 @@ def _show(found: list[SequenceScore], measure: Measure, method: str, batch: int)
     )
     means = [cell(v) for pair in zip(after, end, strict=True) for v in pair]
     rows.append(["", f"all {len(found)}", *means])
-    names = {"efficacy": "effic.", "ifr": "IFR", "preservation": "Pres."}
+    names = {
+        "efficacy": "effic.",
+        "ifr": "IFR",
+        "preservation": "Pres.",
+        "subject_retention": "subj.",
+        "ifr_beyond_subject": "IFR beyond",
+    }
+    columns = indexed("", "rewrite", *(f"{names[m]} {w}" for m in POOLED for w in ("after", "end")))
+    few = len(columns) - 4  # those of the subject's facts go first where the terminal is narrow
     emit_table(
         f"{method} in sequence, {batch} at a time: {MEASURE_NAMES[measure]}",
-        indexed("", "rewrite", *(f"{names[m]} {w}" for m in POOLED for w in ("after", "end"))),
+        [*columns[:few], *(replace(column, optional=1) for column in columns[few:])],
         rows,
         note="`after`: on the model with this and all earlier edits; `end`: with all of them. The"
-        " last row pools: IFR over all chains, means of the others.",
+        " last row pools: IFR over all chains, means of the others. `subj.`: retention of the"
+        " subject's other facts; `IFR beyond`: IFR had they been kept.",
     )

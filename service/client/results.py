@@ -95,11 +95,18 @@ class Results:
         *,
         model: str | None = None,
         measure: Measure | None = None,
+        rewrites: Literal["common", "all"] | None = None,
     ) -> pd.DataFrame:
-        """One row a model and method; `attrs["caption"]` describes the numbers."""
-        found = self._http.json("/v1/leaderboard", graph=graph, model=model, measure=measure)
+        """One row a model and method; `attrs["caption"]` describes the numbers.
+
+        Over the rewrites that all methods have, or (`rewrites="all"`) each over its own;
+        `attrs["warnings"]` says what is left out.
+        """
+        found = self._http.json(
+            "/v1/leaderboard", graph=graph, model=model, measure=measure, rewrites=rewrites
+        )
         table = frame(found["rows"])
-        table.attrs |= {"caption": found["caption"], "measure": found["measure"]}
+        table.attrs |= {name: found[name] for name in ("caption", "measure", "warnings")}
         return table
 
     def methods_figure(
@@ -110,10 +117,12 @@ class Results:
         graph: str | None = None,
         model: str | None = None,
         measure: Measure | None = None,
+        rewrites: Literal["common", "all"] | None = None,
     ) -> bytes:
         """A figure of the methods of the leaderboard."""
         path = f"/v1/figures/{kind}.{fmt}"
-        return self._http.get(path, graph=graph, model=model, measure=measure).content
+        asked = {"graph": graph, "model": model, "measure": measure, "rewrites": rewrites}
+        return self._http.get(path, **asked).content
 
     def methods(self) -> pd.DataFrame:
         """The editing methods, and the models they have hyperparameters for."""

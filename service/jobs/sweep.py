@@ -13,6 +13,7 @@ from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.jobs import queue, submit
 from thinkeval.service.reports import table as reports
+from thinkeval.service.reports.comparison import compare
 from thinkeval.service.schemas import EditIn, Measure, Score, SweepIn, SweepOut
 from thinkeval.service.scoring import metrics
 
@@ -102,8 +103,11 @@ def get(
     scored = metrics.completed(db, stored)
     held = [s for s in scored if measure in s.measures]
     if held:
-        out.caption = reports.caption(held, measure)
-        out.table = reports.records(reports.method_table(held, measure))
+        found = compare(db, held, measure)
+        out.caption = reports.caption(found.scores, measure, families=found.families)
+        out.warnings = list(found.warnings)
+        frame = reports.method_table(found.scores, measure, found.families)
+        out.table = reports.records(frame)
     return out
 
 

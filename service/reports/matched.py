@@ -1,12 +1,14 @@
 """Methods compared at equal efficacy, and which differences are more than chance.
 
 IFR follows efficacy: an edit that installs half of the new fact cuts half of the old one's chains.
-So each method's update is also scored at lower strengths (`ScoreRequest.strength`), and IFR and
-Preservation are read off at one efficacy for all, by linear interpolation between the two strengths
-around it. A method that never gets there has no value there.
+So each method's update is also scored at lower strengths (`ScoreRequest.strength`), and IFR,
+Preservation and what becomes of the subject's other facts are read off at one efficacy for all, by
+linear interpolation between the two strengths around it. A method that never gets there has no
+value there. Methods are compared over the rewrites that all of them have.
 
-Chance enters in two ways. Rewrites: they are drawn anew, the same ones for all methods (paired
-bootstrap), and a difference counts when its 95 % interval leaves out 0. Seeds: with several, a
+Chance enters in two ways. Rewrites: families of them (`service.reports.families`) are drawn anew,
+the same ones for all methods (paired bootstrap), and a difference counts when its 95 % interval
+leaves out 0. Seeds: with several, a
 difference exceeds their spread when its mean over seeds is more than twice its standard deviation.
 """
 
@@ -15,12 +17,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from thinkeval.service.reports.pooling import pooled, terms
+from thinkeval.service.reports.pooling import POOLED, pooled, terms
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.intervals import bootstrap
 from thinkeval.service.scoring.sweep import Outcome
@@ -29,10 +31,11 @@ LEVELS = (0.5, 0.7, 0.9)
 """Efficacies at which methods are compared."""
 
 DRAWS = 400
-METRICS = ("ifr", "preservation")
+METRICS = POOLED[1:]
 
-Triple = tuple[float, float, float]
-"""Efficacy, IFR (Definition 3 over the chains of all rewrites), Preservation; NaN for undefined."""
+Values = tuple[float, ...]
+"""A value of each of METRICS (IFR by Definition 3 over the chains of all rewrites); NaN for
+undefined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,33 +43,53 @@ class Curve:
     """A method's scores as numbers, by ascending strength and by rewrite.
 
     Attributes:
-        terms: [strengths, rewrites, 4], see `service.reports.pooling.terms`.
+        families: the family of each rewrite.
+        terms: [strengths, rewrites, 6], see `service.reports.pooling.terms`.
     """
 
     strengths: tuple[float, ...]
     ids: tuple[str, ...]
+    families: tuple[str, ...]
     terms: np.ndarray
 
     def only(self, ids: Sequence[str]) -> Curve:
         """The same for some of the rewrites."""
         places = [self.ids.index(i) for i in ids]
-        return Curve(self.strengths, tuple(ids), self.terms[:, places])
+        families = tuple(self.families[place] for place in places)
+        return Curve(self.strengths, tuple(ids), families, self.terms[:, places])
 
-    def points(self, chosen: Sequence[int]) -> list[Triple]:
-        """Pooled over the chosen rewrites (by place, may repeat), one a strength."""
+    def points(self, chosen: Sequence[int]) -> list[Values]:
+        """Efficacy and METRICS of the chosen rewrites (by place, may repeat), one a strength."""
         return [pooled(row) for row in self.terms[:, list(chosen)]]
+
+    def interval(
+        self, statistic: Callable[[Sequence[int]], float], draws: int
+    ) -> tuple[float, float] | None:
+        """95 % bootstrap interval of a statistic of chosen rewrites, over their families."""
+        of: dict[str, list[int]] = defaultdict(list)
+        for place, family in enumerate(self.families):
+            of[family].append(place)
+        groups = list(of.values())
+        return bootstrap(
+            lambda drawn: statistic([i for group in drawn for i in groups[group]]),
+            len(groups),
+            draws=draws,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """A method at one efficacy; None where it never has it. Intervals are over rewrites."""
+    """A method at one efficacy; None where it never has it. Intervals are over families."""
 
     method: str
     efficacy: float
     ifr: float | None
     preservation: float | None
+    subject_retention: float | None
+    ifr_beyond_subject: float | None
     ifr_interval: tuple[float, float] | None
     n: int
+    n_families: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +97,8 @@ class Difference:
     """How two methods differ in a metric, at an efficacy or (None) as they are.
 
     Attributes:
-        interval: over rewrites, paired; None with fewer than three. With several seeds the first
-            one's.
+        interval: over families of rewrites, paired; None with fewer than three. With several
+            seeds the first one's.
         seeds, spread: number of seeds, and the standard deviation of the difference over them.
     """
 
@@ -100,8 +123,14 @@ class Difference:
         return None if self.spread is None else abs(self.value) > 2 * self.spread
 
 
-def curves(outcomes: Sequence[Outcome], measure: str) -> dict[tuple[str, int], dict[str, Curve]]:
-    """{(model, seed): {method: its curve}}; rewrites that failed at a strength are left out."""
+def curves(
+    outcomes: Sequence[Outcome], measure: str, families: Mapping[str, str] | None = None
+) -> dict[tuple[str, int], dict[str, Curve]]:
+    """{(model, seed): {method: its curve}}; rewrites that failed at a strength are left out.
+
+    Args:
+        families: {edit: family of its rewrite}; by default each rewrite is one.
+    """
     held: dict[tuple[str, int], dict[str, dict[float, dict[str, Score]]]] = defaultdict(dict)
     for outcome in outcomes:
         if outcome.score is not None:
@@ -109,50 +138,58 @@ def curves(outcomes: Sequence[Outcome], measure: str) -> dict[tuple[str, int], d
             by_strength = held[cell.model, cell.seed].setdefault(cell.method, {})
             by_strength.setdefault(cell.strength, {})[cell.rewrite.id] = outcome.score
     return {
-        place: {method: _curve(by_strength, measure) for method, by_strength in methods.items()}
+        place: {
+            method: _curve(by_strength, measure, families or {})
+            for method, by_strength in methods.items()
+        }
         for place, methods in held.items()
     }
 
 
-def at_efficacy(points: Sequence[Triple], level: float) -> tuple[float, float] | None:
-    """(IFR, Preservation) at an efficacy, between the two neighbouring strengths around it.
+def at_efficacy(points: Sequence[Values], level: float) -> Values | None:
+    """METRICS at an efficacy, between the two neighbouring strengths around it.
 
     Args:
-        points: by ascending strength. Where the curve passes the level more than once, the first
-            passage counts: the weakest edit that does.
+        points: efficacy and METRICS, by ascending strength. Where the curve passes the level more
+            than once, the first passage counts: the weakest edit that does.
     """
     for (low, *from_), (high, *to) in itertools.pairwise(points):
         if min(low, high) <= level <= max(low, high):
             share = (level - low) / (high - low) if high != low else 0.0
-            ifr, preservation = (a + share * (b - a) for a, b in zip(from_, to, strict=True))
-            return ifr, preservation
+            return tuple(a + share * (b - a) for a, b in zip(from_, to, strict=True))
     return None
 
 
 def matched(
     methods: Mapping[str, Curve], levels: Sequence[float] = LEVELS, *, draws: int = DRAWS
 ) -> list[Matched]:
-    """Every method that was scored at several strengths, at every level."""
+    """Every method that was scored at several strengths, at every level, over common rewrites.
+
+    Without a common rewrite each method is over its own.
+    """
+    several = {m: curve for m, curve in methods.items() if len(curve.strengths) > 1 and curve.ids}
+    shared = set.intersection(*(set(curve.ids) for curve in several.values())) if several else set()
     rows = []
-    for method, curve in methods.items():
-        if len(curve.strengths) < 2 or not curve.ids:
-            continue
+    for method, whole in several.items():
+        curve = whole.only([i for i in whole.ids if i in shared or not shared])
         for level in levels:
             found = _read(curve, range(len(curve.ids)), level)
-            interval = bootstrap(
-                lambda chosen, c=curve, at=level: _read(c, chosen, at)[0],
-                len(curve.ids),
-                draws=draws,
+            interval = curve.interval(
+                lambda chosen, c=curve, at=level: _read(c, chosen, at)[0], draws
             )
-            known = not math.isnan(found[0])
+            values = {
+                name: None if math.isnan(value) else value
+                for name, value in zip(METRICS, found, strict=True)
+            }
+            known = values["ifr"] is not None
             rows.append(
                 Matched(
                     method,
                     level,
-                    found[0] if known else None,
-                    found[1] if known else None,
-                    interval if known else None,
-                    len(curve.ids),
+                    **values,
+                    ifr_interval=interval if known else None,
+                    n=len(curve.ids),
+                    n_families=len(set(curve.families)),
                 )
             )
     return rows
@@ -165,7 +202,7 @@ def differences(
     level: float | None = None,
     draws: int = DRAWS,
 ) -> list[Difference]:
-    """The differences of IFR and Preservation (first minus second), as they are or at an efficacy.
+    """The differences of METRICS (first minus second), as they are or at an efficacy.
 
     Args:
         by_seed: the methods' curves, one mapping a seed of the same model.
@@ -180,10 +217,8 @@ def differences(
         if not values or any(math.isnan(value) for value in values):
             continue
         a, b = both[0]
-        interval = bootstrap(
-            lambda chosen, a=a, b=b, at=level, i=place: _gap(a, b, chosen, at, i),
-            len(a.ids),
-            draws=draws,
+        interval = a.interval(
+            lambda chosen, a=a, b=b, at=level, i=place: _gap(a, b, chosen, at, i), draws
         )
         spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
         value = float(np.mean(values))
@@ -195,11 +230,16 @@ def differences(
     return rows
 
 
-def _curve(by_strength: Mapping[float, Mapping[str, Score]], measure: str) -> Curve:
+def _curve(
+    by_strength: Mapping[float, Mapping[str, Score]], measure: str, families: Mapping[str, str]
+) -> Curve:
     ids = sorted(set.intersection(*(set(by_id) for by_id in by_strength.values())))
     strengths = tuple(sorted(by_strength))
     rows = [terms([by_strength[s][i] for i in ids], measure) for s in strengths]
-    return Curve(strengths, tuple(ids), np.stack(rows))
+    some = by_strength[strengths[0]]
+    return Curve(
+        strengths, tuple(ids), tuple(families.get(some[i].edit, i) for i in ids), np.stack(rows)
+    )
 
 
 def _paired(a: Curve, b: Curve) -> tuple[Curve, Curve]:
@@ -207,9 +247,9 @@ def _paired(a: Curve, b: Curve) -> tuple[Curve, Curve]:
     return a.only(common), b.only(common)
 
 
-def _read(curve: Curve, chosen: Sequence[int], level: float | None) -> tuple[float, float]:
-    """(IFR, Preservation) of the whole edit, or at an efficacy; NaN where it is not reached."""
-    nothing = (math.nan, math.nan)
+def _read(curve: Curve, chosen: Sequence[int], level: float | None) -> Values:
+    """METRICS of the whole edit, or at an efficacy; NaN where it is not reached."""
+    nothing = (math.nan,) * len(METRICS)
     if not curve.ids:
         return nothing
     points = curve.points(chosen)

@@ -1,9 +1,9 @@
-"""Several edits as one: means of efficacy and Preservation, IFR over the chains of all of them.
+"""Several edits as one: means of efficacy, Preservation and retention, IFR over all their chains.
 
 Definition 3 on the union of chains: within one length the weights cancel, so each edit adds
 Σ_n (N_n / √n) · IFR_n to the numerator and Σ_n N_n / √n to the denominator, N_n its chains with
-R ≠ 0 of n steps. Terms are an array, so that intervals over rewrites (drawn anew with
-replacement) cost one product.
+R ≠ 0 of n steps. IFR beyond the subject is over the same chains. Terms are an array, so that
+intervals over families of rewrites (drawn anew with replacement) cost one product.
 
 CounterFact's metrics over several edits (`counterfact_means`) follow Meng et al. 2022, section 3.3:
 every score is the mean over the data set's records (the mean over a
@@ -23,49 +23,84 @@ import numpy as np
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.intervals import QUANTILES
 
-POOLED = ("efficacy", "ifr", "preservation")
+POOLED = ("efficacy", "ifr", "preservation", "subject_retention", "ifr_beyond_subject")
 """What `pooled` gives, in order."""
+
+MEANS = {"efficacy": 0, "preservation": 1, "subject_retention": 4}
+"""The metrics whose value over several edits is the mean, with their column in `terms`."""
+RATIOS = {"ifr": 2, "ifr_beyond_subject": 5}
+"""The metrics over the chains of all edits, with the column of their numerator in `terms`."""
+WEIGHT = 3
+"""The column of the denominator of both."""
 
 DRAWS = 2000
 
 
 def terms(scores: Sequence[Score], measure: str) -> np.ndarray:
-    """[edits, 4]: efficacy, Preservation, numerator and denominator of IFR.
+    """What edits add to means and sums: [edits, 6].
 
-    NaN where a metric was not taken or has n = 0; the sums of IFR are 0 there.
+    The columns are efficacy, Preservation, numerator and denominator of IFR, subject retention,
+    numerator of IFR beyond the subject. NaN where a metric was not taken or has n = 0; the sums
+    of IFR are 0 there.
     """
-    return np.array([_terms(score, measure) for score in scores]).reshape(len(scores), 4)
+    return np.array([_terms(score, measure) for score in scores]).reshape(len(scores), 6)
 
 
-def pooled(rows: np.ndarray) -> tuple[float, float, float]:
-    """(efficacy, IFR, Preservation) of edits as `terms` gives them: [edits, 4].
+def pooled(rows: np.ndarray) -> tuple[float, float, float, float, float]:
+    """The values of POOLED of edits as `terms` gives them: [edits, 6].
 
     A mean over nothing is NaN; IFR without any chain is 0, as defined.
     """
-    weight = rows[:, 3].sum()
-    ifr = float(rows[:, 2].sum() / weight) if weight else 0.0
-    return _mean(rows[:, 0]), ifr, _mean(rows[:, 1])
+    weight = rows[:, WEIGHT].sum()
+    ifr, beyond = (
+        float(rows[:, column].sum() / weight) if weight else 0.0 for column in RATIOS.values()
+    )
+    efficacy, preservation, retention = (_mean(rows[:, column]) for column in MEANS.values())
+    return efficacy, ifr, preservation, retention, beyond
 
 
 def interval_over_edits(
-    rows: np.ndarray, *, seed: int = 0, draws: int = DRAWS
+    rows: np.ndarray,
+    families: Sequence[str] | None = None,
+    *,
+    seed: int = 0,
+    draws: int = DRAWS,
 ) -> dict[str, tuple[float, float]]:
-    """95 % bootstrap interval over edits of each of POOLED; {} with fewer than three edits.
+    """95 % bootstrap interval over families of edits of each of POOLED; {} with fewer than three.
 
-    Only metrics that every edit has get one.
+    A family is drawn with all its edits. Only metrics that every edit has get an interval; subject
+    retention, which may be undefined, is the mean over those that have it.
+
+    Args:
+        families: the family of each edit; None: each edit is drawn by itself.
     """
-    n = len(rows)
+    member = _membership(families, len(rows))
+    n = len(member)
     if n < 3:
         return {}
     rng = np.random.default_rng(seed)
-    counts = rng.multinomial(n, np.full(n, 1 / n), size=draws)
+    counts = rng.multinomial(n, np.full(n, 1 / n), size=draws) @ member
     out: dict[str, tuple[float, float]] = {}
-    for name, column in (("efficacy", 0), ("preservation", 1)):
-        if not np.isnan(rows[:, column]).any():
-            out[name] = _quantiles(counts @ rows[:, column] / n)
-    if (rows[:, 3] > 0).all():
-        out["ifr"] = _quantiles((counts @ rows[:, 2]) / (counts @ rows[:, 3]))
+    for name, column in MEANS.items():
+        known = ~np.isnan(rows[:, column])
+        if known.all() or (name == "subject_retention" and known.sum() > 2):
+            of = counts[:, known]
+            drawn = of.sum(axis=1) > 0
+            out[name] = _quantiles((of @ rows[known, column])[drawn] / of.sum(axis=1)[drawn])
+    if (rows[:, WEIGHT] > 0).all():
+        weights = counts @ rows[:, WEIGHT]
+        for name, column in RATIOS.items():
+            if not np.isnan(rows[:, column]).any():
+                out[name] = _quantiles((counts @ rows[:, column]) / weights)
     return out
+
+
+def _membership(families: Sequence[str] | None, n: int) -> np.ndarray:
+    """[families, edits]: 1 where the edit is of the family."""
+    if families is None:
+        return np.eye(n, dtype=np.int64)
+    names = list(dict.fromkeys(families))
+    return np.array([[name == family for family in families] for name in names], dtype=np.int64)
 
 
 def _terms(score: Score, measure: str) -> list[float]:
@@ -78,7 +113,10 @@ def _terms(score: Score, measure: str) -> list[float]:
     steps = score.by_step("ifr_by_steps", measure).items()
     weights = {step: value.n / math.sqrt(step) for step, value in steps}
     total = sum((value.value or 0.0) * weights[step] for step, value in steps)
-    return [defined("efficacy"), defined("preservation"), total, sum(weights.values())]
+    weight = sum(weights.values())
+    beyond = defined("ifr_beyond_subject") * weight if weight else 0.0
+    kept = defined("preservation"), defined("subject_retention")
+    return [defined("efficacy"), kept[0], total, weight, kept[1], beyond]
 
 
 def _mean(values: np.ndarray) -> float:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.reports import matched as comparison
+from thinkeval.service.reports import matched as matching
+from thinkeval.service.reports.comparison import Comparison, common
 from thinkeval.service.reports.table import caption, method_table, records
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.sweep import Outcome
@@ -24,7 +25,8 @@ class SweepReport:
     """A sweep in numbers.
 
     Attributes:
-        scores: of the whole edits (strength 1), by which the table is made.
+        scores: of the whole edits (strength 1).
+        comparison: those by which the table is made.
         matched: per model and seed, methods at equal efficacy.
         differences: per model, pairs of methods that were compared.
         failed: cells without a score, with the reason.
@@ -32,24 +34,28 @@ class SweepReport:
 
     measure: str
     scores: list[Score]
-    matched: dict[tuple[str, int], list[comparison.Matched]]
-    differences: dict[str, list[comparison.Difference]]
+    comparison: Comparison
+    matched: dict[tuple[str, int], list[matching.Matched]]
+    differences: dict[str, list[matching.Difference]]
     failed: list[Outcome]
 
     def table(self) -> pd.DataFrame:
         """One row a model and method, in the shape of ThinkEval's Table 4."""
-        return method_table(self.scores, self.measure)
+        return method_table(self.comparison.scores, self.measure, self.comparison.families)
 
     @property
     def caption(self) -> str:
         """What the table's numbers are."""
-        return caption(self.scores, self.measure)
+        used, families = self.comparison.scores, self.comparison.families
+        return caption(used, self.measure, families=families)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-able; undefined is null."""
         return {
             "measure": self.measure,
             "caption": self.caption,
+            "warnings": list(self.comparison.warnings),
+            "left_out": dict(self.comparison.left_out),
             "table": records(self.table()),
             "edits": [s.edit for s in self.scores],
             "matched": [
@@ -71,38 +77,45 @@ class SweepReport:
         }
 
 
-def report(outcomes: Sequence[Outcome], measure: str) -> SweepReport:
+def report(
+    outcomes: Sequence[Outcome], measure: str, families: Mapping[str, str] | None = None
+) -> SweepReport:
     """Sum up the outcomes of a sweep.
+
+    Args:
+        families: {edit: family of its rewrite} (`service.reports.families`); by default each
+            rewrite is one.
 
     Raises:
         NothingStoredError: when the table is asked for and no cell has a score.
     """
     whole = [o.score for o in outcomes if o.score is not None and o.cell.strength == 1]
-    curves = comparison.curves(outcomes, measure)
-    by_model: dict[str, list[Mapping[str, comparison.Curve]]] = {}
+    curves = matching.curves(outcomes, measure, families)
+    by_model: dict[str, list[Mapping[str, matching.Curve]]] = {}
     for (model, _), methods in curves.items():
         by_model.setdefault(model, []).append(methods)
     return SweepReport(
         measure=measure,
         scores=whole,
-        matched={place: comparison.matched(methods) for place, methods in curves.items()},
+        comparison=replace(common(whole, measure), families=families or {}),
+        matched={place: matching.matched(methods) for place, methods in curves.items()},
         differences={model: _compared(seeds) for model, seeds in by_model.items()},
         failed=[o for o in outcomes if o.score is None],
     )
 
 
-def _compared(by_seed: Sequence[Mapping[str, comparison.Curve]]) -> list[comparison.Difference]:
+def _compared(by_seed: Sequence[Mapping[str, matching.Curve]]) -> list[matching.Difference]:
     """All pairs of methods that took: as they are and, with strengths swept, at each level."""
     took = [name for name, curve in by_seed[0].items() if _took(curve)]
     pairs = list(itertools.combinations(took, 2))
-    found = comparison.differences(by_seed, pairs)
+    found = matching.differences(by_seed, pairs)
     if any(len(curve.strengths) > 1 for curve in by_seed[0].values()):
-        for level in comparison.LEVELS:
-            found += comparison.differences(by_seed, pairs, level=level)
+        for level in matching.LEVELS:
+            found += matching.differences(by_seed, pairs, level=level)
     return found
 
 
-def _took(curve: comparison.Curve) -> bool:
+def _took(curve: matching.Curve) -> bool:
     if not curve.ids or 1.0 not in curve.strengths:
         return False
     efficacy = curve.points(range(len(curve.ids)))[curve.strengths.index(1.0)][0]

@@ -1,14 +1,15 @@
 """One table over several edits, one row a method, in the shape of ThinkEval's Table 4.
 
 A report is built from stored scores only; it never touches a model. Efficacy is always beside IFR,
-because an edit that installs little also leaks little and proves nothing.
+because an edit that installs nothing leaks everything and preserves everything; subject retention
+is, because an edit that makes the model forget the subject leaks little.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.cypher.metric_options import interval_titles
@@ -82,13 +83,13 @@ def _mean(scores: Sequence[Score], metric: str, measure: str) -> tuple[float, in
 
 
 def _bounds(
-    scores: Sequence[Score], measure: str, numbers: np.ndarray
+    scores: Sequence[Score], measure: str, numbers: np.ndarray, families: Mapping[str, str]
 ) -> dict[str, tuple[float, float]]:
-    """95 % intervals: over rewrites; of a single edit that of its sampled answers, if any."""
+    """95 % intervals: over families of rewrites; of a single edit that of its sampled answers."""
     from thinkeval.service.reports.pooling import interval_over_edits
 
     if len(scores) > 1:
-        return interval_over_edits(numbers)
+        return interval_over_edits(numbers, [_family(s, families) for s in scores])
     stored = {metric: scores[0].get(metric, measure) for metric in interval_titles()}
     return {
         metric: (v.low, v.high)
@@ -97,13 +98,30 @@ def _bounds(
     }
 
 
-def method_table(scores: Sequence[Score], measure: str) -> pd.DataFrame:
-    """One row a (model, method): IFR overall and by steps, Preservation, efficacy.
+def _family(score: Score, families: Mapping[str, str]) -> str:
+    return families.get(score.edit, f"{score.dataset}|{score.rewrite}")
 
-    `IFR` pools all chains of all rewrites (Definition 3 on the union, as the paper's table does);
-    `IFR mean` is the mean over rewrites with its standard deviation. `low` and `high` bound the
-    95 % interval over rewrites (bootstrap), or of the sampled answers where there is one rewrite;
-    NaN where there is none. `rewrites` and `chains` say what the numbers were taken over.
+
+def n_families(scores: Iterable[Score], families: Mapping[str, str] | None) -> int:
+    """How many families the rewrites of these edits are of."""
+    return len({_family(score, families or {}) for score in scores})
+
+
+def method_table(
+    scores: Sequence[Score], measure: str, families: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """One row a (model, method): IFR overall and by steps, Preservation, efficacy, retention.
+
+    `IFR` pools all chains of all rewrites (Definition 3 on the union, as the paper's table does),
+    and so does `IFR beyond subject`; `IFR mean` is the mean over rewrites with its standard
+    deviation. `low` and `high` bound the 95 % interval over families of rewrites (bootstrap), or of
+    the sampled answers where there is one rewrite; NaN where there is none. `rewrites`, `families`
+    and `chains` say what the numbers were taken over, `n ret.` over how many rewrites subject
+    retention, which may be undefined, was.
+
+    Args:
+        scores: over the same rewrites for all methods (`service.reports.comparison`).
+        families: {edit: family of its rewrite}; by default each rewrite is one.
     """
     import pandas as pd
 
@@ -122,28 +140,26 @@ def method_table(scores: Sequence[Score], measure: str) -> pd.DataFrame:
     rows = []
     for (model, method), group in groups.items():
         numbers, by_steps = terms(group, measure), _ifr_by_steps(group, measure)
-        efficacy, ifr, preservation = pooled(numbers)
-        bounds = _bounds(group, measure, numbers)
-        per_rewrite = [v for s in group if (v := s.number("ifr", measure)) is not None]
-        mean = sum(per_rewrite) / len(per_rewrite) if per_rewrite else math.nan
-        spread = (
-            math.sqrt(sum((x - mean) ** 2 for x in per_rewrite) / (len(per_rewrite) - 1))
-            if len(per_rewrite) > 1
-            else math.nan
-        )
+        efficacy, ifr, preservation, retention, beyond = pooled(numbers)
+        bounds = _bounds(group, measure, numbers, families or {})
+        mean, spread = _mean_and_sd(group, "ifr", measure)
         generalization, n_generalization = _mean(group, "generalization", measure)
         rows.append(
             {
                 "Model": model,
                 "Technique": method,
                 "rewrites": len(group),
+                "families": n_families(group, families),
                 "Efficacy": efficacy,
                 "Generalization": generalization,
                 "IFR": ifr,
                 **{f"{n}-step": by_steps[n][0] if by_steps[n][1] else math.nan for n in STEPS},
                 "Preservation": preservation,
+                "Subject retention": retention,
+                "IFR beyond subject": beyond,
                 "IFR mean": mean,
                 "IFR sd": spread,
+                "IFR beyond mean": _mean_and_sd(group, "ifr_beyond_subject", measure)[0],
                 **{
                     f"{title} {end}": bounds.get(metric, (math.nan, math.nan))[i]
                     for metric, title in interval_titles().items()
@@ -151,9 +167,21 @@ def method_table(scores: Sequence[Score], measure: str) -> pd.DataFrame:
                 },
                 "chains": sum(n for _, n in by_steps.values()),
                 "n gen.": n_generalization,
+                "n ret.": _mean(group, "subject_retention", measure)[1],
             }
         )
     return pd.DataFrame(rows)
+
+
+def _mean_and_sd(scores: Sequence[Score], metric: str, measure: str) -> tuple[float, float]:
+    """Mean over edits and its standard deviation; NaN of none, and of one."""
+    found = [v for s in scores if (v := s.number(metric, measure)) is not None]
+    if not found:
+        return math.nan, math.nan
+    mean = sum(found) / len(found)
+    if len(found) == 1:
+        return mean, math.nan
+    return mean, math.sqrt(sum((x - mean) ** 2 for x in found) / (len(found) - 1))
 
 
 def _mixture(scores: Sequence[Score]) -> str:
@@ -166,12 +194,18 @@ def _mixture(scores: Sequence[Score]) -> str:
     return f" (with different hyperparameters, probes or seeds: {', '.join(mixed)})" * bool(mixed)
 
 
-def caption(scores: Sequence[Score], measure: str, columns: Iterable[object] | None = None) -> str:
+def caption(
+    scores: Sequence[Score],
+    measure: str,
+    columns: Iterable[object] | None = None,
+    families: Mapping[str, str] | None = None,
+) -> str:
     """What the numbers of a table by method are: measure, chain rule, counts; printed below it.
 
     Args:
         columns: of the table as it is shown; default: all that `method_table` has. Bounds that are
             no columns are printed in brackets behind their value.
+        families: {edit: family of its rewrite}, as for `method_table`.
     """
     shown = None if columns is None else {str(c) for c in columns}
 
@@ -181,10 +215,17 @@ def caption(scores: Sequence[Score], measure: str, columns: Iterable[object] | N
     text = (
         f"{_what(scores, measure)} IFR is Definition 3 over the chains with R ≠ 0 of all rewrites"
     )
-    if has("IFR mean"):
+    if has("IFR sd"):
         text += "; IFR mean and sd are over rewrites"
+    elif has("IFR mean"):
+        text += "; IFR mean is over rewrites"
     text += "; efficacy is p_post(target_new), Preservation the mean of p_post/p_pre."
-    interval = _interval_of(scores, measure)
+    if has("Subject retention"):
+        text += (
+            " Subject retention is that mean over the subject's other facts on the chains"
+            f"{_undefined(scores, measure)}, IFR beyond subject the IFR had they been kept."
+        )
+    interval = _interval_of(scores, measure, families)
     if interval:
         text += (
             f" {'`low`, `high`' if has('IFR low') else '[low, high]'}: 95 % interval {interval}."
@@ -210,7 +251,15 @@ def _what(scores: Sequence[Score], measure: str) -> str:
     return f"{edits}, probabilities: {MEASURE_NAMES[measure]}; {rules}."
 
 
-def _interval_of(scores: Sequence[Score], measure: str) -> str:
+def _undefined(scores: Sequence[Score], measure: str) -> str:
+    """Of how many edits it is undefined; empty where of none."""
+    n = len(scores) - _mean(scores, "subject_retention", measure)[1]
+    return f" (undefined for {n} of {len(scores)} edits)" * bool(n)
+
+
+def _interval_of(
+    scores: Sequence[Score], measure: str, families: Mapping[str, str] | None = None
+) -> str:
     """What the intervals of a table by method are of; empty where no row has one."""
     groups: dict[tuple[str, str], list[Score]] = defaultdict(list)
     for score in scores:
@@ -221,5 +270,9 @@ def _interval_of(scores: Sequence[Score], measure: str) -> str:
         if len(group) == 1
         for metric in interval_titles()
     )
-    over = ["over rewrites (bootstrap)"] * any(len(group) > 2 for group in groups.values())
+    sizes = {len(group): n_families(group, families) for group in groups.values()}
+    over = ["over rewrites (bootstrap)"] * any(n > 2 for n in sizes.values())
+    if any(n < size for size, n in sizes.items()) and over:
+        counts = ", ".join(f"{n} of {size} rewrites" for size, n in sorted(sizes.items()))
+        over = [f"over families of rewrites that share chain facts (bootstrap; {counts})"]
     return ", or ".join(over + ["of the sampled answers to one rewrite"] * sampled)

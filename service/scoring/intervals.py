@@ -258,6 +258,8 @@ def _context(chains: Sequence[ScoredChainRow], subject: str) -> list[str]:
 def _bounded(value: MetricValue, drawn: Mapping[tuple[str, int | None], np.ndarray]) -> MetricValue:
     if value.measure != MEASURE or (value.metric, value.step) not in drawn or not value.n:
         return value
+    if value.value is None:
+        return value
     draws = drawn[value.metric, value.step]
     if value.metric == "efficacy":  # one probability: no ratio, no leaning
         low, high = (float(q) for q in np.quantile(draws, QUANTILES))

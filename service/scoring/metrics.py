@@ -58,7 +58,7 @@ def completed(db: Database, scores: Sequence[Score]) -> list[Score]:
     out = list(scores)
     for (metric, measure, options), places in lacking.items():
         edits = {scores[i].edit: scores[i] for i in places}.values()
-        cases = [_case(s.edit, s.subject, s.target_true, s.relation) for s in edits]
+        cases = [case_of(score) for score in edits]
         found = _read_again(db, metric, cases, _pool(options, measure))
         for i in places:
             more = [_value(metric, measure, row) for row in found if row.id == out[i].edit]
@@ -119,7 +119,7 @@ def query_params(db: Database, score: Score, measure: str, name: str) -> dict[st
     """
     pool = _chain_params(db, score, measure) | _pool(score.options, measure)
     pool |= {"edit": score.edit, "measure": measure}
-    pool["cases"] = [_case(score.edit, score.subject, score.target_true, score.relation)]
+    pool["cases"] = [case_of(score)]
     declared = cypher.query(name).params
     params = {key: pool.get(key, param.default) for key, param in declared.items()}
     open_ = [key for key, value in params.items() if value is REQUIRED]
@@ -152,6 +152,11 @@ def _pool(options: ScoringOptions, measure: str) -> dict[str, Any]:
         "unit": options.unit,
         "parallel": options.parallel,
     }
+
+
+def case_of(score: Score) -> Mapping[str, Any]:
+    """The edit as one of the `$cases` of a query, under its id."""
+    return _case(score.edit, score.subject, score.target_true, score.relation)
 
 
 def _case(graph: str, subject: str, target_true: str, relation: str) -> Mapping[str, Any]:

@@ -52,6 +52,7 @@ def store_edit(
     options: ScoringOptions | None = None,
     scored: Sequence[str] = ("likelihood",),
     provenance: Mapping[str, Any] | None = None,
+    rewrite: str = "the-rewrite",
 ) -> Score:
     """Write the edit as succeeded; the first two facts are the edited one, with both objects.
 
@@ -60,8 +61,8 @@ def store_edit(
     """
     options = options or ScoringOptions()
     true, new = (each.question.fact for each in facts[:2])
-    rewrite = RewriteRequest(
-        id="the-rewrite",
+    asked = RewriteRequest(
+        id=rewrite,
         dataset=dataset,
         prompt=true.prompt,
         subject=true.subject,
@@ -70,14 +71,14 @@ def store_edit(
         target_new=new.object,
     )
     with db.transaction() as tx:
-        tx.run(rows.MergeRewritesRow, dataset=dataset, rows=[rewrite_row(rewrite)])
+        tx.run(rows.MergeRewritesRow, dataset=dataset, rows=[rewrite_row(asked)])
         tx.run(
             rows.MergeEditRow,
             id=edit,
             model="m",
             method=method,
             dataset=dataset,
-            rewrite=rewrite.id,
+            rewrite=rewrite,
             status="running",
         )
     header = GraphHeader(edit, "edit", dataset, model="m", edit=edit, measures=MEASURES)
@@ -108,7 +109,7 @@ def store_edit(
     score = Score(
         edit=edit,
         dataset=dataset,
-        rewrite=rewrite.id,
+        rewrite=rewrite,
         subject=true.subject,
         relation=true.relation,
         prompt=true.prompt,

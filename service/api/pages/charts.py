@@ -30,6 +30,9 @@ MARKERS = (
 )
 
 
+BEYOND = "IFR beyond subject"
+
+
 @dataclass(frozen=True, slots=True)
 class Series:
     """How a method is drawn in both charts and in the legend."""
@@ -113,7 +116,8 @@ def scatter(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         for row, drawn in zip(rows, series(rows), strict=True)
         if _is(row["IFR"]) and _is(row["Preservation"])
     ]
-    right = max([1.0, *(row["IFR"] for row, _ in shown)])
+    beyond = [row[BEYOND] for row, _ in shown if _is(row.get(BEYOND))]
+    right = max([1.0, *(row["IFR"] for row, _ in shown), *beyond])
     x = Axis(0.0, math.ceil(right * 10) / 10, LEFT + 8, WIDTH - RIGHT - 8)
     y = _vertical([row["Preservation"] for row, _ in shown])
     points, taken = [], []
@@ -125,6 +129,8 @@ def scatter(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 "at": at,
                 "ifr": row["IFR"],
                 "preservation": row["Preservation"],
+                "ifr_beyond": row.get(BEYOND),
+                "beyond": x.at(row[BEYOND]) if _is(row.get(BEYOND)) else None,
                 "across": _bar(row, "IFR", x),
                 "up": _bar(row, "Preservation", y),
                 "label": _place(drawn.name, at, taken, [p["at"] for p in points]),

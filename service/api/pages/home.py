@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
@@ -15,14 +14,15 @@ from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.datasets import OWN
 from thinkeval.service.jobs import queue
 from thinkeval.service.rules import store as rule_store
-from thinkeval.service.schemas import ENDED, Status
+from thinkeval.service.schemas import ENDED, Score, Status
+from thinkeval.service.scoring import metrics
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
     from thinkeval.service.cache import Cache
 
 STATUSES: tuple[str, ...] = get_args(Status)
-SHOWN = ("ifr", "efficacy", "preservation")
+SHOWN = ("efficacy", "ifr", "preservation", "subject_retention")
 PAGE = 25
 COUNTED = 200
 """Maximum number of rewrites of a data set whose chains are counted."""
@@ -35,12 +35,12 @@ class Listed:
     """One edit of the list.
 
     Attributes:
-        numbers: IFR, efficacy and Preservation with their n, by the first measure.
+        numbers: the metrics of `SHOWN` with their n, by the first measure; undefined is None.
         note: strength or sequence, if the edit is not a plain one.
     """
 
     edit: rows.PageEditRow
-    numbers: dict[str, tuple[float, int]]
+    numbers: dict[str, tuple[float | None, int]]
     note: str
 
     @property
@@ -82,27 +82,26 @@ def edits(db: Database, chosen: dict[str, str], cursor: str | None = None) -> Ed
     found, older, total = queue.page_rows(db, limit=PAGE, cursor=cursor, scores=True, **where)
     # After loading a data set the list is filtered by it, which the user did not choose.
     none_yet = not total and (set(where) <= {"dataset"} or not any(queue.counts(db).values()))
-    return EditPage([_listed(row) for row in found], total, older, none_yet)
+    scored = [row for row in found if row.score]
+    scores = metrics.completed(db, [Score.model_validate_json(row.score or "") for row in scored])
+    of = {row.id: score for row, score in zip(scored, scores, strict=True)}
+    listed = [_listed(row, of.get(row.id)) for row in found]
+    return EditPage(listed, total, older, none_yet)
 
 
-def _listed(row: rows.PageEditRow) -> Listed:
-    score = json.loads(row.score) if row.score else {"values": []}
-    measures = {v["measure"] for v in score["values"]}
-    measure = next((m for m in ("likelihood", "p", "likelihood_norm") if m in measures), None)
-    numbers = {
-        v["metric"]: (v["value"], v["n"])
-        for v in score["values"]
-        if v["metric"] in SHOWN and v["measure"] == measure and v["step"] is None
-    }
+def _listed(row: rows.PageEditRow, score: Score | None) -> Listed:
+    if score is None or not score.measures:
+        return Listed(row, {}, "" if score is None else _note(score))
+    found = {name: score.get(name, score.measures[0]) for name in SHOWN}
+    numbers = {name: (value.value, value.n) for name, value in found.items() if value}
     return Listed(row, numbers, _note(score))
 
 
-def _note(score: dict[str, Any]) -> str:
-    strength = score.get("provenance", {}).get("strength", 1)
-    sequence = score.get("sequence")
+def _note(score: Score) -> str:
+    strength = score.provenance.get("strength", 1)
     notes = [f"strength {strength:g}"] if strength != 1 else []
-    if sequence:
-        notes.append(f"after {sequence['edited']} edits in sequence")
+    if score.sequence:
+        notes.append(f"after {score.sequence['edited']} edits in sequence")
     return ", ".join(notes)
 
 

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from thinkeval.cypher import rows
 from thinkeval.service.api.pages import charts
 from thinkeval.service.errors import NothingStoredError
+from thinkeval.service.reports.comparison import Rewrites, compare
 from thinkeval.service.reports.table import caption, method_table
 from thinkeval.service.schemas import MEASURE_NAMES, Measure
 from thinkeval.service.scoring import record
@@ -17,15 +18,20 @@ if TYPE_CHECKING:
     from thinkeval.service.cache import Cache
 
 COLUMNS = (
-    "Efficacy", "Generalization", "IFR", "1-step", "2-step", "3-step", "4-step", "5-step",
-    "Preservation",
+    "Efficacy", "Generalization", "IFR", "IFR mean", "IFR beyond subject", "Subject retention",
+    "Preservation", "1-step", "2-step", "3-step", "4-step", "5-step",
 )  # fmt: skip
 
 FIGURES = (("ifr_by_steps", "IFR by steps"), ("ifr_preservation", "IFR against Preservation"))
 
 
 def board(
-    db: Database, boards: Cache[dict[str, Any]], graph: str, model: str, measure: Measure | None
+    db: Database,
+    boards: Cache[dict[str, Any]],
+    graph: str,
+    model: str,
+    measure: Measure | None,
+    rewrites: Rewrites = "common",
 ) -> dict[str, Any]:
     """Table and charts of the leaderboard.
 
@@ -35,15 +41,18 @@ def board(
         graph: "" for the graph of the newest edit.
         model: "" for all models.
         measure: None for the first measure that the edits have.
+        rewrites: over those that all methods of a model have, or each method over its own.
     """
     sets = [row.graph for row in db.read(rows.GraphRow, kind="dataset")]
     graph = graph or _newest(db) or (sets[0] if sets else "")
     state = db.read(rows.ScoredStateRow, dataset=graph or None)[0]
-    key = (graph, model, measure, state.edits, state.newest)
-    return boards.get(key, lambda: _board(db, graph, model, measure)) | {"sets": sets}
+    key = (graph, model, measure, rewrites, state.edits, state.newest)
+    return boards.get(key, lambda: _board(db, graph, model, measure, rewrites)) | {"sets": sets}
 
 
-def _board(db: Database, graph: str, model: str, measure: Measure | None) -> dict[str, Any]:
+def _board(
+    db: Database, graph: str, model: str, measure: Measure | None, rewrites: Rewrites
+) -> dict[str, Any]:
     try:
         scored = record.scores(db, [], graph=graph or None)
     except NothingStoredError:
@@ -52,26 +61,35 @@ def _board(db: Database, graph: str, model: str, measure: Measure | None) -> dic
     scores = [score for score in scored if not model or score.model == model]
     measures = [m for m in MEASURE_NAMES if any(m in score.measures for score in scores)]
     by = measure or next((m for m in ("likelihood", *measures) if m in measures), "likelihood")
-    shown = [score for score in scores if by in score.measures]
+    found = compare(db, [score for score in scores if by in score.measures], by, rewrites)
+    shown, families = found.scores, found.families
     table: list[dict[str, Any]] = []
     if shown:
+        # What cannot be compared is not ranked.
+        order = "IFR" if found.comparable else "Technique"
         table = sorted(
-            method_table(shown, by).to_dict("records"), key=lambda r: (r["Model"], r["IFR"])
+            method_table(shown, by, families).to_dict("records"),
+            key=lambda r: (r["Model"], r[order]),
         )
+    asked = {"graph": graph, "model": model, "measure": by}
+    if rewrites != "common":
+        asked["rewrites"] = rewrites
     return {
         "graph": graph,
         "models": models,
         "model": model,
         "measures": measures,
         "measure": by,
+        "rewrites": rewrites,
+        "warnings": found.warnings,
+        "partial": bool(found.left_out),
+        "ranked": found.comparable,
         "rows": table,
         "columns": COLUMNS,
         "figures": FIGURES,
-        "figure_query": urlencode(
-            {k: v for k, v in (("graph", graph), ("model", model), ("measure", by)) if v}
-        ),
+        "figure_query": urlencode({k: v for k, v in asked.items() if v}),
         "series": charts.series(table),
-        "caption": caption(shown, by, COLUMNS) if shown else "",
+        "caption": caption(shown, by, COLUMNS, families) if shown else "",
         "curves": charts.curves(table),
         "scatter": charts.scatter(table),
     }

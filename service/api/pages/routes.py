@@ -26,6 +26,7 @@ from thinkeval.service.depedit import job_queue
 from thinkeval.service.errors import NotFoundError, Problem
 from thinkeval.service.graphs import datasets
 from thinkeval.service.jobs import queue
+from thinkeval.service.reports.comparison import Rewrites
 from thinkeval.service.reports.edit import ChainFilter
 from thinkeval.service.reports.table import STEPS
 from thinkeval.service.schemas import ENDED, MEASURE_NAMES, Measure
@@ -190,10 +191,16 @@ def compare(
 
 @router.get("/leaderboard")
 def leaderboard(
-    request: Request, db: Db, here: Here, graph: Word = "", model: Word = "", measure: Taken = None
+    request: Request,
+    db: Db,
+    here: Here,
+    graph: Word = "",
+    model: Word = "",
+    measure: Taken = None,
+    rewrites: Rewrites = "common",
 ) -> Response:
     """The methods by score, with two charts."""
-    values = board.board(db, here.boards, graph, model, measure)
+    values = board.board(db, here.boards, graph, model, measure, rewrites)
     if not values["rows"] and graph and graph not in values["sets"]:
         datasets.require_graph(db, graph)
     return page(request, "leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **values)

@@ -8,7 +8,7 @@ Where there is nothing to draw, the figure says so in words.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -90,8 +90,21 @@ def draw_edit(
     return encode(partial(chain.draw, score, rows, measure, n), fmt, title)
 
 
-def draw_methods(scores: Sequence[Score], kind: str, measure: str, fmt: str) -> bytes:
+def draw_methods(
+    scores: Sequence[Score],
+    kind: str,
+    measure: str,
+    fmt: str,
+    *,
+    families: Mapping[str, str] | None = None,
+    warnings: Sequence[str] = (),
+) -> bytes:
     """A figure of several scored edits, one line or point a method, one panel a model.
+
+    Args:
+        scores: over the same rewrites for all methods (`service.reports.comparison`).
+        families: {edit: family of its rewrite}; by default each rewrite is one.
+        warnings: sentences that the caption ends with.
 
     Raises:
         NotFoundError: no such kind.
@@ -110,7 +123,8 @@ def draw_methods(scores: Sequence[Score], kind: str, measure: str, fmt: str) -> 
             "There is no scored edit to draw.", remedy="Score one with `thinkeval score`."
         )
     draw = {"ifr_by_steps": methods.by_steps, "ifr_preservation": methods.against_preservation}
-    return encode(partial(draw[kind], scores, measure), fmt, f"{kind} ({MEASURE_NAMES[measure]})")
+    drawn = partial(draw[kind], scores, measure, families, warnings)
+    return encode(drawn, fmt, f"{kind} ({MEASURE_NAMES[measure]})")
 
 
 def _known(kind: str, kinds: Sequence[str], about: str) -> None:

@@ -28,14 +28,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Row = Mapping[str, Any]
+RETENTION, BEYOND = "Subject retention", "IFR beyond subject"
 PANEL_W, PANEL_H, LEGEND_W, ABREAST = 3.5, 2.9, 1.75, 3
 """Inches of a panel and of the legend, and panels in a row."""
 
 
-def by_steps(scores: Sequence[Score], measure: str) -> Figure:
-    """IFR over the chains of each length, one line a method."""
+def by_steps(
+    scores: Sequence[Score],
+    measure: str,
+    families: Mapping[str, str] | None = None,
+    warnings: Sequence[str] = (),
+) -> Figure:
+    """IFR over the chains of each length, one line a method; arguments as `draw_methods`."""
     title = "IFR by chain length"
-    rows = _rows(scores, measure)
+    rows = _rows(scores, measure, families)
     if not any(_held(row, f"{n}-step") for row in rows for n in STEPS):
         return in_words(title, "None of these edits has a chain: IFR by length is undefined.")
     stored = _stored_bounds(scores, measure)
@@ -45,6 +51,7 @@ def by_steps(scores: Sequence[Score], measure: str) -> Figure:
     )
     if stored:
         caption += " Bars: 95 % intervals of the sampled answers, where stored."
+    caption = " ".join([caption, *warnings])
 
     def draw(axes: Axes, row: Row, look: Mapping[str, Any], place: float) -> None:
         held = [n for n in STEPS if _held(row, f"{n}-step")]
@@ -69,10 +76,19 @@ def by_steps(scores: Sequence[Score], measure: str) -> Figure:
     return figure
 
 
-def against_preservation(scores: Sequence[Score], measure: str) -> Figure:
-    """IFR and Preservation of each method as a point, its size by efficacy."""
+def against_preservation(
+    scores: Sequence[Score],
+    measure: str,
+    families: Mapping[str, str] | None = None,
+    warnings: Sequence[str] = (),
+) -> Figure:
+    """IFR and Preservation of each method as a point, its size by efficacy.
+
+    A hollow mark above it is the IFR beyond the subject; arguments as `draw_methods`.
+    """
     title = "IFR against Preservation"
-    rows = [row for row in _rows(scores, measure) if row["chains"] and _held(row, "Preservation")]
+    every = _rows(scores, measure, families)
+    rows = [row for row in every if row["chains"] and _held(row, "Preservation")]
     if not rows:
         reason = "None of these edits has a chain, or a fact that Preservation is taken over."
         return in_words(title, reason)
@@ -81,10 +97,15 @@ def against_preservation(scores: Sequence[Score], measure: str) -> Figure:
         " Low IFR and high Preservation (lower right) is good. Area: efficacy; a small mark"
         " installs little and proves nothing."
     )
+    if any(_held(row, BEYOND) for row in rows):
+        caption += " Hollow mark: IFR beyond subject, had the subject's other facts been kept."
     if bars:
+        few = any(row["families"] < row["rewrites"] for row in rows)
+        over = "families of rewrites that share chain facts" if few else "rewrites"
         caption += " Bars: 95 % intervals" + (
-            " over rewrites (bootstrap)." if _largest(rows) > 1 else " of the sampled answers."
+            f" over {over} (bootstrap)." if _largest(rows) > 1 else " of the sampled answers."
         )
+    caption = " ".join([caption, *warnings])
 
     def draw(axes: Axes, row: Row, look: Mapping[str, Any], place: float) -> None:
         del place
@@ -96,10 +117,15 @@ def against_preservation(scores: Sequence[Score], measure: str) -> Figure:
         axes.scatter([x], [y], s=22 + 90 * efficacy, marker=look["marker"], label=_named(row),
                      facecolor=look["color"] + "55", edgecolor=look["color"], lw=1.3,
                      zorder=3)  # fmt: skip
+        if _held(row, BEYOND):
+            axes.plot([x, x], [y, row[BEYOND]], color=look["color"], lw=0.8, ls=(0, (1, 2)),
+                      zorder=1)  # fmt: skip
+            axes.scatter([x], [row[BEYOND]], s=18, marker=look["marker"], facecolor="none",
+                         edgecolor=look["color"], lw=0.9, zorder=3)  # fmt: skip
 
     figure, panels = _panels(rows, title, caption, draw)
     # The same scales in every panel, or one model would look as spread as another.
-    across, up = _shared(rows, "Preservation"), _shared(rows, "IFR")
+    across, up = _shared(rows, "Preservation"), _shared(rows, "IFR", BEYOND)
     for axes in panels:
         axes.set_xlim(*across)
         axes.set_ylim(*up)
@@ -108,12 +134,14 @@ def against_preservation(scores: Sequence[Score], measure: str) -> Figure:
     return figure
 
 
-def _rows(scores: Sequence[Score], measure: str) -> list[dict[str, Any]]:
+def _rows(
+    scores: Sequence[Score], measure: str, families: Mapping[str, str] | None
+) -> list[dict[str, Any]]:
     """One a (model, method) whose edits were measured so, methods by name, controls last."""
     taken = [s for s in scores if measure in s.measures]
     if not taken:
         return []
-    rows = method_table(taken, measure).to_dict("records")
+    rows = method_table(taken, measure, families).to_dict("records")
     return sorted(rows, key=lambda r: (r["Model"], r["Technique"]))  # type: ignore[return-value]
 
 
@@ -123,14 +151,15 @@ def _held(row: Row, column: str) -> bool:
 
 
 def _named(row: Row) -> str:
-    return f"{row['Technique']} ({row['Efficacy']:.2f})" if _held(row, "Efficacy") else (
-        f"{row['Technique']} (–)"
-    )  # fmt: skip
+    known = ["Efficacy", *([RETENTION] if _held(row, RETENTION) else [])]
+    values = ", ".join(f"{row[name]:.2f}" if _held(row, name) else "–" for name in known)
+    return f"{row['Technique']} ({values})"
 
 
-def _shared(rows: Sequence[Row], name: str) -> tuple[float, float]:
+def _shared(rows: Sequence[Row], *names: str) -> tuple[float, float]:
     """Limits of an axis that hold every value with its interval, and some room."""
-    held = [row[c] for row in rows for c in (name, f"{name} low", f"{name} high") if _held(row, c)]
+    columns = [c for name in names for c in (name, f"{name} low", f"{name} high")]
+    held = [row[c] for row in rows for c in columns if _held(row, c)]
     low, high = min(held), max(held)
     room = 0.08 * max(high - low, 0.1)
     return low - room, high + room
@@ -212,11 +241,13 @@ def _panels(
         axes = figure.add_axes((left, low, (PANEL_W - 0.65) / width, tall * (1 - 0.85 / PANEL_H)))
         axes.set_title(model, fontsize=8.5, color=INK, loc="left")
         mine = [row for row in rows if row["Model"] == model]
+        kept = any(_held(row, RETENTION) for row in mine)
+        legend = "method (efficacy,\nsubject retention)" if kept else "method (efficacy)"
         for row in mine:
             place = names.index(row["Technique"]) - (len(names) - 1) / 2
             draw(axes, row, looks[row["Technique"]], 0.03 * place)
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.03), fontsize=CAPTION_PT,
-                    title="method (efficacy)", title_fontsize=CAPTION_PT, alignment="left",
+                    title=legend, title_fontsize=CAPTION_PT, alignment="left",
                     handlelength=3.2, labelspacing=0.55)  # fmt: skip
         panels.append(axes)
     return figure, panels

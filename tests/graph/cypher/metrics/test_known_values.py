@@ -24,6 +24,7 @@ from thinkeval.cypher.errors import (
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import knowgic
 from thinkeval.loaders.records import KnowledgeGraph, RewriteRequest
+from thinkeval.service.reports.families import components
 
 HARRY = Case("Harry Potter", "Hogwarts", relation="studied at")
 EXAMPLE = [
@@ -359,6 +360,20 @@ def test_the_scope_of_a_knowgic_rewrite_is_exactly_its_facts(
         assert found == {f.id for f in published.facts if rewrite.id in f.cases}
         context += sum(f.id in found and f.subject != rewrite.subject for f in published.facts)
     assert context == 431  # the 439 links of `broader_context` ask some facts in two wordings
+
+
+def test_knowgics_rewrites_are_21_families(
+    db: Database, stored: str, published: KnowledgeGraph
+) -> None:
+    asked = [case_map(stored, case_of(r), r.id) for r in published.rewrites]
+    found = {row.id: set(row.facts) for row in db.read(rows.ChainFactsRow, cases=asked)}
+    edges = edges_of(db, stored)
+    for rewrite in published.rewrites:
+        mine = ref.scope(edges, case_of(rewrite), 5, "listed", walk=True)
+        assert found[rewrite.id] == {e.id for e in mine}
+    families = Counter(components(found).values())
+    assert len(families) == 21
+    assert sorted(families.values())[-4:] == [1, 2, 3, 3]
 
 
 def as_value(row: rows.MetricRow) -> tuple[float | None, int, int]:

@@ -182,6 +182,10 @@ def test_every_chain_query_equals_brute_force(db: Database, place, edges, case, 
     assert [chain.steps for chain in enumerated] == sorted(chain.steps for chain in enumerated)
     assert db.read(rows.CountChainsRow, **about)[0].chains == len(expected)
 
+    on_chains = {e.id for e in ref.scope(edges, case, max_steps, bare)}
+    of = {"cases": [case_map(graph, case)], "max_steps": max_steps, "bare": bare}
+    assert set(db.read(rows.ChainFactsRow, **of)[0].facts) == on_chains
+
     about |= {"parallel": parallel}
     scored = db.read(rows.ScoredChainRow, **about, threshold=threshold)
     assert sorted(tuple(link.id for link in chain.links) for chain in scored) == sorted(expected)

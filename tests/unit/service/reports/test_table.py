@@ -11,6 +11,7 @@ import pytest
 
 from thinkeval.service.cli.score import Limits, check
 from thinkeval.service.errors import NothingStoredError, UsageError
+from thinkeval.service.reports.comparison import common
 from thinkeval.service.reports.formats import FORMATS, frame_table, parquet, render
 from thinkeval.service.reports.table import caption, caption_each, method_table, scores_frame
 from thinkeval.service.schemas import MetricValue, Score
@@ -157,6 +158,40 @@ def test_caption_explains_the_columns_that_are_shown_and_no_others() -> None:
     assert brackets.endswith("[low, high]: 95 % interval over rewrites (bootstrap).")
 
 
+def _with_subject(score: Score, retention: float | None, beyond: float) -> Score:
+    n = int(retention is not None) * 3
+    more = [
+        MetricValue(metric="subject_retention", measure="likelihood", value=retention, n=n),
+        MetricValue(metric="ifr_beyond_subject", measure="likelihood", value=beyond, n=4),
+    ]
+    return score.model_copy(update={"values": [*score.values, *more]})
+
+
+def test_retention_is_the_mean_where_it_is_defined_and_ifr_beyond_is_pooled_over_chains() -> None:
+    scores = [_with_subject(SCORES[0], 0.2, 0.9), _with_subject(SCORES[1], None, 0.3)]
+    row = method_table(scores, "likelihood").iloc[0]
+    assert (row["Subject retention"], row["n ret."]) == (0.2, 1)
+    weights = [sum(1 / math.sqrt(steps) for steps, _ in CHAINS[edit]) for edit in "ab"]
+    wanted = (0.9 * weights[0] + 0.3 * weights[1]) / sum(weights)
+    assert row["IFR beyond subject"] == pytest.approx(wanted, abs=1e-12)
+    assert row["IFR beyond mean"] == pytest.approx(0.6)
+    assert "undefined for 1 of 2 edits" in caption(scores, "likelihood")
+
+
+def test_the_unit_of_the_intervals_is_the_family() -> None:
+    """Two families of three rewrites have no interval, three have; the caption says which unit."""
+    scores = [_score(edit, CHAINS["a"], 0.5 + 0.1 * i, 4) for i, edit in enumerate("abcdef")]
+    two = {edit: "abc"[i // 3] for i, edit in enumerate("abcdef")}
+    three = {edit: "abc"[i // 2] for i, edit in enumerate("abcdef")}
+    assert math.isnan(method_table(scores, "likelihood", two).iloc[0]["Preservation low"])
+    row = method_table(scores, "likelihood", three).iloc[0]
+    assert (row["rewrites"], row["families"]) == (6, 3)
+    # The mean over three families of two rewrites is at least that of the lowest family.
+    assert row["Preservation low"] == pytest.approx(0.55)
+    text = caption(scores, "likelihood", families=three)
+    assert "over families of rewrites that share chain facts (bootstrap; 3 of 6 rewrites)" in text
+
+
 def test_intervals_of_one_edit_stand_in_its_row_and_are_explained() -> None:
     score = SCORES[0].model_copy(deep=True)
     score.values[0] = score.values[0].model_copy(update={"low": 0.1, "high": 0.9})
@@ -169,7 +204,8 @@ def test_intervals_of_one_edit_stand_in_its_row_and_are_explained() -> None:
 def test_the_terminal_table_explains_its_brackets(capsys: pytest.CaptureFixture[str]) -> None:
     from thinkeval.service.cli.render import show_method_table
 
-    show_method_table([*SCORES, _score("c", CHAINS["a"], 0.5, 4)], "likelihood")
+    scores = [*SCORES, _score("c", CHAINS["a"], 0.5, 4)]
+    show_method_table(common(scores, "likelihood"), "likelihood")
     said = " ".join(capsys.readouterr().out.split())
     assert "[low, high]: 95 % interval over rewrites (bootstrap)." in said
-    assert "IFR mean" not in said
+    assert "IFR sd" not in said

@@ -12,7 +12,7 @@ import pytest
 from support import coverage
 from thinkeval.loaders.records import Fact
 from thinkeval.service.graphs import datasets
-from thinkeval.service.schemas import MetricValue
+from thinkeval.service.schemas import MetricValue, ScoringOptions
 from thinkeval.service.scoring import intervals
 from thinkeval.service.scoring.probe import Answer, ProbedFact, Question
 
@@ -142,7 +142,7 @@ def test_a_value_is_bounded_at_95_percent(monkeypatch: pytest.MonkeyPatch) -> No
     probed = _probed("x", [False] * 5, [True] * 4 + [False], role="target_new")
     value = MetricValue(metric="efficacy", measure="p", step=None, value=0.8, n=1, excluded=0)
     score = SimpleNamespace(
-        measures=("p",), options=SimpleNamespace(unit="rewrite"), values=[value], edit="e",
+        measures=("p",), options=ScoringOptions(), values=[value], edit="e",
         subject="x",
     )  # fmt: skip
     (bounded,) = intervals.with_intervals(None, score, [probed])  # type: ignore[arg-type]

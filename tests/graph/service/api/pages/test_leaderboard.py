@@ -12,7 +12,9 @@ from support.own_graphs import own_graphs
 from support.stored_edits import end_edit, random_facts, store_edit
 from thinkeval.cypher.run import Database
 from thinkeval.service.api.pages import leaderboard
+from thinkeval.service.api.pages.render import render
 from thinkeval.service.cache import Cache
+from thinkeval.service.schemas import MEASURE_NAMES
 from thinkeval.service.scoring import record
 
 
@@ -28,6 +30,44 @@ def finished(db: Database, edit: str, moment: str) -> None:
 
 def edits(told: dict[str, Any]) -> dict[str, int]:
     return {row["Technique"]: row["rewrites"] for row in told["rows"]}
+
+
+def on_rewrite(db: Database, edit: str, number: int, **more: Any) -> None:
+    """A random edit of a rewrite of its own."""
+    facts = random_facts(number)
+    store_edit(db, edit, facts, rewrite=f"rewrite-{number}", **more)
+
+
+def test_methods_on_different_rewrites_are_compared_on_those_they_share(
+    db: Database, prefix: str
+) -> None:
+    for number in range(3):
+        on_rewrite(db, f"{prefix}-rome-{number}", number, dataset=prefix, method="rome")
+    on_rewrite(db, f"{prefix}-memit-2", 2, dataset=prefix, method="memit")
+    board = partial(leaderboard.board, db, Cache(32), prefix, "", None)
+    told = board()
+    assert edits(told) == {"rome": 1, "memit": 1}
+    first, second = told["rows"]
+    assert first["IFR"] == second["IFR"], "the same facts in both graphs"
+    (warning,) = told["warnings"]
+    assert "left out: 2 rewrites (rewrite-0, rewrite-1)" in warning
+    page = render("leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **told)
+    assert warning in page
+    assert "rewrites=all" in page
+    whole = board("all")
+    assert edits(whole) == {"rome": 3, "memit": 1}
+    assert [row["Technique"] for row in whole["rows"]] == ["memit", "rome"], "not ranked"
+    assert "rewrites=all" in whole["figure_query"]
+
+
+def test_rewrites_of_one_family_are_counted_once(db: Database, prefix: str) -> None:
+    """Random graphs over the same names share facts; so do two rewrites of the same graph."""
+    for number in range(2):
+        store_edit(
+            db, f"{prefix}-{number}", random_facts(0), dataset=prefix, rewrite=f"rewrite-{number}"
+        )
+    (row,) = leaderboard.board(db, Cache(32), prefix, "", None)["rows"]
+    assert (row["rewrites"], row["families"]) == (2, 1)
 
 
 def test_a_new_score_and_one_that_is_gone_show_at_once(db: Database, prefix: str) -> None:

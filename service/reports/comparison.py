@@ -1,0 +1,118 @@
+"""Which scores a table of methods is over: those of the rewrites that all methods have.
+
+A method that was scored on one easy rewrite looks better than one that was scored on all of them.
+So methods of one model are compared over their common rewrites, and a warning names the others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from thinkeval.service.formatting import several
+from thinkeval.service.reports.families import families
+from thinkeval.service.schemas import Score
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+Rewrites = Literal["common", "all"]
+"""Which rewrites a comparison is over: those that all methods have, or each method's own."""
+
+NAMED = 10
+"""Rewrites that a warning names at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The scores of a table of methods.
+
+    Attributes:
+        scores: those that the rows are taken over.
+        families: {edit: family of its rewrite}.
+        left_out: {model: rewrites that some method of the model lacks}; their scores are not in
+            `scores`, unless all were asked for or no rewrite is common.
+        warnings: sentences for the reader; empty where all methods have the same rewrites.
+        comparable: whether the methods of each model are over the same rewrites.
+    """
+
+    scores: list[Score]
+    families: Mapping[str, str] = field(default_factory=dict)
+    left_out: Mapping[str, list[str]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    comparable: bool = True
+
+
+def compare(
+    db: Database, scores: Sequence[Score], measure: str, chosen: Rewrites = "common"
+) -> Comparison:
+    """The scores by which methods are compared, with the families of their rewrites."""
+    found = common(scores, measure, chosen)
+    return Comparison(
+        found.scores,
+        families(db, found.scores),
+        found.left_out,
+        found.warnings,
+        found.comparable,
+    )
+
+
+def common(scores: Sequence[Score], measure: str, chosen: Rewrites = "common") -> Comparison:
+    """The scores over the rewrites that all methods of a model have; without families.
+
+    A method without any score of the measure has an empty row in any case and limits nothing.
+
+    Args:
+        chosen: `all` keeps each method's own rewrites; the warning stays.
+    """
+    models: dict[str, dict[str, list[Score]]] = defaultdict(lambda: defaultdict(list))
+    for score in scores:
+        models[score.model][score.method].append(score)
+    used, left_out, warnings, comparable = set(), {}, [], True
+    shared_by_model = []
+    for model, methods in models.items():
+        has = {
+            method: {s.rewrite for s in group if measure in s.measures}
+            for method, group in methods.items()
+        }
+        has = {method: found for method, found in has.items() if found}
+        every = sorted(set().union(*has.values()))
+        shared = set(every).intersection(*has.values())
+        shared_by_model.append(frozenset(shared))
+        partial = [rewrite for rewrite in every if rewrite not in shared]
+        if partial:
+            left_out[model] = partial
+            where = f"{model}: " if len(models) > 1 else ""
+            warnings.append(where + _warning(has, every, shared, chosen))
+        keep = shared if shared and chosen == "common" else set(every)
+        comparable &= not partial or keep == shared
+        used |= {s.edit for group in methods.values() for s in group if s.rewrite in keep}
+        used |= {s.edit for method, group in methods.items() if method not in has for s in group}
+    if len(set(shared_by_model)) > 1:
+        warnings.append("The models were scored on different rewrites; compare within a model.")
+    chosen_scores = [score for score in scores if score.edit in used]
+    return Comparison(chosen_scores, {}, left_out, tuple(warnings), comparable)
+
+
+def _warning(
+    has: Mapping[str, set[str]], every: Sequence[str], shared: set[str], chosen: Rewrites
+) -> str:
+    """What is left out of a comparison of these methods, or why it is none."""
+    counts = ", ".join(f"{method} {len(found)}" for method, found in sorted(has.items()))
+    differ = f"The methods were scored on different rewrites ({counts} of {len(every)})."
+    if not shared:
+        return f"{differ} No rewrite is common to all of them: the rows cannot be compared."
+    if chosen == "all":
+        return (
+            f"{differ} Each row is over its own rewrites; compare only over the"
+            f" {several(len(shared), 'common rewrite')}."
+        )
+    partial = [rewrite for rewrite in every if rewrite not in shared]
+    names = ", ".join(partial[:NAMED])
+    more = f" and {len(partial) - NAMED} more" if len(partial) > NAMED else ""
+    return (
+        f"{differ} Compared over the {several(len(shared), 'rewrite')} that all have; left out:"
+        f" {several(len(partial), 'rewrite')} ({names}{more})."
+    )
