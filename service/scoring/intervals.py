@@ -25,7 +25,6 @@ no such interval.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -33,7 +32,8 @@ import numpy as np
 
 from thinkeval.service.schemas import MetricValue, Score
 from thinkeval.service.scoring.metrics import chain_rows
-from thinkeval.service.scoring.probe import Answer, ProbedFact
+from thinkeval.service.scoring.posterior import PRIOR, Sampled, joint_draws, pairs_of, prior_of
+from thinkeval.service.scoring.probe import ProbedFact
 
 if TYPE_CHECKING:
     from thinkeval.cypher.rows import ScoredChainRow
@@ -41,17 +41,8 @@ if TYPE_CHECKING:
 
 MEASURE = "p"
 DRAWS = 2000
-PRIOR = 0.25
-"""Symmetric prior of a cell: right both times, before only, after only, never."""
-PRIOR_FACTS = 10
-"""Facts that the symmetric prior weighs as much as, beside those that the prior is fitted to."""
-FLOOR, CEILING = 0.05, 20.0
-"""Bounds of a fitted cell: no pattern is impossible because a few answers did not show it."""
-CROSS = 0.02
-"""Prior that an answer names one object of its prompt before the edit and another one after it."""
 NEW = "target_new"
 QUANTILES = (0.025, 0.975)
-_ITERATIONS = 30
 _NUMBERS = 20_000_000
 """Draws times links at most; very many chains get fewer draws instead of more memory."""
 
@@ -94,30 +85,6 @@ def with_intervals(
     return [_bounded(value, drawn) for value in score.values]
 
 
-def prior_of(pairs: Sequence[Sequence[int]]) -> np.ndarray:
-    """The prior of the four cells, fitted to facts by maximum likelihood, [4].
-
-    A Dirichlet-multinomial by Minka's fixed point ("Estimating a Dirichlet distribution", 2000,
-    eq. 55), each cell between `FLOOR` and `CEILING`, then mixed with the symmetric prior.
-
-    Args:
-        pairs: counts of each fact (`pairs_of`); without any the prior is symmetric.
-    """
-    counts = np.array(pairs, dtype=float).reshape(-1, 4)
-    prior = np.full(4, PRIOR)
-    totals = counts.sum(axis=1)
-    for _ in range(_ITERATIONS if len(counts) else 0):
-        ratio = _excess(counts, prior).sum(axis=0) / _excess(totals, prior.sum()).sum()
-        prior = np.clip(prior * ratio, FLOOR, CEILING)
-    return (len(counts) * prior + PRIOR_FACTS * PRIOR) / (len(counts) + PRIOR_FACTS)
-
-
-def _excess(counts: np.ndarray, prior: np.ndarray | float) -> np.ndarray:
-    """digamma(counts + prior) − digamma(prior), exact for whole counts."""
-    most = int(counts.max(initial=0))
-    return np.sum([np.where(counts > i, 1 / (prior + i), 0.0) for i in range(most)], axis=0)
-
-
 def posterior(
     probed: Sequence[ProbedFact],
     n_draws: int,
@@ -126,108 +93,31 @@ def posterior(
 ) -> dict[tuple[str, str], Pair]:
     """{(fact id, role): draws of its p_pre and p_post}, for facts that were sampled both times.
 
-    Facts that share a prompt, and so its answers, are drawn together.
-
     Args:
-        prior: of the four cells; None: fitted to these facts.
+        prior: of the four cells (`service.scoring.posterior`); None: fitted to these facts.
     """
-    facts = [f for f in probed if f.post and f.pre.n_samples and f.post.n_samples]
-    shown = [fact for fact in facts if fact.question.role != NEW]
+    facts = [sampled(f) for f in probed if f.post and f.pre.n_samples and f.post.n_samples]
+    known = [fact for fact in facts if fact.key[1] != NEW]
     if prior is None:
-        prior = prior_of([pairs_of(fact) for fact in shown])
-    groups: dict[tuple[object, ...], list[ProbedFact]] = defaultdict(list)
-    for fact in shown:
-        groups[_answers_key(fact)].append(fact)
-    out = {}
-    for group in groups.values():
-        out |= _of_prompt(group, n_draws, rng, prior)
-    for fact in facts:
-        if fact.question.role == NEW:
-            out |= _of_prompt([fact], n_draws, rng, np.full(4, PRIOR))
-    return out
+        prior = prior_of([pairs_of(fact) for fact in known])
+    drawn = joint_draws(known, n_draws, rng, prior)
+    # A new target is not like the facts that are known before the edit.
+    news = [fact for fact in facts if fact.key[1] == NEW]
+    drawn |= joint_draws(news, n_draws, rng, np.full(4, PRIOR))
+    return {key: (pre, post) for key, (pre, post) in drawn.items()}
 
 
-def _answers_key(fact: ProbedFact) -> tuple[object, ...]:
-    """Equal for facts that share a prompt: they have the very same answers."""
-    assert fact.post is not None
-    about = fact.question.fact
-    return about.subject, about.prompt, fact.pre.answers, fact.post.answers
-
-
-def _of_prompt(
-    facts: Sequence[ProbedFact], n_draws: int, rng: np.random.Generator, prior: np.ndarray
-) -> dict[tuple[str, str], Pair]:
-    """Draws for the facts of one prompt, by one Dirichlet over the patterns of its answers.
-
-    A pattern is the set of objects named before and the set named after. The prior is on those of
-    at most one object each; an answer that names two is counted as it is.
-    """
-    objects = list(dict.fromkeys(_names(fact) for fact in facts))
-    n = len(objects)
-    both, before, after, never = prior
-    cells = np.full((n + 1, n + 1), CROSS)
-    cells[range(n), range(n)], cells[:n, n], cells[n, :n] = both, before, after
-    # That an answer does not name this object includes that it names another one.
-    cells[n, n] = max(FLOOR, never - (n - 1) * (both + before + after))
-    weights: dict[tuple[frozenset[int], frozenset[int]], float] = {
-        (frozenset({i} - {n}), frozenset({j} - {n})): cells[i, j]
-        for i in range(n + 1)
-        for j in range(n + 1)
-    }
-    for pattern in _patterns(facts[0], objects):
-        weights[pattern] = weights.get(pattern, 0.0) + 1
-    drawn = rng.standard_gamma(list(weights.values()), size=(n_draws, len(weights)))
-    drawn /= drawn.sum(axis=1, keepdims=True)
-    sides = [
-        drawn @ np.array([[i in pattern[side] for i in range(n)] for pattern in weights], float)
-        for side in (0, 1)
-    ]
-    return {
-        (fact.question.fact.id, fact.question.role): (sides[0][:, i], sides[1][:, i])
-        for fact in facts
-        for i in (objects.index(_names(fact)),)
-    }
-
-
-def _patterns(
-    fact: ProbedFact, objects: Sequence[tuple[str, ...]]
-) -> list[tuple[frozenset[int], frozenset[int]]]:
-    """Which objects each pair of answers names, before and after."""
-    assert fact.post is not None
-    sides = [
-        [_right(answer, names) for names in objects] for answer in (fact.pre, fact.post)
-    ]  # [side][object][answer]
-    return [
-        (
-            frozenset(i for i, right in enumerate(sides[0]) if right[k]),
-            frozenset(i for i, right in enumerate(sides[1]) if right[k]),
-        )
-        for k in range(fact.pre.n_samples)
-    ]
-
-
-def _names(fact: ProbedFact) -> tuple[str, ...]:
-    """What an answer may name, to be right."""
-    return fact.question.fact.object, *fact.question.aliases
-
-
-def pairs_of(fact: ProbedFact) -> tuple[int, int, int, int]:
-    """How many pairs of answers were right both times, before only, after only, never."""
-    names = _names(fact)
-    assert fact.post is not None
-    pre, post = _right(fact.pre, names), _right(fact.post, names)
-    cells = [0, 0, 0, 0]
-    for before, after in zip(pre, post, strict=True):
-        cells[(0 if after else 1) if before else (2 if after else 3)] += 1
-    return cells[0], cells[1], cells[2], cells[3]
-
-
-def _right(answer: Answer, names: Sequence[str]) -> list[bool]:
-    from thinkeval.editing.probe.matching import (
-        contains,  # importing `editing` late keeps `--help` quick
+def sampled(probed: ProbedFact) -> Sampled:
+    """The answers of a fact that was sampled both times."""
+    question, post = probed.question, probed.post
+    assert post is not None
+    fact = question.fact
+    return Sampled(
+        key=(fact.id, question.role),
+        prompt=(fact.subject, fact.prompt),
+        names=(fact.object, *question.aliases),
+        sides=(probed.pre.answers, post.answers),
     )
-
-    return [contains(text, names) for text in answer.answers]
 
 
 def ifr_draws(chains: Sequence[ScoredChainRow], pairs: Mapping[str, Pair]) -> np.ndarray:
