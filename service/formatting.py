@@ -41,6 +41,13 @@ def with_interval(value: object, low: float | None, high: float | None) -> str:
     return f"{cell(value)} {interval((low, high))}"
 
 
+def signed_interval(delta: float | None, low: float | None, high: float | None) -> str:
+    """A difference with its 95 % interval, where there is one: `+0.120 [0.05, 0.21]`."""
+    if delta is None or low is None or high is None:
+        return signed(delta)
+    return f"{signed(delta)} {interval((low, high))}"
+
+
 def short(value: float | None) -> str:
     """A probability or ratio as the papers' figures print it: `.93`, `.045`, `<.001`, `0`."""
     if value is None or math.isnan(value):

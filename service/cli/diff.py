@@ -10,7 +10,7 @@ import typer
 from thinkeval.service.cli.options import JsonFlag, MeasureName, OutputOption
 from thinkeval.service.cli.output import console, emit_json, emit_table, require_json
 from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.formatting import cell, several, signed, with_interval
+from thinkeval.service.formatting import cell, several, signed, signed_interval, with_interval
 from thinkeval.service.reports.formats import Column
 from thinkeval.service.reports.schemas import (
     ChainDelta,
@@ -29,7 +29,7 @@ METRICS: list[Column[MetricDelta]] = [
     Column("metric", lambda m: m.metric if m.step is None else f"{m.metric}, {m.step}-step"),
     Column("A", lambda m: with_interval(m.a, m.low_a, m.high_a)),
     Column("B", lambda m: with_interval(m.b, m.low_b, m.high_b)),
-    Column("B − A", lambda m: m.delta, signed),
+    Column("B − A", lambda m: signed_interval(m.delta, m.delta_low, m.delta_high)),
     Column("n in A", lambda m: m.n_a, optional=1),
     Column("n in B", lambda m: m.n_b, optional=1),
 ]

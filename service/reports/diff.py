@@ -8,7 +8,7 @@ object. Nothing is probed and nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
@@ -31,6 +31,7 @@ from thinkeval.service.scoring.metrics import chain_rows
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.service.scoring.paired import Bounds
 
 _NOT_COMPARED = "Chains are not compared: they start or end at other entities."
 _REWRITE = (
@@ -125,6 +126,7 @@ def _plain(value: object) -> str:
 
 _MEASURE_ORDER = ("likelihood", "p", "likelihood_norm")
 _Key = tuple[str, str, int | None]  # metric, measure, step
+SAMPLED: Measure = "p"
 
 
 def diff(db: Database, a: str, b: str, measure: Measure | None = None) -> Diff:
@@ -147,13 +149,15 @@ def diff(db: Database, a: str, b: str, measure: Measure | None = None) -> Diff:
             remedy="Compare edits of one data set; `thinkeval edits --graph NAME` lists them.",
         )
     by = _common_measure(db, one, other, measure)
+    from thinkeval.service.scoring import paired  # numpy; `--help` should not wait for it
+
     return Diff(
         dataset=one.dataset,
         measure=by,
         a=_diffed(one),
         b=_diffed(other),
         differences=differences(one, other, by),
-        metrics=_metrics(one, other),
+        metrics=_metrics(one, other, paired.difference_intervals(db, one, other)),
         facts=_facts(db, one, other, by),
         chains=_chains(db, one, other, by) if _ends(one) == _ends(other) else None,
     )
@@ -189,7 +193,9 @@ def _ends(score: Score) -> tuple[str, str]:
     return score.subject, score.target_true
 
 
-def _metrics(one: Score, other: Score) -> list[MetricDelta]:
+def _metrics(
+    one: Score, other: Score, bounds: Mapping[tuple[str, int | None], Bounds]
+) -> list[MetricDelta]:
     of_a: dict[_Key, MetricValue] = {(v.metric, v.measure, v.step): v for v in one.values}
     of_b: dict[_Key, MetricValue] = {(v.metric, v.measure, v.step): v for v in other.values}
 
@@ -200,10 +206,20 @@ def _metrics(one: Score, other: Score) -> list[MetricDelta]:
         return order, measure, metric, step or 0
 
     keys = sorted(of_a.keys() | of_b.keys(), key=place)
-    return [_metric(key, of_a.get(key), of_b.get(key)) for key in keys]
+    return [
+        _metric(
+            key,
+            of_a.get(key),
+            of_b.get(key),
+            bounds.get((key[0], key[2])) if key[1] == SAMPLED else None,
+        )
+        for key in keys
+    ]
 
 
-def _metric(key: _Key, a: MetricValue | None, b: MetricValue | None) -> MetricDelta:
+def _metric(
+    key: _Key, a: MetricValue | None, b: MetricValue | None, bounds: Bounds | None
+) -> MetricDelta:
     metric, measure, step = key
     # A value with n = 0 is a convention, not a measurement; only two of a kind can be compared.
     delta = None
@@ -222,6 +238,8 @@ def _metric(key: _Key, a: MetricValue | None, b: MetricValue | None) -> MetricDe
         high_a=a and a.high,
         low_b=b and b.low,
         high_b=b and b.high,
+        delta_low=bounds[0] if bounds and delta is not None else None,
+        delta_high=bounds[1] if bounds and delta is not None else None,
     )
 
 

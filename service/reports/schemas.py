@@ -43,6 +43,8 @@ class MetricDelta(BaseModel):
             "nothing to measure" (n = 0) and the other does not, or where both are undefined.
         n_a, n_b: chains, facts or prompts that each value was taken over.
         low_a, high_a, low_b, high_b: 95 % intervals, where the measure is a sample.
+        delta_low, delta_high: 95 % interval of the delta, where the answers of both are paired
+            (`service.scoring.paired`).
     """
 
     metric: str
@@ -57,6 +59,8 @@ class MetricDelta(BaseModel):
     high_a: float | None = None
     low_b: float | None = None
     high_b: float | None = None
+    delta_low: float | None = None
+    delta_high: float | None = None
 
     @property
     def differs(self) -> bool:

@@ -88,11 +88,11 @@ def _comparable(one: Score, other: Score) -> bool:
     of = [
         (
             s.dataset, s.rewrite, s.model, s.subject, s.target_true, s.options.max_steps,
-            s.options.bare, s.options.parallel, s.options.samples, s.options.seed,
+            s.options.bare, s.options.parallel,
         )
         for s in (one, other)
     ]  # fmt: skip
-    sampled = all(MEASURE in s.measures for s in (one, other))
+    sampled = one.edit != other.edit and all(MEASURE in s.measures for s in (one, other))
     return sampled and of[0] == of[1] and one.options.parallel == "before"
 
 

@@ -21,7 +21,7 @@ FACT = "harry-potter--studied-at"
 @pytest.fixture(scope="module")
 def edits(thinkeval: Cli, mine: Mine) -> tuple[dict[str, Any], dict[str, Any]]:
     """Two scores: of the control that changes nothing, and of ROME."""
-    asked = ("score", "-g", mine.graph, "--model", mine.model, FACT, "--samples", "0", "--json")
+    asked = ("score", "-g", mine.graph, "--model", mine.model, FACT, "--samples", "3", "--json")
     none, rome = thinkeval(*asked, "-m", "none", "-m", "rome").json
     return none, rome
 
@@ -50,6 +50,10 @@ def test_every_number_is_that_of_the_scores_and_chains(
         key = (metric["metric"], metric["measure"], metric["step"])
         assert (metric["a"], metric["b"]) == (values[0][key]["value"], values[1][key]["value"])
         assert metric["delta"] == metric["b"] - metric["a"]
+        paired = metric["measure"] == "p" and metric["metric"] in ("ifr", "ifr_by_steps")
+        assert (metric["delta_low"] is not None) == (paired and metric["delta"] is not None)
+        if paired and metric["delta"]:
+            assert metric["delta_low"] < metric["delta"] < metric["delta_high"]
     alive = []
     for edit in (a, b):
         rows = at_once("chains", edit, "--limit", "0", "--json").json
