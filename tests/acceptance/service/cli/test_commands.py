@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,6 +66,15 @@ def test_help_answers_at_once_and_shows_every_command(thinkeval: Cli) -> None:
     assert shown.cpu_s < 1.0
     for command in (*WITH_JSON, "report", "organism", "db"):
         assert command in shown.out
+
+
+def test_the_package_runs_as_a_module(thinkeval: Cli) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "thinkeval", "--version"],
+        env=os.environ | thinkeval.env, cwd=thinkeval.cwd, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == thinkeval.process("--version").out
 
 
 def test_help_loads_no_torch(thinkeval: Cli) -> None:
