@@ -173,7 +173,7 @@ def _check(place: Place, knowledge: KnowledgeSet) -> None:
 
 
 def _check_rule(place: Place, rule: Rule) -> None:
-    for atom in (rule.first, rule.second, rule.conclusion):
+    for atom in (*rule.premises, rule.conclusion):
         place.name(atom.relation)
         for text in atom.templates:
             place.text(text)

@@ -232,9 +232,10 @@ def _with_templates(rule: Rule, templates: tuple[str, str, str]) -> Rule:
     def atom(line: Atom, text: str) -> Atom:
         return Atom(line.subject, line.relation, line.object, (text,))
 
+    first, second = rule.pair
     return Rule(
-        atom(rule.first, premises[0]),
-        atom(rule.second, premises[1]),
+        atom(first, premises[0]),
+        atom(second, premises[1]),
         atom(rule.conclusion, templates[2]),
         words=named,
         source=rule.source,
@@ -252,7 +253,8 @@ def _implications(
         if (grounding := by_ends.get((subject, object_))) is not None:
             cloze = _cloze(item.q, subject)
             qa = QA(subject, relation, item.a, cloze, cloze)
-            found.append(Implication(qa, (grounding.first[:2], grounding.second[:2])))
+            first, second = grounding.pair
+            found.append(Implication(qa, (first[:2], second[:2])))
     return found
 
 

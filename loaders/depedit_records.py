@@ -61,7 +61,7 @@ def _phase(knowledge: KnowledgeSet, copy: Copy | None) -> dict[str, Any]:
         "rule": dict(
             zip(
                 ("pre1", "pre2", "imp"),
-                (_sentence(rule, atom) for atom in (rule.first, rule.second, rule.conclusion)),
+                (_sentence(rule, atom) for atom in (*rule.pair, rule.conclusion)),
                 strict=True,
             )
         ),
@@ -125,7 +125,7 @@ def rule_to_json(rule: Rule) -> dict[str, Any]:
 
     return {
         "first": line(rule.first),
-        "second": line(rule.second),
+        "second": line(rule.pair[1]),
         "conclusion": line(rule.conclusion),
         "kinds": dict(rule.kinds),
         "words": dict(rule.words),

@@ -17,11 +17,21 @@ Triple = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """Two facts and the conclusion that they entail."""
+    """One or two facts and the conclusion that they entail.
+
+    Attributes:
+        second: None for a rule with one premise.
+    """
 
     first: Triple
-    second: Triple
+    second: Triple | None
     conclusion: Triple
+
+    @property
+    def pair(self) -> tuple[Triple, Triple]:
+        """The two facts, by a rule with two premises."""
+        assert self.second is not None
+        return (self.first, self.second)
 
 
 def groundings(
@@ -31,13 +41,17 @@ def groundings(
 ) -> list[Grounding]:
     """Every grounding of the rule's premises, in the order of the facts.
 
-    x, y and z are three different entities.
+    The variables bind different entities.
 
     Args:
         kinds: {entity: kind}; a variable with a kind then binds only entities of that kind. None:
             kinds are ignored.
     """
     listed = list(facts)
+    if rule.second is None:
+        alone = [(t, b) for t in listed if (b := _bound(rule, rule.first, t, kinds)) is not None]
+        relation = rule.conclusion.relation
+        return [Grounding(t, None, (b["x"], relation, b["z"])) for t, b in alone]
     seconds: dict[str, list[tuple[str, Triple]]] = defaultdict(list)
     for triple in listed:
         if (bound := _bound(rule, rule.second, triple, kinds)) is not None:

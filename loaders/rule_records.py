@@ -1,13 +1,16 @@
-"""If-Then rules: two premises and a conclusion over typed variables (DepEdit, section 3.1).
+"""If-Then rules: one or two premises and a conclusion over typed variables (DepEdit, section 3.1).
 
     if   person  -born in->    city       premise of person and city
     and  city    -located in-> country    premise of city and country
     then person  -citizen of-> country    conclusion
 
 Every rule has the same normal form: its conclusion goes from `x` to `z`; `y` is the variable that
-the premises share; the first premise relates x and y, the second y and z. Each premise may have
+two premises share; the first premise relates x and y, the second y and z. Each premise may have
 either direction, which gives the four shapes of a triangle of facts around its conclusion:
 x→y→z, x←y→z (shared subject), x→y←z (shared object) and x←y←z.
+
+The premise of a rule with one premise relates x and z. Its two shapes are x→z (a relation contains
+another one) and x←z (the inverse of a relation; where both relations are one, it is symmetric).
 
 Frozen records in plain Python.
 """
@@ -23,6 +26,8 @@ from thinkeval.loaders.texts import quoted
 
 SHAPES = ("x→y→z", "x→y←z", "x←y→z", "x←y←z")
 """Indexed by the directions of the first and the second premise."""
+ONE_PREMISE = ("x→z", "x←z")
+"""Shapes of rules with one premise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +55,11 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Two premises and a conclusion in normal form; `rule` creates it.
+    """One or two premises and a conclusion in normal form; `rule` creates it.
 
     Attributes:
-        first: the premise about x and y.
-        second: the premise about y and z.
+        first: the premise about x and y; about x and z if it is the only one.
+        second: the premise about y and z; None for a rule with one premise.
         conclusion: from x to z.
         kinds: {variable: the kind its entities must have}; a variable without one binds any.
         words: {variable: its word in the templates, without brackets}.
@@ -64,7 +69,7 @@ class Rule:
     """
 
     first: Atom
-    second: Atom
+    second: Atom | None
     conclusion: Atom
     kinds: tuple[tuple[str, str], ...] = ()
     words: tuple[tuple[str, str], ...] = ()
@@ -78,20 +83,33 @@ class Rule:
         return digest([self.relations, self.inverse, sorted(self.kinds)])
 
     @property
-    def relations(self) -> tuple[str, str, str]:
-        """Relations of the first premise, the second, and the conclusion."""
-        return (self.first.relation, self.second.relation, self.conclusion.relation)
+    def premises(self) -> tuple[Atom, ...]:
+        """The one or two premises."""
+        return (self.first,) if self.second is None else (self.first, self.second)
+
+    @property
+    def pair(self) -> tuple[Atom, Atom]:
+        """The two premises; RuleError for a rule with one."""
+        if self.second is None:
+            raise RuleError(f"{self.text()!r} has one premise; two are needed here")
+        return (self.first, self.second)
+
+    @property
+    def relations(self) -> tuple[str, str | None, str]:
+        """Relations of the first premise, the second (None without one), and the conclusion."""
+        second = None if self.second is None else self.second.relation
+        return (self.first.relation, second, self.conclusion.relation)
 
     @property
     def inverse(self) -> tuple[bool, bool]:
-        """Whether the first premise goes from y to x, and the second from z to y."""
-        return (self.first.subject == "y", self.second.subject == "z")
+        """Whether the first premise goes to x, and whether the second one starts at z."""
+        return (self.first.object == "x", self.second is not None and self.second.subject == "z")
 
     @property
     def shape(self) -> str:
-        """One of SHAPES."""
+        """One of SHAPES or ONE_PREMISE."""
         first, second = self.inverse
-        return SHAPES[2 * first + second]
+        return ONE_PREMISE[first] if self.second is None else SHAPES[2 * first + second]
 
     @property
     def confidence(self) -> float | None:
@@ -124,10 +142,8 @@ class Rule:
 
     def text(self) -> str:
         """The rule as a sentence, from its uniform templates or else its relations."""
-        first, second, conclusion = (
-            self.sentence(atom) for atom in (self.first, self.second, self.conclusion)
-        )
-        return f"If {first}, and {second}, then {conclusion}."
+        premises = ", and ".join(self.sentence(atom) for atom in self.premises)
+        return f"If {premises}, then {self.sentence(self.conclusion)}."
 
     def sentence(self, atom: Atom) -> str:
         """An atom as a sentence without its full stop: `[Person A] is from [City A]`.
@@ -137,7 +153,7 @@ class Rule:
         """
         if atom.templates:
             return atom.templates[0].rstrip(".")
-        worded = any(a.templates for a in (self.first, self.second, self.conclusion))
+        worded = any(a.templates for a in (*self.premises, self.conclusion))
         words = ({} if worded else kind_words(dict(self.kinds))) | dict(self.words)
         subject, object_ = (words.get(name, name) for name in (atom.subject, atom.object))
         return f"[{subject}] {' '.join(atom.relation.replace('_', ' ').split())} [{object_}]"
@@ -171,17 +187,19 @@ def rule(
     """Create a rule in normal form, from atoms over any variable names.
 
     Args:
-        premises: two atoms, in either order.
+        premises: one atom, or two in either order.
         kinds, words: by the variables' names.
 
     Raises:
-        RuleError: there are not two premises, a variable of the conclusion is unbound, an atom has
-            only one variable, or the premises do not share exactly one variable.
+        RuleError: there are neither one nor two premises, a variable of the conclusion is unbound,
+            an atom has only one variable, two premises do not share exactly one variable, or the
+            conclusion is the premise.
     """
     shared = _shared_variable(premises, conclusion)
-    names = {conclusion.subject: "x", shared: "y", conclusion.object: "z"}
-    first, second = (atom.renamed(names) for atom in premises)
-    if "x" not in (first.subject, first.object):
+    names = {conclusion.subject: "x", conclusion.object: "z"} | ({shared: "y"} if shared else {})
+    first, *rest = (atom.renamed(names) for atom in premises)
+    second = rest[0] if rest else None
+    if second is not None and "x" not in (first.subject, first.object):
         first, second = second, first
     unknown = sorted({*(kinds or {}), *(words or {})} - set(names))
     if unknown:
@@ -199,9 +217,9 @@ def rule(
 
 
 def _shared_variable(premises: Sequence[Atom], conclusion: Atom) -> str:
-    """The variable that the premises share; RuleError if the atoms do not form a rule."""
-    if len(premises) != 2:
-        raise RuleError(f"a rule has two premises, this one has {len(premises)}")
+    """The variable that two premises share, "" for one premise; RuleError if they form no rule."""
+    if len(premises) not in (1, 2):
+        raise RuleError(f"a rule has one or two premises, this one has {len(premises)}")
     for atom in (*premises, conclusion):
         if atom.subject == atom.object:
             raise RuleError(f"{quoted(atom.relation)} relates {atom.subject!r} to itself")
@@ -212,6 +230,10 @@ def _shared_variable(premises: Sequence[Atom], conclusion: Atom) -> str:
                 f"the conclusion uses {name!r}, which no premise binds (they bind"
                 f" {', '.join(sorted(map(repr, bound)))})"
             )
+    if len(premises) == 1:
+        if (premises[0].subject, premises[0].relation) == (conclusion.subject, conclusion.relation):
+            raise RuleError(f"the conclusion is the premise ({quoted(conclusion.relation)})")
+        return ""
     shared = {premises[0].subject, premises[0].object} & {premises[1].subject, premises[1].object}
     outer = {conclusion.subject, conclusion.object}
     if len(shared) != 1 or shared & outer:

@@ -1,4 +1,4 @@
-"""Reader of hand-written rules: YAML with two premises and a conclusion each.
+"""Reader of hand-written rules: YAML with one or two premises and a conclusion each.
 
     rules:
       - if:                                 # subject, relation, object: the first and the last
@@ -11,9 +11,11 @@
           person born in city:              # the uniform wording, all of them the diverse one
             - "[person] was born in [city]."
             - "[city] is where [person] was born."
+      - if: [person married to other]       # one premise: the conclusion is about the same two
+        then: other married to person
 
-A variable is any word (`person`, `city_a`); relations are named as in the graph. The two premises
-share one variable, and the conclusion relates the two others. `words` default to the capitalised
+A variable is any word (`person`, `city_a`); relations are named as in the graph. Two premises share
+one variable, and the conclusion relates the two others. `words` default to the capitalised
 variable: `city_a` becomes `[City a]`.
 
 Every scalar is read as text, including numbers and dates, and a repeated key is an error.
@@ -31,6 +33,7 @@ from thinkeval.loaders.records import unique
 from thinkeval.loaders.rule_records import Atom, Rule, rule
 from thinkeval.loaders.texts import enumeration, quoted
 
+REMEDY = "Check the rules against the format that `thinkeval rules add --help` describes."
 RULE_KEYS = ("if", "then", "kinds", "words", "templates")
 _VARIABLE = re.compile(r"[^\W\d]\w*")
 _SLOT = re.compile(r"\[([^\[\]]*)\]")
@@ -56,6 +59,14 @@ def read_rules(content: object, path: Path) -> tuple[Rule, ...]:
     Raises:
         SchemaError: as `load_rules`.
     """
+    try:
+        return _rules(content, path)
+    except SchemaError as error:
+        error.remedy = REMEDY
+        raise
+
+
+def _rules(content: object, path: Path) -> tuple[Rule, ...]:
     top = Place(path, "")
     fields = known(top, content, ("rules",))
     listed = top.at("rules").sequence(top.field(fields, "rules"))
@@ -77,7 +88,7 @@ def _rule(place: Place, item: object) -> Rule:
     fields = known(place, item, RULE_KEYS)
     premises = [
         (place.at(f"if[{i}]"), text)
-        for i, text in enumerate(place.at("if").sequence(place.field(fields, "if")))
+        for i, text in enumerate(_lines(place.at("if"), place.field(fields, "if")))
     ]
     lines = [*premises, (place.at("then"), place.field(fields, "then"))]
     atoms = {there.name(text): _atom(there, text) for there, text in lines}
@@ -98,6 +109,11 @@ def _rule(place: Place, item: object) -> Rule:
         return rule(given, conclusion, kinds=kinds, words=words)
     except RuleError as error:
         raise SchemaError(place.path, place.where, error.detail) from error
+
+
+def _lines(place: Place, value: object) -> list[object]:
+    """One line, or a list of them."""
+    return [value] if isinstance(value, str) else list(place.sequence(value))
 
 
 def _atom(place: Place, value: object) -> Atom:

@@ -1,9 +1,10 @@
 // One round of forward chaining: the groundings with at least one new premise.
 //
 // Round 1 combines two facts; a later round combines a conclusion of the previous round with a fact
-// or an earlier conclusion. x, y and z are three different entities; an entity without a kind has
-// that of the entity of the same name in the data set. Facts added to probe an implication are no
-// premises. Writes the conclusions as IMPLIED relationships, and every grounding.
+// or an earlier conclusion. A rule with one premise takes a fact, or such a conclusion, alone. x, y
+// and z are different entities; an entity without a kind has that of the entity of the same name in
+// the data set. Facts added to probe an implication are no premises. Writes the conclusions as
+// IMPLIED relationships, and every grounding.
 //
 // mode: write
 // params:
@@ -14,7 +15,7 @@
 //   $rules.id           STRING           id within the data set
 //   $rules.relation1    STRING           relation of the first premise, about x and y
 //   $rules.inverse1     BOOLEAN          whether it points from y to x
-//   $rules.relation2    STRING           relation of the second premise, about y and z
+//   $rules.relation2    STRING|NULL      relation of the second premise, about y and z
 //   $rules.inverse2     BOOLEAN          whether it points from z to y
 //   $rules.relation3    STRING           relation of the conclusion, from x to z
 //   $rules.kind_x       STRING|NULL      kind of the entities x takes; null for any
@@ -57,9 +58,27 @@ CALL (rule) {
   WHERE p1.relation = rule.relation1 AND (startNode(p1) = y) = rule.inverse1
     AND coalesce(p1.round, 0) < $round - 1
   RETURN p1, p2, x, y, z
+  UNION ALL
+  WITH rule
+  WHERE rule.relation2 IS NULL
+  CALL (rule) {
+    WITH rule
+    WHERE $round = 1
+    MATCH (a:Entity)-[p1:FACT]->(b:Entity)
+    WHERE p1.graph = $graph AND p1.relation = rule.relation1
+    RETURN p1, a, b
+    UNION ALL
+    WITH rule
+    WHERE $round > 1
+    MATCH (a:Entity)-[p1:IMPLIED]->(b:Entity)
+    WHERE p1.graph = $graph AND p1.relation = rule.relation1 AND p1.round = $round - 1
+    RETURN p1, a, b
+  }
+  RETURN p1, null AS p2, CASE WHEN rule.inverse1 THEN b ELSE a END AS x, null AS y,
+    CASE WHEN rule.inverse1 THEN a ELSE b END AS z
 }
 WITH rule, p1, p2, x, y, z
-WHERE x <> y AND y <> z AND x <> z
+WHERE x <> z AND (y IS NULL OR x <> y AND y <> z)
   AND none(p IN [p1, p2] WHERE coalesce(p.role, 'fact') = 'implication' AND NOT p.listed)
   AND (rule.kind_x IS NULL OR x.kind = rule.kind_x
     OR EXISTS { (:Entity {key: $dataset + '|' + x.name, kind: rule.kind_x}) })
@@ -70,8 +89,8 @@ WHERE x <> y AND y <> z AND x <> z
 MERGE (x)-[i:IMPLIED {id: $graph + '|' + x.name + ' | ' + rule.relation3 + ' | ' + z.name}]->(z)
 ON CREATE SET i.graph = $graph, i.relation = rule.relation3, i.round = $round,
   i.caption = '∴ ' + rule.relation3
-MERGE (g:Grounding {id: $graph + '|' + rule.id + '|' + substring(p1.id, size($graph) + 1) + '|'
-  + substring(p2.id, size($graph) + 1)})
+MERGE (g:Grounding {id: $graph + '|' + rule.id + '|' + substring(p1.id, size($graph) + 1)
+  + coalesce('|' + substring(p2.id, size($graph) + 1), '')})
 ON CREATE SET g.graph = $graph, g.rule = rule.id, g.premise1 = p1.id, g.premise2 = p2.id,
   g.conclusion = i.id, g.round = $round
 RETURN count(DISTINCT g) AS groundings,

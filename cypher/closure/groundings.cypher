@@ -1,4 +1,4 @@
-// The groundings of a graph's closure: rule, two premises, conclusion.
+// The groundings of a graph's closure: rule, premises, conclusion.
 //
 // mode: read
 // params:
@@ -7,7 +7,7 @@
 //   id          STRING        id in the database
 //   rule        STRING        id of the rule within the data set
 //   premise1    STRING        id of a fact or conclusion
-//   premise2    STRING        id of a fact or conclusion
+//   premise2    STRING|NULL   id of a fact or conclusion; null for a rule with one premise
 //   conclusion  STRING        id of a conclusion
 //   round       INTEGER       round in which it was derived
 

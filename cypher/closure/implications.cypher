@@ -1,8 +1,9 @@
 // Conclusions that an edit should change by the rules: those with the edited fact as a premise.
 //
-// The other premise is a fact of the data set. With the old object the conclusion loses a premise,
-// with the new one it is newly entailed. Probabilities are those of the edit's graph, null where
-// not probed. A new object that the data set does not have gets the kind of the old one.
+// The other premise, if the rule has two, is a fact of the data set. With the old object the
+// conclusion loses a premise, with the new one it is newly entailed. Probabilities are those of the
+// edit's graph, null where not probed. A new object that the data set does not have gets the kind
+// of the old one.
 //
 // mode: read
 // params:
@@ -18,7 +19,7 @@
 //   $rules.id           STRING           id within the data set
 //   $rules.relation1    STRING           relation of the first premise, about x and y
 //   $rules.inverse1     BOOLEAN          whether it points from y to x
-//   $rules.relation2    STRING           relation of the second premise, about y and z
+//   $rules.relation2    STRING|NULL      relation of the second premise, about y and z
 //   $rules.inverse2     BOOLEAN          whether it points from z to y
 //   $rules.relation3    STRING           relation of the conclusion, from x to z
 //   $rules.kind_x       STRING|NULL      kind of the entities x takes; null for any
@@ -29,10 +30,10 @@
 //   rule                STRING           id of the rule
 //   place               INTEGER          position of the edited fact among the premises, 1 or 2
 //   object              STRING           the edited fact's object, by side
-//   other               STRING           id of the other premise in the data set
-//   other_subject       STRING           its subject
-//   other_relation      STRING           its relation
-//   other_object        STRING           its object
+//   other               STRING|NULL      id of the other premise in the data set
+//   other_subject       STRING|NULL      its subject
+//   other_relation      STRING|NULL      its relation
+//   other_object        STRING|NULL      its object
 //   subject             STRING           subject of the conclusion
 //   relation            STRING           its relation
 //   conclusion          STRING           its object
@@ -57,19 +58,34 @@ WITH was, form, rule, place,
   CASE WHEN inverse = (place = 1) THEN form.object ELSE $subject END AS bound,
   CASE WHEN inverse = (place = 1) THEN $subject ELSE form.object END AS shared
 OPTIONAL MATCH (known:Entity {key: $dataset + '|' + bound})
-WITH form, rule, place, bound, shared, coalesce(known.kind,
+WITH form, rule, place, bound, shared, was.kind AS was_kind, coalesce(known.kind,
   CASE WHEN bound = $new THEN was.kind END) AS bound_kind
-MATCH (y:Entity {key: $dataset + '|' + shared})-[other:FACT]-(far:Entity)
-WHERE other.relation = CASE place WHEN 1 THEN rule.relation2 ELSE rule.relation1 END
-  AND (startNode(other) = y) = CASE place WHEN 1 THEN NOT rule.inverse2 ELSE rule.inverse1 END
-  AND far <> y AND far.name <> bound AND bound <> shared
-  AND NOT (other.relation = $relation AND startNode(other).name = $subject
-    AND endNode(other).name = $old)
-  AND (rule.kind_y IS NULL OR y.kind = rule.kind_y)
-  AND (rule.kind_x IS NULL OR rule.kind_x = CASE place WHEN 1 THEN bound_kind ELSE far.kind END)
-  AND (rule.kind_z IS NULL OR rule.kind_z = CASE place WHEN 1 THEN far.kind ELSE bound_kind END)
-WITH form, rule, place, other, CASE place WHEN 1 THEN bound ELSE far.name END AS x,
-  CASE place WHEN 1 THEN far.name ELSE bound END AS z
+CALL (rule, place, bound, shared, bound_kind, was_kind) {
+  WITH rule, place, bound, shared, bound_kind
+  WHERE rule.relation2 IS NOT NULL
+  MATCH (y:Entity {key: $dataset + '|' + shared})-[other:FACT]-(far:Entity)
+  WHERE other.relation = CASE place WHEN 1 THEN rule.relation2 ELSE rule.relation1 END
+    AND (startNode(other) = y) = CASE place WHEN 1 THEN NOT rule.inverse2 ELSE rule.inverse1 END
+    AND far <> y AND far.name <> bound AND bound <> shared
+    AND NOT (other.relation = $relation AND startNode(other).name = $subject
+      AND endNode(other).name = $old)
+    AND (rule.kind_y IS NULL OR y.kind = rule.kind_y)
+    AND (rule.kind_x IS NULL OR rule.kind_x = CASE place WHEN 1 THEN bound_kind ELSE far.kind END)
+    AND (rule.kind_z IS NULL OR rule.kind_z = CASE place WHEN 1 THEN far.kind ELSE bound_kind END)
+  RETURN other, CASE place WHEN 1 THEN bound ELSE far.name END AS x,
+    CASE place WHEN 1 THEN far.name ELSE bound END AS z
+  UNION ALL
+  // The only premise of a rule: `bound` is x, `shared` is z.
+  WITH rule, bound, shared, bound_kind, was_kind
+  WHERE rule.relation2 IS NULL AND bound <> shared
+  OPTIONAL MATCH (known:Entity {key: $dataset + '|' + shared})
+  WITH rule, bound, shared, bound_kind,
+    coalesce(known.kind, CASE WHEN shared = $new THEN was_kind END) AS shared_kind
+  WHERE (rule.kind_x IS NULL OR rule.kind_x = bound_kind)
+    AND (rule.kind_z IS NULL OR rule.kind_z = shared_kind)
+  RETURN null AS other, bound AS x, shared AS z
+}
+WITH form, rule, place, other, x, z
 CALL (rule, x, z) {
   OPTIONAL MATCH (a:Entity {key: $dataset + '|' + x})-[f:FACT]->
     (b:Entity {key: $dataset + '|' + z})
@@ -89,7 +105,19 @@ CALL (rule, x, z) {
     AND a <> m AND m <> b AND a <> b
     AND (r.kind_x IS NULL OR a.kind = r.kind_x) AND (r.kind_y IS NULL OR m.kind = r.kind_y)
     AND (r.kind_z IS NULL OR b.kind = r.kind_z)
-  RETURN count(*) AS support
+  RETURN count(*) AS by_two
+}
+CALL (rule, x, z) {
+  UNWIND $rules AS r
+  WITH r, rule, CASE WHEN r.inverse1 THEN z ELSE x END AS from,
+    CASE WHEN r.inverse1 THEN x ELSE z END AS to
+  WHERE r.relation3 = rule.relation3 AND r.relation2 IS NULL
+  MATCH (a:Entity {key: $dataset + '|' + from})-[p:FACT]->(b:Entity {key: $dataset + '|' + to})
+  WHERE p.relation = r.relation1
+    AND NOT (p.relation = $relation AND a.name = $subject AND b.name = $old)
+    AND (r.kind_x IS NULL OR r.kind_x = CASE WHEN r.inverse1 THEN b.kind ELSE a.kind END)
+    AND (r.kind_z IS NULL OR r.kind_z = CASE WHEN r.inverse1 THEN a.kind ELSE b.kind END)
+  RETURN count(*) AS by_one
 }
 OPTIONAL MATCH (:Entity {key: $edit + '|' + $subject})-[e:FACT]->
   (:Entity {key: $edit + '|' + form.object})
@@ -102,6 +130,7 @@ WHERE c.relation = rule.relation3
 RETURN form.side AS side, rule.id AS rule, place, form.object AS object, other.id AS other,
   startNode(other).name AS other_subject, other.relation AS other_relation,
   endNode(other).name AS other_object, x AS subject, rule.relation3 AS relation, z AS conclusion,
-  known, support, e[$pre] AS edited_pre, e[$post] AS edited_post, q[$pre] AS other_pre,
-  q[$post] AS other_post, c[$pre] AS conclusion_pre, c[$post] AS conclusion_post
+  known, by_two + by_one AS support, e[$pre] AS edited_pre, e[$post] AS edited_post,
+  q[$pre] AS other_pre, q[$post] AS other_post, c[$pre] AS conclusion_pre,
+  c[$post] AS conclusion_post
 ORDER BY side DESC, rule, subject, conclusion, place, other

@@ -28,8 +28,8 @@
 
 MATCH (s:Entity {key: $graph + '|' + $subject})
 MATCH (o:Entity {key: $graph + '|' + $object})
-// An implied link has at least two facts, so five facts make at most four links.
-MATCH SHORTEST 4 GROUPS (s) ((a)-[r:FACT|IMPLIED]->(b) WHERE a <> o AND b <> s){1,4} (o)
+// An implied link has at least one fact, so five facts make at most five links.
+MATCH SHORTEST 5 GROUPS (s) ((a)-[r:FACT|IMPLIED]->(b) WHERE a <> o AND b <> s){1,5} (o)
 WHERE any(f IN r WHERE type(f) = 'IMPLIED')
   AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
   AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])
@@ -37,9 +37,9 @@ WHERE any(f IN r WHERE type(f) = 'IMPLIED')
 // Per link the product over 1 to 5 facts, -1 where there is none; then per chain.
 WITH b, r, none(f IN r WHERE type(f) = 'FACT' AND (f[$pre] IS NULL OR f[$post] IS NULL)) AS known,
   [f IN r | CASE type(f) WHEN 'FACT' THEN [f[$pre], -1.0, -1.0, -1.0, -1.0]
-    ELSE [-1.0] + f.other_pre END] AS before,
+    ELSE f.other_pre END] AS before,
   [f IN r | CASE type(f) WHEN 'FACT' THEN [f[$post], -1.0, -1.0, -1.0, -1.0]
-    ELSE [-1.0] + f.other_post END] AS after
+    ELSE f.other_post END] AS after
 WITH b, r, known, before, after,
   reduce(v = [1.0, -1.0, -1.0, -1.0, -1.0, -1.0], w IN before | [t IN range(0, 5) |
     reduce(m = -1.0, k IN range(1, t) | CASE WHEN v[t - k] >= 0 AND w[k - 1] >= 0
@@ -49,7 +49,7 @@ WITH b, r, known, before, after,
     [t IN range(0, 5) | reduce(m = {p: -1.0, k: []}, k IN range(1, t) |
       CASE WHEN v[t - k].p >= 0 AND w[k - 1] >= 0 AND v[t - k].p * w[k - 1] > m.p
       THEN {p: v[t - k].p * w[k - 1], k: v[t - k].k + k} ELSE m END)]) AS best
-UNWIND range(2, 5) AS n
+UNWIND range(1, 5) AS n
 WITH b, r, n, known, before, after, R[n] AS R, best[n].p AS R_post, best[n].k AS sizes
 WHERE n <= $max_steps AND (R >= 0 AND R_post >= 0 OR NOT known)
 WITH b, r, before, after, known, CASE WHEN known THEN n END AS n, CASE WHEN known THEN R END AS R,

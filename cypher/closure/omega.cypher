@@ -42,14 +42,14 @@ CALL (c, s, o) {
 CALL (c, s, o) {
   OPTIONAL MATCH (s)-[i:IMPLIED]->(o)
   WHERE i.relation = c.relation
-  UNWIND range(2, 5) AS n
-  WITH n, i.other_pre[n - 2] AS R, i.other_post[n - 2] AS R_post
+  UNWIND range(1, 5) AS n
+  WITH n, i.other_pre[n - 1] AS R, i.other_post[n - 1] AS R_post
   WHERE R >= 0 AND R_post >= 0
   RETURN collect({n: n, known: true, alive: R_post > $threshold * R AND R_post > 0}) AS rules
 }
 CALL (c, s, o) {
-  // An implied link has at least two facts, so five facts make at most four links.
-  OPTIONAL MATCH SHORTEST 4 GROUPS (s) ((a)-[r:FACT|IMPLIED]->(b) WHERE a <> o AND b <> s){1,4} (o)
+  // An implied link has at least one fact, so five facts make at most five links.
+  OPTIONAL MATCH SHORTEST 5 GROUPS (s) ((a)-[r:FACT|IMPLIED]->(b) WHERE a <> o AND b <> s){1,5} (o)
   WHERE any(f IN r WHERE type(f) = 'IMPLIED')
     AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
     AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])
@@ -59,9 +59,9 @@ CALL (c, s, o) {
   // Per link the product over 1 to 5 facts, -1 where there is none; then per chain.
   WITH b, none(f IN r WHERE type(f) = 'FACT' AND (f[$pre] IS NULL OR f[$post] IS NULL)) AS known,
     [f IN r | CASE type(f) WHEN 'FACT' THEN [f[$pre], -1.0, -1.0, -1.0, -1.0]
-      ELSE [-1.0] + f.other_pre END] AS before,
+      ELSE f.other_pre END] AS before,
     [f IN r | CASE type(f) WHEN 'FACT' THEN [f[$post], -1.0, -1.0, -1.0, -1.0]
-      ELSE [-1.0] + f.other_post END] AS after
+      ELSE f.other_post END] AS after
   WITH b, known,
     reduce(v = [1.0, -1.0, -1.0, -1.0, -1.0, -1.0], w IN before | [t IN range(0, 5) |
       reduce(m = -1.0, k IN range(1, t) | CASE WHEN v[t - k] >= 0 AND w[k - 1] >= 0
@@ -69,7 +69,7 @@ CALL (c, s, o) {
     reduce(v = [1.0, -1.0, -1.0, -1.0, -1.0, -1.0], w IN after | [t IN range(0, 5) |
       reduce(m = -1.0, k IN range(1, t) | CASE WHEN v[t - k] >= 0 AND w[k - 1] >= 0
         AND v[t - k] * w[k - 1] > m THEN v[t - k] * w[k - 1] ELSE m END)]) AS R_post
-  UNWIND range(2, 5) AS n
+  UNWIND range(1, 5) AS n
   WITH b, n, known, R[n] AS R, R_post[n] AS R_post
   WHERE R >= 0 AND R_post >= 0 OR NOT known
   WITH b, n, min(known) AS known, max(R_post > $threshold * R AND R_post > 0) AS alive

@@ -9,7 +9,7 @@
 //   $rows.strength_pre   FLOAT|NULL     product over facts and rules of the best proof before the
 //                                       edit
 //   $rows.strength_post  FLOAT|NULL     the same after the edit; null without a fully probed proof
-//   $rows.other_pre      LIST<FLOAT>    the same for the best proof of 2, 3, 4 and 5 facts without
+//   $rows.other_pre      LIST<FLOAT>    the same for the best proof of 1 to 5 facts without
 //                                       the edited fact; -1 where there is none
 //   $rows.other_post     LIST<FLOAT>    the same after the edit
 //   $rows.caption        STRING         caption in Neo4j Browser

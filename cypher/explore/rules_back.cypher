@@ -6,7 +6,7 @@
 // returns: one row a grounding, by rule and premises; at most 10
 //   back     PATH          the edited fact in its old form, as a conclusion
 //   first    PATH          the first premise
-//   second   PATH          the second premise
+//   second   PATH|NULL     the second premise; null: the rule has one
 //   rule     STRING|NULL   the rule as a sentence; null if it was deleted
 
 MATCH (e:Edit {id: $edit})-[:REWRITES]->(w:RewriteRequest)
@@ -28,6 +28,10 @@ CALL (g) {
   UNION ALL
   MATCH second = ()-[:IMPLIED {id: g.premise2}]->()
   RETURN second, 'implied' AS other
+  UNION ALL
+  WITH g
+  WHERE g.premise2 IS NULL
+  RETURN null AS second, 'fact' AS other
 }
 WITH e, back, g, first, second, one, other
 WHERE one <> 'target_new' AND other <> 'target_new'

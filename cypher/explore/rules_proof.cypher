@@ -10,7 +10,7 @@
 // returns: one row a grounding, by rule; at most 10
 //   conclusion   PATH                 the conclusion
 //   first        PATH                 the first premise
-//   second       PATH                 the second premise
+//   second       PATH|NULL            the second premise; null: the rule has one
 //   rule         STRING|NULL          the rule as a sentence; null if it was deleted
 
 MATCH ()-[i:IMPLIED]->()
@@ -34,6 +34,10 @@ CALL (g) {
   UNION ALL
   MATCH second = ()-[:IMPLIED {id: g.premise2}]->()
   RETURN second
+  UNION ALL
+  WITH g
+  WHERE g.premise2 IS NULL
+  RETURN null AS second
 }
 MATCH (graph:Graph {id: $edit})
 OPTIONAL MATCH (r:Rule {id: graph.dataset + '|' + g.rule})

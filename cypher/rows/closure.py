@@ -60,13 +60,13 @@ class AtomRow(Row):
 
 @dataclass(frozen=True)
 class StoredGroundingRow(Row):
-    """A grounding: rule, two premises and conclusion, by id."""
+    """A grounding: rule, premises and conclusion, by id; `premise2` is None for one premise."""
 
     QUERY: ClassVar[str] = "closure/groundings"
     id: str
     rule: str
     premise1: str
-    premise2: str
+    premise2: str | None
     conclusion: str
     round: int
 
@@ -132,10 +132,10 @@ class ImplicationRow(Row):
     rule: str
     place: int
     object: str
-    other: str
-    other_subject: str
-    other_relation: str
-    other_object: str
+    other: str | None
+    other_subject: str | None
+    other_relation: str | None
+    other_object: str | None
     subject: str
     relation: str
     conclusion: str

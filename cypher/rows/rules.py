@@ -25,7 +25,7 @@ class RuleRow(Row):
     rule: str
     relation1: str
     inverse1: bool
-    relation2: str
+    relation2: str | None
     inverse2: bool
     relation3: str
     kind_x: str | None
@@ -91,6 +91,20 @@ class MineRow(Row):
 
 
 @dataclass(frozen=True)
+class MinePairRow(Row):
+    """A rule with one premise mined from pairs of facts; `total` rules were found."""
+
+    QUERY: ClassVar[str] = "rules/mine_pairs"
+    relation1: str
+    inverse1: bool
+    relation3: str
+    kind_x: str | None
+    kind_z: str | None
+    support: int
+    total: int
+
+
+@dataclass(frozen=True)
 class BodyCountRow(Row):
     """Number of groundings of a rule's premises, and of those with the conclusion."""
 
@@ -104,10 +118,10 @@ class BodyCountRow(Row):
 class _Grounding(Row):
     rule: str
     x: str
-    y: str
+    y: str | None
     z: str
     premise1: str
-    premise2: str
+    premise2: str | None
     conclusion: str | None
     premise1_pre: float | None
     premise1_post: float | None

@@ -1,7 +1,7 @@
-// All groundings of rules in a graph: the two premises, and the conclusion where the graph has it.
+// All groundings of rules in a graph: the premises, and the conclusion where the graph has it.
 //
-// x, y and z are three different entities. The graph of an edit has the edited fact in its old and
-// in its new form, and either may be a premise.
+// x, y and z are three different entities; a rule with one premise has no y. The graph of
+// an edit has the edited fact in its old and in its new form, and either may be a premise.
 //
 // mode: read
 // params:
@@ -10,7 +10,7 @@
 //   $rules.rule          STRING             label of the rule
 //   $rules.relation1     STRING             relation of the first premise, about x and y
 //   $rules.inverse1      BOOLEAN            whether it points from y to x
-//   $rules.relation2     STRING             relation of the second premise, about y and z
+//   $rules.relation2     STRING|NULL        relation of the second premise, about y and z
 //   $rules.inverse2      BOOLEAN            whether it points from z to y
 //   $rules.relation3     STRING             relation of the conclusion, from x to z
 //   $rules.kind_x        STRING|NULL        kind of the entities x takes; null for any
@@ -24,10 +24,10 @@
 // returns: one row a grounding, by rule and names
 //   rule                 STRING             label of the rule
 //   x                    STRING             name of the entity at x
-//   y                    STRING             name of the entity at y, in both premises
+//   y                    STRING|NULL        name of the entity at y, in both premises
 //   z                    STRING             name of the entity at z
 //   premise1             STRING             id of the first premise in the database
-//   premise2             STRING             id of the second premise
+//   premise2             STRING|NULL        id of the second premise
 //   conclusion           STRING|NULL        id of the conclusion; null where the graph lacks it:
 //                                           the rule predicts it
 //   premise1_pre         FLOAT|NULL         its probability before the edit; null if not probed
@@ -40,6 +40,8 @@
 UNWIND $rules AS rule
 CALL (rule) {
   // All groundings of the premises: the facts of the first, then those of the second at y.
+  WITH rule
+  WHERE rule.relation2 IS NOT NULL
   MATCH (s:Entity)-[a:FACT]->(o:Entity)
   WHERE a.graph = $graph AND a.relation = rule.relation1
   WITH rule, a, CASE WHEN rule.inverse1 THEN o ELSE s END AS x,
@@ -62,6 +64,16 @@ CALL (rule) {
     RETURN b, z
   }
   RETURN a, b, x, y, z
+  UNION ALL
+  WITH rule
+  WHERE rule.relation2 IS NULL
+  MATCH (s:Entity)-[a:FACT]->(o:Entity)
+  WHERE a.graph = $graph AND a.relation = rule.relation1 AND s <> o
+  WITH rule, a, CASE WHEN rule.inverse1 THEN o ELSE s END AS x,
+    CASE WHEN rule.inverse1 THEN s ELSE o END AS z
+  WHERE coalesce(rule.kind_x = x.kind, rule.kind_x IS NULL)
+    AND coalesce(rule.kind_z = z.kind, rule.kind_z IS NULL)
+  RETURN a, null AS b, x, null AS y, z
 }
 CALL (rule, x, z) {
   OPTIONAL MATCH (x)-[c:FACT]->(z)

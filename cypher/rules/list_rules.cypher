@@ -10,7 +10,7 @@
 //   rule          STRING            id within the data set
 //   relation1     STRING            relation of the first premise, about x and y
 //   inverse1      BOOLEAN           whether it points from y to x
-//   relation2     STRING            relation of the second premise, about y and z
+//   relation2     STRING|NULL       relation of the second premise, about y and z
 //   inverse2      BOOLEAN           whether it points from z to y
 //   relation3     STRING            relation of the conclusion, from x to z
 //   kind_x        STRING|NULL       kind of the entities x takes; null for any

@@ -12,7 +12,7 @@
 //   $rows.rule         STRING                id within the data set, see loaders/rule_records.py
 //   $rows.relation1    STRING                relation of the first premise, about x and y
 //   $rows.inverse1     BOOLEAN               whether it points from y to x
-//   $rows.relation2    STRING                relation of the second premise, about y and z
+//   $rows.relation2    STRING|NULL           relation of the second premise, about y and z
 //   $rows.inverse2     BOOLEAN               whether it points from z to y
 //   $rows.relation3    STRING                relation of the conclusion, from x to z
 //   $rows.kind_x       STRING|NULL           kind of the entities x takes; null for any

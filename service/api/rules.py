@@ -81,7 +81,7 @@ class WrittenRule(BaseModel):
         },
     )
 
-    if_: list[Text] = Field(alias="if", min_length=2, max_length=2)
+    if_: list[Text] = Field(alias="if", min_length=1, max_length=2)
     then: Text
     kinds: dict[str, Text] = Field(default={}, max_length=3)
     words: dict[str, Text] = Field(default={}, max_length=3)

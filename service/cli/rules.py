@@ -32,7 +32,7 @@ from thinkeval.service.settings import Settings
 rules = typer.Typer(
     no_args_is_help=True,
     help=(
-        "If-Then rules of a data set: two premises and a conclusion that follows from them.\n\n"
+        "If-Then rules of a data set: one or two premises and a conclusion that follows.\n\n"
         "[bold]mine[/bold] finds candidates in a graph's own triangles, [bold]add[/bold] reads"
         " hand-written ones, [bold]review[/bold] lets two annotators decide which are kept;"
         " [bold]instantiate[/bold] shows what a rule says of a graph, and [bold]closure[/bold]"
@@ -157,8 +157,8 @@ def show(dataset: DatasetArgument, rule: RuleArgument, json: JsonFlag = False) -
         + [
             (f"wording of {name}", text)
             for name, atom in zip(
-                ("premise 1", "premise 2", "conclusion"),
-                (r.first, r.second, r.conclusion),
+                (*("premise 1", "premise 2")[: len(r.premises)], "conclusion"),
+                (*r.premises, r.conclusion),
                 strict=True,
             )
             for text in atom.templates
@@ -173,8 +173,9 @@ def add(
     file: Annotated[
         Path,
         typer.Argument(
-            help="YAML with `rules:`, each with `if:` (two lines such as `person born in city`) and"
-            " `then:`; knowledge sets in DepEdit's JSONL, whose rules are taken; or the name of"
+            help="YAML with `rules:`, each with `if:` (one or two lines such as `person born in"
+            " city`) and `then:`; knowledge sets in DepEdit's JSONL, whose rules are taken; or the"
+            " name of"
             " rules that ship with ThinkEval."
         ),
     ],
@@ -193,6 +194,8 @@ def add(
           - city located in country
         then: person citizen of country
         kinds: {person: person}        # optional, as are words and templates
+      - if: person married to other    # one premise: sub-relation, inverse, symmetric
+        then: other married to person
 
     The first and last word of a line are variables, the words between them are the relation.
     """  # noqa: D301

@@ -118,7 +118,7 @@ def show_proofs(goal: tuple[str, str, str], found: list[ProofOut]) -> None:
 
 
 def proof_tree(proof: ProofOut, *, note: str = "") -> Tree:
-    """A proof as a tree: conclusion, the rule, the two premises."""
+    """A proof as a tree: conclusion, the rule, its premises."""
     from rich.text import Text
     from rich.tree import Tree
 
@@ -238,7 +238,7 @@ def _fact(part: PartOut) -> str:
 GROUNDINGS: list[Column[GroundingOut]] = [
     Column("rule", lambda g: g.rule, whole=True, optional=1),
     Column("premise 1", lambda g: _fact(g.premises[0])),
-    Column("premise 2", lambda g: _fact(g.premises[1])),
+    Column("premise 2", lambda g: " ".join(_fact(part) for part in g.premises[1:])),
     Column("conclusion", lambda g: _fact(g.conclusion)),
     Column("known", lambda g: g.known),
 ]

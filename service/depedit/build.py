@@ -184,7 +184,7 @@ def _specific(
         best = max(best, chosen, key=len)
         if len(best) == options.implications:
             break
-    facts = [fact for g in best for fact in (g.first, g.second)]
+    facts = [fact for g in best for fact in g.pair]
     if len(best) == options.implications:
         _fill(rule, facts, usable, options.facts, kinds, rng)
     if len(best) < options.implications or len(facts) < options.facts:
@@ -211,7 +211,7 @@ def _apart(
     chosen: list[Grounding] = []
     facts: list[Triple] = []
     for grounding in found:
-        pair = [grounding.first, grounding.second]
+        pair = list(grounding.pair)
         if len(chosen) == wanted or any(fact in facts for fact in pair) or pair[0] == pair[1]:
             continue
         together = [*facts, *pair]
@@ -260,7 +260,8 @@ def _unrelated(
 
 
 def _implication(wording: Wording, grounding: Grounding) -> Implication:
-    premises = (grounding.first[:2], grounding.second[:2])
+    first, second = grounding.pair
+    premises = (first[:2], second[:2])
     return Implication(wording.other(*grounding.conclusion), premises)
 
 
@@ -311,7 +312,9 @@ def build(
     options.check()
     _store_bundled(db, dataset)
     status = ("kept", "candidate") if candidates else ("kept",)
-    found = rules_of(db, dataset, status=status, ids=rules)
+    # A set's implications have two premises each (DepEdit, section 3.1).
+    every = rules_of(db, dataset, status=status, ids=rules)
+    found = [stored for stored in every if stored.rule.second is not None]
     if not found:
         raise NothingStoredError(
             f"{dataset!r} has no rules to build sets from.",

@@ -42,7 +42,8 @@ def derived(
     """All conclusions from a new fact and a known one, in a stable order."""
     from thinkeval.cypher import rows
 
-    relation1, relation2, conclusion = rule.relations
+    relation1, relation2 = (atom.relation for atom in rule.pair)
+    conclusion = rule.conclusion.relation
     inverse1, inverse2 = rule.inverse
     found = db.read(
         rows.DeriveRow,

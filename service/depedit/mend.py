@@ -97,7 +97,8 @@ def inferences(
     facts = [
         f for f in datasets.stored_graph(db, graph).facts if (f.subject, f.relation) not in excluded
     ]
-    kept = {stored.rule.id: stored.rule for stored in rules.rules_of(db, graph)}
+    stored = [each.rule for each in rules.rules_of(db, graph)]
+    kept = {rule.id: rule for rule in stored if rule.second is not None}
     kept.setdefault(knowledge.rule.id, knowledge.rule)
     found = [one for rule in kept.values() for one in _of_rule(db, rule, facts, excluded)]
     if not found:

@@ -177,7 +177,8 @@ class Wording:
             UsageError: a relation has none, or in ICQ_DT a premise has only one.
         """
         needed = 2 if self.setting == "ICQ_DT" else 1
-        for relation, least in zip(rule.relations, (needed, needed, 1), strict=True):
+        relations = [atom.relation for atom in (*rule.pair, rule.conclusion)]
+        for relation, least in zip(relations, (needed, needed, 1), strict=True):
             if (n := len(self.templates.get(relation, ()))) < least:
                 raise UsageError(
                     f"{self.setting} needs {least} wordings of a relation, and {relation!r} has"

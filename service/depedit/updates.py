@@ -112,7 +112,7 @@ def what_changes(rule: Rule, before: Mapping[Key, str], after: Sequence[Groundin
 
 def _apart(found: Sequence[Grounding]) -> int | None:
     """Number of conclusions, if each has one grounding and their premises are disjoint."""
-    premises = [fact for g in found for fact in (g.first, g.second)]
+    premises = [fact for g in found for fact in g.pair]
     alone = len(conclusions(found)) == len(found) and len(set(premises)) == len(premises)
     return len(found) if alone else None
 

@@ -79,7 +79,7 @@ def _require(
     for sort, name in (("subject", goal[0]), ("object", goal[2])):
         if name not in kinds:
             raise NotFoundError(f"{sort} in {graph!r}", name, kinds, listing=listing)
-    relations = {name for stored in rules for name in stored.rule.relations}
+    relations = {name for stored in rules for name in stored.rule.relations if name}
     if goal[1] not in relations:
         raise NotFoundError("relation of a rule", goal[1], relations, listing=listing)
 
@@ -126,9 +126,12 @@ def _facts(
 def _opened(goal: Goal, rules: Iterable[StoredRule]) -> Iterable[Goal]:
     """The premises, as goals, of rules that conclude the goal; the shared end is open."""
     for stored in rules:
-        one, other = stored.rule.relations[:2]
+        one, other, _ = stored.rule.relations
         inverse1, inverse2 = stored.rule.inverse
         x, z = goal[0], goal[2]
+        if other is None:
+            yield (z, one, x) if inverse1 else (x, one, z)
+            continue
         yield (None, one, x) if inverse1 else (x, one, None)
         yield (z, other, None) if inverse2 else (None, other, z)
 
@@ -149,7 +152,7 @@ def _ground(
             by_relation[triple[1]].append(triple)
         new = set()
         for stored in rules:
-            premises = dict.fromkeys(stored.rule.relations[:2])
+            premises = dict.fromkeys(atom.relation for atom in stored.rule.premises)
             near = [triple for name in premises for triple in by_relation.get(name, ())]
             for one in groundings(stored.rule, near, kinds):
                 found[

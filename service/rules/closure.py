@@ -19,7 +19,7 @@ from thinkeval.service.errors import UsageError
 from thinkeval.service.formatting import several
 from thinkeval.service.graphs.datasets import require_graph
 from thinkeval.service.graphs.edges import caption
-from thinkeval.service.rules.proof_sizes import by_size
+from thinkeval.service.rules.proof_sizes import MOST, by_size
 from thinkeval.service.rules.proof_values import HEIGHT, LEAVES, STRENGTH, by_conclusion, solve
 from thinkeval.service.rules.proofs import Prover
 from thinkeval.service.rules.schemas import (
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
     from thinkeval.cypher.sending import Tx
 
+FORMAT = 2
+"""Of what is stored of a closure; one of an earlier format is derived again."""
 MOST_CONCLUSIONS = 200_000
 """Maximum number of conclusions; more do not fit into the memory of one transaction."""
 LESS = (
@@ -128,6 +130,7 @@ def within(
     props = {"pre": f"{options.measure}_pre", "post": f"{options.measure}_post"}
     state = tx.run(rows.ClosureStateRow, graph=graph, **props)[0]
     parts = [
+        FORMAT,
         rules_digest(rules),
         options.model_dump(),
         state.facts,
@@ -181,7 +184,7 @@ def _read(
         Grounding(
             row.rule,
             triple_of(atoms[row.premise1]),
-            triple_of(atoms[row.premise2]),
+            None if row.premise2 is None else triple_of(atoms[row.premise2]),
             triple_of(atoms[row.conclusion]),
             factor[row.rule],
         )
@@ -209,7 +212,7 @@ def _weigh(
     leaves = solve(ways, ones, LEAVES, depth=options.depth)
     strong = [solve(ways, values, STRENGTH, depth=options.depth) for values in (pre, post)]
     other = [by_size(ways, values, without=edited) for values in (pre, post)]
-    none = [-1.0] * 4
+    none = [-1.0] * MOST
     settled, circular = [], []
     for atom in (atom for atom in atoms.values() if atom.implied):
         triple = triple_of(atom)

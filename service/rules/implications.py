@@ -223,6 +223,13 @@ def read(
     )
 
 
+def other_premise(row: rows.ImplicationRow) -> Triple | None:
+    """The premise beside the edited fact; None for a rule with one premise."""
+    if row.other_subject is None or row.other_relation is None or row.other_object is None:
+        return None
+    return (row.other_subject, row.other_relation, row.other_object)
+
+
 def _edited(score: Score) -> tuple[str, str, str, str]:
     return (score.subject, score.relation, score.target_true, score.target_new)
 
@@ -260,14 +267,13 @@ def _grounding(score: Score, row: rows.ImplicationRow, text: str) -> Implication
         pre=row.edited_pre,
         post=row.edited_post,
     )
-    other = PremiseOut(
-        subject=row.other_subject,
-        relation=row.other_relation,
-        object=row.other_object,
-        edited=False,
-        pre=row.other_pre,
-        post=row.other_post,
-    )
-    premises = [edited, other] if row.place == 1 else [other, edited]
+    premises = [edited]
+    if (triple := other_premise(row)) is not None:
+        subject, relation, object_ = triple
+        other = PremiseOut(
+            subject=subject, relation=relation, object=object_, edited=False,
+            pre=row.other_pre, post=row.other_post,
+        )  # fmt: skip
+        premises = [edited, other] if row.place == 1 else [other, edited]
     form: Literal["old", "new"] = "old" if row.side == "old" else "new"
     return ImplicationGroundingOut(rule=row.rule, text=text, form=form, premises=premises)

@@ -1,4 +1,4 @@
-"""Mine rules from a graph: triangles of facts, each with three candidate rules and their counts.
+"""Mine rules from a graph: triangles of facts and pairs of facts, and the counts of their rules.
 
     mined = mine(db, "knowgic")
     mined.rules[0].rule.text(), .support, .body, .confidence
@@ -79,13 +79,18 @@ def mine(
             remedy=f"The defaults are {MIN_SUPPORT}, {LIMIT} and 0.",
         )
     dataset = require_graph(db, graph, kind=None).dataset
-    found = db.read(rows.MineRow, graph=graph, min_support=min_support, limit=limit)
-    prompts = vocabulary(db, graph).prompts if found else {}
-    rules = count(db, graph, [_rule(row, typed, prompts) for row in found], supported=True)
+    bounds = {"min_support": min_support, "limit": limit}
+    two = db.read(rows.MineRow, graph=graph, **bounds)
+    one = db.read(rows.MinePairRow, graph=graph, **bounds)
+    prompts = vocabulary(db, graph).prompts if one or two else {}
+    candidates = [_rule(row, typed, prompts) for row in (*two, *one)]
+    candidates = sorted(candidates, key=lambda r: -(r.support or 0))[:limit]
+    rules = count(db, graph, candidates, supported=True)
     enough = [rule for rule in rules if (rule.confidence or 0.0) >= min_confidence]
     ordered = sorted(enough, key=lambda r: (-(r.support or 0), -(r.confidence or 0), r.id))
     created = save(db, dataset, ordered, status="candidate").created if store else 0
-    return Mined(graph, dataset, tuple(ordered), found[0].total if found else 0, created)
+    total = sum(found[0].total for found in (one, two) if found)
+    return Mined(graph, dataset, tuple(ordered), total, created)
 
 
 def count(
@@ -123,6 +128,8 @@ def premises(rule: Rule) -> tuple[object, ...]:
     x and z are interchangeable: the second premise, read from z, is then the first one.
     """
     first, second, _ = rule.relations
+    if second is None:
+        return (first, rule.inverse[0], rule.kind("x"), rule.kind("z"))
     inverse1, inverse2 = rule.inverse
     kind = rule.kind
     ways = (
@@ -137,8 +144,10 @@ def rule_param(rule: Rule) -> dict[str, object]:
     return {"rule": rule.id, **columns(rule)}
 
 
-def _rule(row: rows.MineRow, typed: bool, prompts: Mapping[str, str]) -> Rule:
-    kinds = {v: k for v, k in zip("xyz", (row.kind_x, row.kind_y, row.kind_z), strict=True) if k}
+def _rule(row: rows.MineRow | rows.MinePairRow, typed: bool, prompts: Mapping[str, str]) -> Rule:
+    pair = isinstance(row, rows.MinePairRow)
+    bound = {"x": row.kind_x, "y": None if pair else row.kind_y, "z": row.kind_z}
+    kinds = {variable: kind for variable, kind in bound.items() if kind}
     words = kind_words(kinds)
 
     def atom(subject: str, relation: str, object_: str) -> Atom:
@@ -148,9 +157,13 @@ def _rule(row: rows.MineRow, typed: bool, prompts: Mapping[str, str]) -> Rule:
         template = f"{prompts[relation].replace(SUBJECT_SLOT, start, 1)} {end}."
         return Atom(subject, relation, object_, (template,))
 
+    near, second = "z", None
+    if not isinstance(row, rows.MinePairRow):
+        near = "y"
+        second = atom(*(("z", row.relation2, "y") if row.inverse2 else ("y", row.relation2, "z")))
     return Rule(
-        atom(*(("y", row.relation1, "x") if row.inverse1 else ("x", row.relation1, "y"))),
-        atom(*(("z", row.relation2, "y") if row.inverse2 else ("y", row.relation2, "z"))),
+        atom(*((near, row.relation1, "x") if row.inverse1 else ("x", row.relation1, near))),
+        second,
         atom("x", row.relation3, "z"),
         kinds=tuple(kinds.items()) if typed else (),
         words=tuple(words.items()),

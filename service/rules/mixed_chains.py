@@ -6,6 +6,7 @@ with its rule and premises. Steps are facts, as everywhere in Omega.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
@@ -205,12 +206,10 @@ class _Proofs:
         if way is None:
             pre, post = self.pre.get(triple), self.post.get(triple)
             return _out(triple, pre, post)
-        parts = [
-            self._shown(t, p) for t, p in zip((way.first, way.second), proof.premises, strict=True)
-        ]
+        parts = [self._shown(t, p) for t, p in zip(way.premises, proof.premises, strict=True)]
         before = [part.strength_pre for part in parts]
         known = [value for value in before if value is not None]
-        pre = known[0] * known[1] * way.factor if len(known) == 2 else None
+        pre = math.prod(known) * way.factor if len(known) == len(parts) else None
         return _out(triple, pre, proof.strength).model_copy(
             update={
                 "implied": True,

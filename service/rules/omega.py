@@ -117,6 +117,6 @@ def _proofs(found: closure.Closure, score: Score) -> list[ProofOut]:
     new = (score.subject, score.relation, score.target_new)
     facts = [a for a in found.atoms.values() if not a.implied and closure.triple_of(a) != new]
     sides = (closure.probabilities(facts, "pre"), closure.probabilities(facts, "post"))
-    ways = [g for g in found.groundings if new not in (g.first, g.second, g.conclusion)]
+    ways = [g for g in found.groundings if new not in (*g.premises, g.conclusion)]
     triples = {closure.triple_of(atom) for atom in facts}
     return Prover(ways, triples, sides, found.rules).proofs(goal)

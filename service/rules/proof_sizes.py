@@ -1,13 +1,15 @@
-"""Strength of the best proof with exactly 2, 3, 4 or 5 facts, to compare proofs with chains.
+"""Strength of the best proof with exactly 1 to 5 facts, to compare proofs with chains.
 
-A premise has fewer facts than its conclusion, so sizes are solved in increasing order. The best
-proof of a size may pass its own conclusion, which makes it circular; the conclusion is then solved
-again, backwards, without the triples above it.
+A premise of a rule with two has fewer facts than its conclusion, so sizes are solved in increasing
+order. The premise of a rule with one has as many: within a size such rules are applied until no
+proof gets better. The best proof of a size may pass its own conclusion, which makes it circular;
+the conclusion is then solved again, backwards, without the triples above it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -42,14 +44,14 @@ def by_size(
     *,
     without: Collection[Triple] = (),
 ) -> dict[Triple, list[float]]:
-    """{conclusion: strength of its best proof with 2, 3, 4 and 5 facts}; -1 without one.
+    """{conclusion: strength of its best proof with 1, 2, 3, 4 and 5 facts}; -1 without one.
 
     Args:
         facts: {fact: its probability}; facts without one are not used.
         without: triples that no proof may pass or conclude.
     """
     found = proofs_by_size(groundings, facts, without=without)
-    sizes = range(2, MOST + 1)
+    sizes = range(1, MOST + 1)
     return {t: [of[n].strength if n in of else -1.0 for n in sizes] for t, of in found.items()}
 
 
@@ -65,36 +67,59 @@ def proofs_by_size(
         {t: ways for t, ways in groundings.items() if t not in left},
         {t: value for t, value in facts.items() if t not in left},
     )
-    for size in range(2, MOST + 1):
+    for size in range(1, MOST + 1):
         table.settle(size)
-    return {t: {n: p for n, p in table.sized[t].items() if n > 1} for t in table.groundings}
+    return table.proved
 
 
 @dataclass(slots=True)
 class _Table:
+    """Proofs by triple and size.
+
+    Attributes:
+        proved: of conclusions, by rules.
+        solved: the largest size that is settled.
+    """
+
     groundings: Mapping[Triple, Sequence[Grounding]]
     facts: Mapping[Triple, float]
-    sized: dict[Triple, dict[int, Sized]] = field(default_factory=dict)
+    proved: dict[Triple, dict[int, Sized]] = field(default_factory=dict)
+    solved: int = 0
     exact: dict[tuple[Triple, int, frozenset[Triple]], Sized | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.sized = {t: {} for t in self.groundings}
-        for triple, value in self.facts.items():
-            self.sized.setdefault(triple, {})[1] = Sized(value, frozenset({triple}))
+        self.proved = {t: {} for t in self.groundings}
 
     def settle(self, size: int) -> None:
         """Solve the proofs of this size, from the smaller ones."""
-        for triple, ways in self.groundings.items():
-            best: Sized | None = None
-            for g in ways:
-                for part in range(1, size):
-                    one = self.sized.get(g.first, {}).get(part)
-                    other = self.sized.get(g.second, {}).get(size - part)
-                    best = _better(best, one, other, g)
-            if best is not None and triple in best.passes:
-                best = self.alone(triple, size, frozenset())
-            if best is not None:
-                self.sized[triple][size] = best.through(triple)
+        todo: Iterable[Triple] = list(self.groundings)
+        alone = [t for t, ways in self.groundings.items() if any(g.second is None for g in ways)]
+        while todo:
+            todo = alone if [t for t in todo if self._improve(t, size)] else ()
+        self.solved = size
+
+    def _improve(self, triple: Triple, size: int) -> bool:
+        """Whether the proof of this size got better."""
+        best = known = self.proved[triple].get(size)
+        for g in self.groundings[triple]:
+            for one, other in _parts(g, size):
+                best = _better(best, [self.usable(g.first, one), self._second(g, other)], g)
+        if best is known or best is None:
+            return False
+        if triple in best.passes:
+            best = self.alone(triple, size, frozenset())
+            if best is None or (known is not None and best.strength <= known.strength):
+                return False
+        self.proved[triple][size] = best.through(triple)
+        return True
+
+    def usable(self, triple: Triple, size: int) -> Sized | None:
+        """The best proof known so far: the fact itself, or by a rule."""
+        proved = self.proved.get(triple, {}).get(size)
+        if size > 1 or triple not in self.facts:
+            return proved
+        fact = Sized(self.facts[triple], frozenset({triple}))
+        return fact if proved is None or proved.strength <= fact.strength else proved
 
     def alone(self, triple: Triple, size: int, above: frozenset[Triple]) -> Sized | None:
         """The best proof of this size that passes neither the triple nor those above it."""
@@ -103,32 +128,44 @@ class _Table:
             below = above | {triple}
             best: Sized | None = None
             for g in self.groundings.get(triple, ()):
-                if g.first in below or g.second in below:
-                    continue
-                for part in range(1, size):
-                    one = self._premise(g.first, part, below)
-                    other = self._premise(g.second, size - part, below) if one else None
-                    best = _better(best, one, other, g)
+                if below.isdisjoint(g.premises):
+                    for one, other in _parts(g, size):
+                        parts = [self._premise(g.first, one, below)]
+                        if g.second is not None and parts[0] is not None:
+                            parts.append(self._premise(g.second, other, below))
+                        best = _better(best, parts, g)
             self.exact[key] = best
         return self.exact[key]
 
+    def _second(self, g: Grounding, size: int) -> Sized | None:
+        return None if g.second is None else self.usable(g.second, size)
+
     def _premise(self, triple: Triple, size: int, below: frozenset[Triple]) -> Sized | None:
-        known = self.sized.get(triple, {}).get(size)
-        if known is None or not known.passes & below:
-            return known  # no proof at all, or the best one is clean
-        if size == 1:
-            return None
+        if size <= self.solved:
+            known = self.usable(triple, size)
+            if known is None or not known.passes & below:
+                return known  # no proof at all, or the best one is clean
         found = self.alone(triple, size, below)
+        fact = self.facts.get(triple) if size == 1 else None
+        if fact is not None and (found is None or found.strength <= fact):
+            return Sized(fact, frozenset({triple}))
         return None if found is None else found.through(triple)
 
 
-def _better(
-    best: Sized | None, one: Sized | None, other: Sized | None, way: Grounding
-) -> Sized | None:
-    """The better of a proof and one that joins two premises."""
-    if one is None or other is None:
+def _parts(g: Grounding, size: int) -> list[tuple[int, int]]:
+    """How many facts each premise may have; a single premise has all."""
+    if g.second is None:
+        return [(size, 0)]
+    return [(part, size - part) for part in range(1, size)]
+
+
+def _better(best: Sized | None, parts: Sequence[Sized | None], way: Grounding) -> Sized | None:
+    """The better of a proof and one that joins the premises."""
+    found = [part for part in parts if part is not None]
+    if len(found) < len(way.premises):
         return best
-    strength = one.strength * other.strength * way.factor
+    strength = math.prod(part.strength for part in found) * way.factor
     if best is not None and strength <= best.strength:
         return best
-    return Sized(strength, one.passes | other.passes, way, (one, other))
+    passes = frozenset().union(*(part.passes for part in found))
+    return Sized(strength, passes, way, tuple(found))

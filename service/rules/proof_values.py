@@ -1,8 +1,8 @@
 """Value of the best proof of every conclusion, from groundings and facts alone.
 
 One step raises proofs by one premise: the value of a conclusion is the best, over its groundings,
-of the `join` of the two premises' values. Joining never improves a value, so no proof needs to pass
-a triple twice, and the iteration terminates.
+of the `join` of its premises' values. Joining never improves a value, so no proof needs to pass a
+triple twice, and the iteration terminates.
 
 A triple may be both a fact and a conclusion; its proof must not use the fact. So each proof records
 its triples, and a triple that its own best proof passes is solved again without itself.
@@ -10,6 +10,7 @@ its triples, and a triple that its own best proof passes is solved again without
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,15 +30,15 @@ class Worth(Generic[V]):
         better: whether the first value is better than the second.
     """
 
-    join: Callable[[V, V, float], V]
+    join: Callable[[Sequence[V], float], V]
     better: Callable[[V, V], bool]
 
 
-STRENGTH: Worth[float] = Worth(lambda a, b, factor: a * b * factor, lambda a, b: a > b)
+STRENGTH: Worth[float] = Worth(lambda of, factor: math.prod(of) * factor, lambda a, b: a > b)
 """Product of the facts' probabilities and the rules' confidences."""
-LEAVES: Worth[int] = Worth(lambda a, b, factor: a + b, lambda a, b: a < b)
+LEAVES: Worth[int] = Worth(lambda of, factor: sum(of), lambda a, b: a < b)
 """Number of facts of the proof."""
-HEIGHT: Worth[int] = Worth(lambda a, b, factor: 1 + max(a, b), lambda a, b: a < b)
+HEIGHT: Worth[int] = Worth(lambda of, factor: 1 + max(of), lambda a, b: a < b)
 """Premises above each other; 0 for a fact."""
 
 
@@ -110,12 +111,12 @@ def _steps(
         for triple in todo:
             now = gained.get(triple, proved.get(triple))
             for g in groundings[triple]:
-                first, second = usable.get(g.first), usable.get(g.second)
-                if first is None or second is None:
+                found = [usable[triple] for triple in g.premises if triple in usable]
+                if len(found) < len(g.premises):
                     continue
-                value = worth.join(first.value, second.value, g.factor)
+                value = worth.join([each.value for each in found], g.factor)
                 if now is None or worth.better(value, now.value):
-                    now = Best(value, g, first.passes | second.passes)
+                    now = Best(value, g, frozenset().union(*(each.passes for each in found)))
                     gained[triple] = now
         if not gained:
             break
@@ -138,5 +139,5 @@ def cone(
         if triple in out or triple not in groundings:
             continue
         out[triple] = groundings[triple]
-        todo += [t for g in groundings[triple] for t in (g.first, g.second)]
+        todo += [t for g in groundings[triple] for t in g.premises]
     return out

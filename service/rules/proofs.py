@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 
 from thinkeval.service.rules.proof_values import Best, Worth, by_conclusion, cone, solve
@@ -12,7 +13,7 @@ Sides = tuple[Mapping[Triple, float], Mapping[Triple, float]]
 """Probability of each fact before and after the edit."""
 
 _PLAIN: Worth[tuple[float, float]] = Worth(
-    lambda a, b, factor: (a[0] * b[0] * factor, a[1] + b[1]),
+    lambda of, factor: (math.prod(a for a, _ in of) * factor, sum(n for _, n in of)),
     lambda a, b: (a[0], -a[1]) > (b[0], -b[1]),
 )
 """The strongest proof; of equally strong ones the one with fewer facts."""
@@ -50,9 +51,10 @@ class Prover:
         for way in dict.fromkeys(self.ways.get(goal, ())):
             above = frozenset({goal})
             left = None if self.depth is None else self.depth - 1
-            premises = [self._tree(t, above, left) for t in (way.first, way.second)]
-            if premises[0] is not None and premises[1] is not None:
-                found.append(self._joined(way, premises[0], premises[1]))
+            premises = [self._tree(t, above, left) for t in way.premises]
+            proved = [each for each in premises if each is not None]
+            if len(proved) == len(premises):
+                found.append(self._joined(way, proved))
         found.sort(key=lambda p: (-(p.strength_pre or 0.0), p.leaves, _leaf_texts(p)))
         return found[:most]
 
@@ -77,10 +79,9 @@ class Prover:
             return None
         way, left = best.grounding, None if depth is None else depth - 1
         below = above | {triple}
-        first, second = (self._tree(t, below, left) for t in (way.first, way.second))
-        if first is None or second is None:
-            return None
-        return self._joined(way, first, second)
+        premises = [self._tree(t, below, left) for t in way.premises]
+        proved = [each for each in premises if each is not None]
+        return self._joined(way, proved) if len(proved) == len(premises) else None
 
     def _best(
         self, triple: Triple, above: frozenset[Triple], depth: int | None
@@ -93,9 +94,10 @@ class Prover:
         ways = cone(self.ways, triple)
         return solve(ways, values, _PLAIN, depth=depth, without=above).get(triple)
 
-    def _joined(self, way: Grounding, first: ProofOut, second: ProofOut) -> ProofOut:
-        def times(a: float | None, b: float | None) -> float | None:
-            return None if a is None or b is None else a * b * way.factor
+    def _joined(self, way: Grounding, premises: list[ProofOut]) -> ProofOut:
+        def times(values: list[float | None]) -> float | None:
+            known = [value for value in values if value is not None]
+            return math.prod(known) * way.factor if len(known) == len(values) else None
 
         subject, relation, object_ = way.conclusion
         return ProofOut(
@@ -103,12 +105,12 @@ class Prover:
             relation=relation,
             object=object_,
             implied=True,
-            strength_pre=times(first.strength_pre, second.strength_pre),
-            strength_post=times(first.strength_post, second.strength_post),
-            leaves=first.leaves + second.leaves,
+            strength_pre=times([each.strength_pre for each in premises]),
+            strength_post=times([each.strength_post for each in premises]),
+            leaves=sum(each.leaves for each in premises),
             rule=way.rule,
             text=self.texts.get(way.rule),
-            premises=[first, second],
+            premises=premises,
         )
 
 

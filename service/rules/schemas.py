@@ -19,17 +19,23 @@ Triple = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """An instantiated rule: the two premises entail the conclusion.
+    """An instantiated rule: the premises entail the conclusion.
 
     Attributes:
+        second: None for a rule with one premise.
         factor: the rule's confidence; 1 without one, or if the options ignore it.
     """
 
     rule: str
     first: Triple
-    second: Triple
+    second: Triple | None
     conclusion: Triple
     factor: float
+
+    @property
+    def premises(self) -> tuple[Triple, ...]:
+        """The one or two premises."""
+        return (self.first,) if self.second is None else (self.first, self.second)
 
 
 class ClosureOptions(BaseModel):
@@ -49,7 +55,7 @@ class ClosureOptions(BaseModel):
 
 
 class ProofOut(BaseModel):
-    """A proof: a fact, or a conclusion with its two premises.
+    """A proof: a fact, or a conclusion with its premises.
 
     Attributes:
         implied: whether it is a conclusion.
@@ -155,7 +161,7 @@ class AtomOut(BaseModel):
 
 
 class RuleOut(BaseModel):
-    """A stored rule. x –conclusion→ z; the premises share y."""
+    """A stored rule. x –conclusion→ z; two premises share y."""
 
     id: str
     dataset: str
@@ -175,16 +181,16 @@ class RuleOut(BaseModel):
     def of(cls, stored: StoredRule) -> RuleOut:
         """The response for a stored rule."""
         rule = stored.rule
-        first, second, conclusion = (
+        *premises, conclusion = (
             AtomOut(
                 subject=a.subject, relation=a.relation, object=a.object, templates=[*a.templates]
             )
-            for a in (rule.first, rule.second, rule.conclusion)
+            for a in (*rule.premises, rule.conclusion)
         )
         return cls.model_validate({
             "id": stored.id, "dataset": stored.dataset, "text": rule.text(),
             "status": stored.status, "source": rule.source, "shape": rule.shape,
-            "premises": [first, second], "conclusion": conclusion, "kinds": dict(rule.kinds),
+            "premises": premises, "conclusion": conclusion, "kinds": dict(rule.kinds),
             "support": rule.support, "body": rule.body, "confidence": rule.confidence,
             "labels": dict(stored.labels),
         })  # fmt: skip
@@ -202,11 +208,11 @@ class PartOut(BaseModel):
 
 
 class GroundingOut(BaseModel):
-    """Two facts that match a rule's premises, and the conclusion."""
+    """Facts that match a rule's premises, and the conclusion."""
 
     rule: str
     x: str
-    y: str
+    y: str | None = Field(description="Null for a rule with one premise.")
     z: str
     premises: list[PartOut]
     conclusion: PartOut
@@ -215,21 +221,20 @@ class GroundingOut(BaseModel):
     @classmethod
     def of(cls, row: rows.GroundingRow | rows.AffectedRow, stored: StoredRule) -> GroundingOut:
         """The response for a grounding of a rule."""
-        named = {"x": row.x, "y": row.y, "z": row.z}
+        named = {"x": row.x, "y": row.y or "", "z": row.z}
         rule = stored.rule
-        first, second, conclusion = (
+        names = ("premise1", "premise2")[: len(rule.premises)]
+        parts = zip((*rule.premises, rule.conclusion), (*names, "conclusion"), strict=True)
+        *premises, conclusion = (
             PartOut(
                 subject=named[atom.subject], relation=atom.relation, object=named[atom.object],
                 fact=getattr(row, part), pre=getattr(row, f"{part}_pre"),
                 post=getattr(row, f"{part}_post"),
             )
-            for atom, part in (
-                (rule.first, "premise1"), (rule.second, "premise2"),
-                (rule.conclusion, "conclusion"),
-            )
+            for atom, part in parts
         )  # fmt: skip
         return cls(
-            rule=row.rule, x=row.x, y=row.y, z=row.z, premises=[first, second],
+            rule=row.rule, x=row.x, y=row.y, z=row.z, premises=premises,
             conclusion=conclusion, known=row.conclusion is not None,
         )  # fmt: skip
 

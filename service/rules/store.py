@@ -83,7 +83,7 @@ def rule_row(rule: Rule) -> dict[str, object]:
         **columns(rule),
         **{f"word_{v}": words.get(v) for v in "xyz"},
         "templates1": list(rule.first.templates),
-        "templates2": list(rule.second.templates),
+        "templates2": list(rule.second.templates) if rule.second else [],
         "templates3": list(rule.conclusion.templates),
         "text": rule.text(),
         "shape": rule.shape,
@@ -191,7 +191,7 @@ def check(db: Database, dataset: str, *rules: Rule, new_relations: bool = False)
         relations |= {rule.conclusion.relation for rule in rules}
     for rule in rules:
         for name in rule.relations:
-            if name not in relations:
+            if name is not None and name not in relations:
                 listing = f"thinkeval rules relations {dataset}"
                 raise NotFoundError(f"relation in {dataset!r}", name, relations, listing=listing)
         for variable, kind in rule.kinds:
@@ -228,13 +228,17 @@ def _named(stored: Sequence[StoredRule], dataset: str, name: str) -> StoredRule:
 
 
 def _stored(row: rows.RuleRow) -> StoredRule:
-    first = ("y", "x") if row.inverse1 else ("x", "y")
-    second = ("z", "y") if row.inverse2 else ("y", "z")
+    near = "z" if row.relation2 is None else "y"
+    first = (near, "x") if row.inverse1 else ("x", near)
+    second = None
+    if row.relation2 is not None:
+        ends = ("z", "y") if row.inverse2 else ("y", "z")
+        second = Atom(ends[0], row.relation2, ends[1], row.templates2)
     kinds = (("x", row.kind_x), ("y", row.kind_y), ("z", row.kind_z))
     words = (("x", row.word_x), ("y", row.word_y), ("z", row.word_z))
     rule = Rule(
         Atom(first[0], row.relation1, first[1], row.templates1),
-        Atom(second[0], row.relation2, second[1], row.templates2),
+        second,
         Atom("x", row.relation3, "z", row.templates3),
         kinds=tuple((v, kind) for v, kind in kinds if kind),
         words=tuple((v, word) for v, word in words if word),

@@ -15,7 +15,7 @@ from thinkeval.cypher import rows
 from thinkeval.loaders.records import Fact, digest
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs.datasets import to_fact
-from thinkeval.service.rules.implications import read
+from thinkeval.service.rules.implications import other_premise, read
 from thinkeval.service.rules.schemas import Triple, rules_digest
 from thinkeval.service.rules.store import StoredRule, rules_of
 from thinkeval.service.scoring.probe import Question
@@ -65,10 +65,8 @@ def implied(db: Database, request: ScoreRequest, scope: Scope) -> Implied:
     wanted = dict.fromkeys(
         triple
         for row in found
-        for triple in (
-            (row.other_subject, row.other_relation, row.other_object),
-            (row.subject, row.relation, row.conclusion),
-        )
+        for triple in (other_premise(row), (row.subject, row.relation, row.conclusion))
+        if triple is not None
     )
     known = {(f.subject, f.relation, f.object) for f in scope.facts}
     known |= {(rewrite.subject, rewrite.relation, o) for o in edited[2:]}

@@ -9,11 +9,13 @@ from thinkeval.service.rules.store import StoredRule
 
 def stored(plain: PlainRule) -> StoredRule:
     """The rule as the data set holds it; its confidence by counts, as mining writes them."""
-    one, other = plain.premises("x", "y", "z")
+    kinds = dict(zip("xyz", plain.kinds, strict=True))
+    if plain.relation2 is None:
+        kinds.pop("y")
     made = rule(
-        [Atom(*one), Atom(*other)],
+        [Atom(*premise) for premise in plain.premises("x", "y", "z")],
         Atom("x", plain.relation3, "z"),
-        kinds=dict(zip("xyz", plain.kinds, strict=True)),
+        kinds=kinds,
         support=round(plain.confidence * 4),
         body=4,
     )

@@ -1,6 +1,6 @@
 """What follows by If-Then rules, the slow way: every proof written out; nothing of ours is used.
 
-A proof of a triple is a fact, or a rule whose two premises are proved in turn; on the way down no
+A proof of a triple is a fact, or a rule whose premises are proved in turn; on the way down no
 triple comes twice. What follows from a graph is every triple that has a proof other than the fact
 it may be itself.
 """
@@ -16,17 +16,22 @@ Triple = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class PlainRule:
-    """relation1(x, y) & relation2(y, z) -> relation3(x, z); `back` turns a premise round."""
+    """relation1(x, y) & relation2(y, z) -> relation3(x, z); `back` turns a premise round.
+
+    Without relation2: relation1(x, z) -> relation3(x, z).
+    """
 
     relation1: str
     back1: bool
-    relation2: str
+    relation2: str | None
     back2: bool
     relation3: str
     confidence: float = 1.0
     kinds: tuple[str | None, str | None, str | None] = (None, None, None)
 
-    def premises(self, x: str, y: str, z: str) -> tuple[Triple, Triple]:
+    def premises(self, x: str, y: str, z: str) -> tuple[Triple, ...]:
+        if self.relation2 is None:
+            return ((z, self.relation1, x) if self.back1 else (x, self.relation1, z),)
         one = (y, self.relation1, x) if self.back1 else (x, self.relation1, y)
         other = (z, self.relation2, y) if self.back2 else (y, self.relation2, z)
         return one, other
@@ -50,6 +55,12 @@ def fixpoint(
     while True:
         new = set()
         for rule in rules:
+            if rule.relation2 is None:
+                for one in (t for t in known if t[1] == rule.relation1 and t[0] != t[2]):
+                    x, z = (one[2], one[0]) if rule.back1 else (one[0], one[2])
+                    if fits(rule, kinds, x, x, z):
+                        new.add((x, rule.relation3, z))
+                continue
             firsts = [t for t in known if t[1] == rule.relation1]
             seconds = [t for t in known if t[1] == rule.relation2]
             for one, other in product(firsts, seconds):
@@ -71,6 +82,9 @@ def follows(
 
 
 def fits(rule: PlainRule, kinds: Mapping[str, str | None], *names: str) -> bool:
+    """Whether x, y and z have the kinds; of a rule with one premise, y is not looked at."""
+    if rule.relation2 is None:
+        return all(rule.kinds[i] in (None, kinds[names[i]]) for i in (0, 2))
     return all(k in (None, kinds[n]) for k, n in zip(rule.kinds, names, strict=True))
 
 
@@ -99,14 +113,21 @@ def proofs(
     for rule in rules:
         if rule.relation3 != goal[1]:
             continue
-        for y in kinds:
+        for y in kinds if rule.relation2 else ("",):
             if y in (goal[0], goal[2]) or goal[0] == goal[2]:
                 continue
             if not fits(rule, kinds, goal[0], y, goal[2]):
                 continue
-            one, other = rule.premises(goal[0], y, goal[2])
-            if {one, other} & (below | banned):
+            one, *others = rule.premises(goal[0], y, goal[2])
+            if {one, *others} & (below | banned):
                 continue
+            if not others:
+                for a in proofs(
+                    one, facts, rules, kinds, depth - 1, below, most=most, banned=banned
+                ):
+                    yield Tree(a.strength * rule.confidence, a.leaves, 1 + a.height, a.facts)
+                continue
+            other = others[0]
             for a in proofs(
                 one, facts, rules, kinds, depth - 1, below, most=most - 1, banned=banned
             ):

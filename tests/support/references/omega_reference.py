@@ -11,7 +11,9 @@ from support.closure_rules import stored
 from support.references.closure_reference import PlainRule, Triple, proofs
 from thinkeval.service.scoring.probe import ProbedFact
 
-SEEDS = range(8)
+SEEDS = (*range(8), 8, 11)
+TWO_PREMISES = range(8)
+"""Seeds of rules with two premises only."""
 THRESHOLD = 0.01
 MOST = 5
 Sizes = dict[int, tuple[float, float]]
@@ -28,6 +30,11 @@ def drawn_rules(seed: int) -> list[PlainRule]:
             draw.choice("rrqu"), draw.choice((0.5, 1.0)),
         )  # fmt: skip
         rules[stored(made).id] = made
+    if seed not in TWO_PREMISES:
+        for relation1, relation3 in (("t", "r"), ("r", "u")):
+            back = relation1 == relation3 or draw.random() < 0.5
+            made = PlainRule(relation1, back, None, False, relation3, draw.choice((0.5, 1.0)))
+            rules[stored(made).id] = made
     return list(rules.values())
 
 
@@ -93,7 +100,7 @@ def mixed(
 
     def walk(path: tuple[str, ...]) -> None:
         last = path[-1]
-        if len(path) <= 4:
+        if len(path) <= MOST:
             for name in (*inner, old[2]):
                 if name not in path and (last, name) in links:
                     if name == old[2]:

@@ -13,6 +13,8 @@ from itertools import permutations, product
 Triple = tuple[str, str, str]
 Shape = tuple[str, bool, str, bool, str]
 """Relation and direction of the first premise, of the second, and the conclusion's relation."""
+PairShape = tuple[str, bool, str]
+"""Relation and direction of the only premise, and the conclusion's relation."""
 Kinds = tuple[str | None, str | None, str | None]
 
 
@@ -62,3 +64,34 @@ def _common(found: Sequence[tuple[str, ...]], kind_of: Mapping[str, str | None])
     sets = [{kind_of.get(names[i]) for names in found} for i in range(3)]
     first, second, third = (next(iter(kinds)) if len(kinds) == 1 else None for kinds in sets)
     return first, second, third
+
+
+def pair_groundings(
+    shape: PairShape, kinds: Kinds, facts: Iterable[Triple], kind_of: Mapping[str, str | None]
+) -> list[tuple[str, str, bool]]:
+    """All (x, z) that satisfy the one premise, and whether the conclusion is a fact."""
+    stored = set(facts)
+    relation1, inverse1, relation3 = shape
+    found = []
+    for subject, relation, object_ in sorted(stored):
+        x, z = (object_, subject) if inverse1 else (subject, object_)
+        fits = kinds[0] in (None, kind_of.get(x)) and kinds[2] in (None, kind_of.get(z))
+        if relation == relation1 and x != z and fits:
+            found.append((x, z, (x, relation3, z) in stored))
+    return found
+
+
+def pair_supports(
+    facts: Sequence[Triple], kind_of: Mapping[str, str | None]
+) -> dict[PairShape, tuple[int, Kinds]]:
+    """Every rule with one premise that two facts over the same entities suggest."""
+    seen: dict[PairShape, list[tuple[str, str, str]]] = defaultdict(list)
+    between: dict[frozenset[str], list[Triple]] = defaultdict(list)
+    for fact in set(facts):
+        between[frozenset((fact[0], fact[2]))].append(fact)
+    for some in between.values():
+        for premise, conclusion in product(some, repeat=2):
+            x, relation3, z = conclusion
+            if premise != conclusion and x != z:
+                seen[premise[1], premise[0] == z, relation3].append((x, "", z))
+    return {shape: (len(found), _common(found, kind_of)) for shape, found in seen.items()}

@@ -88,7 +88,9 @@ def test_names_and_order_do_not_matter(
 @pytest.mark.parametrize(
     ("premises", "conclusion", "said"),
     [
-        ([Atom("a", "r", "b")], Atom("a", "t", "b"), "two premises, this one has 1"),
+        ([], Atom("a", "t", "b"), "one or two premises, this one has 0"),
+        ([Atom("a", "r", "b")], Atom("a", "r", "b"), "the conclusion is the premise"),
+        ([Atom("a", "r", "b")], Atom("a", "t", "c"), "no premise binds"),
         ([Atom("a", "r", "b"), Atom("b", "s", "c")], Atom("a", "t", "d"), "no premise binds"),
         ([Atom("a", "r", "a"), Atom("a", "s", "c")], Atom("a", "t", "c"), "to itself"),
         ([Atom("a", "r", "b"), Atom("a", "s", "b")], Atom("a", "t", "b"), "exactly one variable"),

@@ -100,7 +100,7 @@ def test_the_same_rule_twice_is_refused(tmp_path: Path) -> None:
             r"rules\[0\]: the conclusion uses 'ruler', which no premise",
         ),
         ("[a r b, d s c]", "a t c", "share exactly one"),
-        ("[a r b]", "a t b", "a rule has two premises, this one has 1"),
+        ("[a r b, b s c, c u d]", "a t d", "a rule has one or two premises, this one has 3"),
         ("[a r b, b s b]", "a t b", "to itself"),
     ],
 )
@@ -108,3 +108,33 @@ def test_what_is_no_rule(tmp_path: Path, premises: str, conclusion: str, complai
     text = f"rules:\n- if: {premises}\n  then: {conclusion}\n"
     with pytest.raises(SchemaError, match=complaint):
         load_rules(write(tmp_path, text))
+
+
+def test_one_premise_is_a_line_or_a_list_of_one(tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text(
+        "rules:\n"
+        "- if: [x wife y]\n  then: y husband x\n  kinds: {x: person}\n"
+        "- if: a married to b\n  then: b married to a\n"
+        "- if: a mother of b\n  then: a parent of b\n"
+        "  templates:\n    a mother of b: ['[a] is the mother of [b].']\n"
+    )
+    inverse, symmetric, contained = load_rules(file)
+    assert [r.shape for r in (inverse, symmetric, contained)] == ["x←z", "x←z", "x→z"]
+    assert inverse.relations == ("wife", None, "husband")
+    assert dict(inverse.kinds) == {"z": "person"}  # the conclusion goes from x to z
+    assert symmetric.relations == ("married to", None, "married to")
+    assert contained.text() == "If [A] is the mother of [B], then [A] parent of [B]."
+    assert len({r.id for r in (inverse, symmetric, contained)}) == 3
+
+
+def test_a_file_that_is_wrong_points_to_the_format_of_rules(tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("rules:\n- if: [a r b]\n  then: a r b\n")
+    with pytest.raises(SchemaError) as caught:
+        load_rules(file)
+    assert "thinkeval rules add --help" in caught.value.remedy
+    file.write_text("rules:\n- if: [a b]\n  then: a r b\n")
+    with pytest.raises(SchemaError) as caught:
+        load_rules(file)
+    assert "thinkeval rules add --help" in caught.value.remedy

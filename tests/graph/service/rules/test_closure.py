@@ -23,7 +23,9 @@ from thinkeval.service.rules.store import StoredRule
 
 Facts = dict[tuple[str, str, str], tuple[float, float]]
 KINDS = {"A": "p", "B": "p", "C": "q", "D": "q", "E": None}
-SEEDS = range(10)
+SEEDS = range(14)
+TWO_PREMISES = range(10)
+"""Seeds of rules with two premises only."""
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +67,13 @@ def drawn(seed: int) -> tuple[Facts, list[PlainRule]]:
             draw.choice(relations), draw.random() < 0.5,
             draw.choice([*relations, "t"]), draw.choice((0.5, 0.75, 1.0)), (x, y, z),
         )  # fmt: skip
+        rules[stored(made).id] = made
+    while seed not in TWO_PREMISES and len(rules) < 7:
+        relation1, relation3 = draw.choice("rst"), draw.choice("rst")
+        back = relation1 == relation3 or draw.random() < 0.5
+        ends = (draw.choice((None, None, "p")), None, draw.choice((None, None, "q")))
+        confidence = draw.choice((0.5, 0.75, 1.0))
+        made = PlainRule(relation1, back, None, False, relation3, confidence, ends)
         rules[stored(made).id] = made
     return facts, list(rules.values())
 
@@ -148,11 +157,12 @@ def assert_sound(
     assert tree.rule is not None
     made = rules[tree.rule].rule
     assert tree.relation == made.conclusion.relation
-    first, second = tree.premises
-    assert (first.relation, second.relation) == made.relations[:2]
+    assert [p.relation for p in tree.premises] == [atom.relation for atom in made.premises]
     ends = {"x": tree.subject, "z": tree.object}
-    ends["y"] = first.subject if made.first.subject == "y" else first.object
-    for atom, premise in ((made.first, first), (made.second, second)):
+    first = tree.premises[0]
+    if made.second is not None:
+        ends["y"] = first.subject if made.first.subject == "y" else first.object
+    for atom, premise in zip(made.premises, tree.premises, strict=True):
         assert (premise.subject, premise.object) == (ends[atom.subject], ends[atom.object])
         assert_sound(premise, facts, rules, above | {triple})
     assert tree.leaves == len(leaves_of(tree))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from support.own_graphs import own_graphs
 from support.references import rules_reference as reference
-from support.references.rules_reference import Kinds, Shape, Triple
+from support.references.rules_reference import Kinds, PairShape, Shape, Triple
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import Fact
@@ -75,7 +75,25 @@ def made(shape: Shape, kinds: Kinds = (None, None, None)) -> Rule:
 
 def shape_of(rule: Rule) -> Shape:
     first, second, third = rule.relations
+    assert second is not None
     return first, rule.inverse[0], second, rule.inverse[1], third
+
+
+def pair_of(rule: Rule) -> PairShape:
+    first, _, third = rule.relations
+    return first, rule.inverse[0], third
+
+
+def made_pair(shape: PairShape, kinds: Kinds = (None, None, None)) -> Rule:
+    relation1, inverse1, relation3 = shape
+    first = Atom("z", relation1, "x") if inverse1 else Atom("x", relation1, "z")
+    ends = tuple((v, k) for v, k in zip("xyz", kinds, strict=True) if k and v != "y")
+    return Rule(first, None, Atom("x", relation3, "z"), kinds=ends)
+
+
+def split(rules: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
+    """Those with two premises, and those with one."""
+    return [r for r in rules if r.second], [r for r in rules if not r.second]
 
 
 def kinds_of(rule: Rule) -> Kinds:
@@ -94,9 +112,19 @@ def test_mining_finds_what_every_triangle_suggests(
         for shape, (n, kinds) in reference.supports(facts, kind_of).items()
         if n >= least
     }
-    assert {shape_of(r): (r.support, kinds_of(r)) for r in mined.rules} == expected
-    assert len(mined.rules) == mined.total == len(expected)
-    for rule in mined.rules:
+    two, one = split(mined.rules)
+    assert {shape_of(r): (r.support, kinds_of(r)) for r in two} == expected
+    pairs = {
+        shape: (n, kinds)
+        for shape, (n, kinds) in reference.pair_supports(facts, kind_of).items()
+        if n >= least
+    }
+    assert {pair_of(r): (r.support, kinds_of(r)) for r in one} == pairs
+    assert len(mined.rules) == mined.total == len(expected) + len(pairs)
+    for rule in one:
+        body = reference.pair_groundings(pair_of(rule), kinds_of(rule), facts, kind_of)
+        assert (rule.body, rule.support) == (len(body), sum(known for *_, known in body))
+    for rule in two:
         body = reference.groundings(shape_of(rule), kinds_of(rule), facts, kind_of)
         assert rule.body == len(body)
         assert rule.support == sum(known for *_, known in body)
@@ -136,12 +164,49 @@ def test_groundings_are_those_of_brute_force(
         for g in found.groundings:
             if g.rule == rule.id:
                 at = {"x": g.x, "y": g.y, "z": g.z}
-                for atom, fact in ((rule.first, g.premise1), (rule.second, g.premise2)):
+                for atom, fact in zip(rule.premises, (g.premise1, g.premise2), strict=True):
+                    assert fact is not None
                     assert named[fact] == (at[atom.subject], atom.relation, at[atom.object])
     counted = {r.id: (r.body, r.support) for r in mining.count(db, graph, rules)}
     assert counted == {
         key: (len(each), sum(known for *_, known in each)) for key, each in expected.items()
     }
+    _check_affected(db, graph, stored, found, facts)
+
+
+@QUIETLY
+@given(
+    facts=TRIPLES,
+    kind_of=KIND_OF,
+    shapes=st.lists(
+        st.tuples(st.sampled_from("rs"), st.booleans(), st.sampled_from("rst")).filter(
+            lambda shape: shape[1] or shape[0] != shape[2]
+        ),
+        min_size=1,
+        max_size=4,
+        unique=True,
+    ),
+    kinds=st.tuples(*[st.sampled_from(("p", "q", None, None))] * 3),
+)
+def test_groundings_of_one_premise_are_those_of_brute_force(
+    db: Database,
+    prefix: str,
+    facts: list[Triple],
+    kind_of: dict[str, str | None],
+    shapes: list[PairShape],
+    kinds: Kinds,
+) -> None:
+    graph = write(db, f"{prefix}-{uuid.uuid4().hex[:6]}", facts, kind_of)
+    rules = [made_pair(shape, kinds) for shape in shapes]
+    stored = [store.StoredRule(r.id, graph, r, "kept") for r in rules]
+    found = groundings.instantiate(db, graph, stored)
+    for rule in rules:
+        wanted = reference.pair_groundings(pair_of(rule), kinds, facts, kind_of)
+        got = [(g.x, g.z, g.conclusion is not None) for g in found.groundings if g.rule == rule.id]
+        assert sorted(got) == sorted(wanted)
+        (counted,) = mining.count(db, graph, [rule])
+        assert (counted.body, counted.support) == (len(wanted), sum(known for *_, known in wanted))
+    assert all(g.y is None and g.premise2 is None for g in found.groundings)
     _check_affected(db, graph, stored, found, facts)
 
 
@@ -198,8 +263,16 @@ def test_real_graphs_give_the_rules_of_their_triangles(
     kind_of = {e.name: e.kind for e in loaded.graph.entities}
     found = reference.supports(facts, kind_of)
     wanted = {shape: each for shape, each in found.items() if each[0] >= least}
-    assert {shape_of(r): (r.support, kinds_of(r)) for r in mined.rules} == wanted
-    assert len(mined.rules) == mined.created == expected
+    two, one = split(mined.rules)
+    assert {shape_of(r): (r.support, kinds_of(r)) for r in two} == wanted
+    assert len(two) == expected
+    assert {pair_of(r): (r.support, kinds_of(r)) for r in one} == {
+        shape: each
+        for shape, each in reference.pair_supports(facts, kind_of).items()
+        if each[0] >= least
+    }
+    assert mined.created == len(mined.rules)
+    assert len(one) == {"knowgic": 34, "lre_relations": len(one)}[path]
     some = mined.rules[:: max(len(mined.rules) // 10, 1)]
     stored = store.rules_of(db, graph, ids=[rule.id for rule in some])
     grounded = groundings.instantiate(db, graph, stored)

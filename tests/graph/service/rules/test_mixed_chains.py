@@ -59,12 +59,12 @@ def holds(proof: ProofOut, rules: dict[str, PlainRule], values: dict[Triple, flo
         return values[told(proof)]
     assert proof.rule is not None
     rule = rules[proof.rule]
-    one, other = (told(premise) for premise in proof.premises)
-    (y,) = {one[0], one[2]} & {other[0], other[2]}
-    assert rule.premises(proof.subject, y, proof.object) == (one, other)
-    first, second = (holds(premise, rules, values) for premise in proof.premises)
+    one, *others = (told(premise) for premise in proof.premises)
+    y = next((n for n in one[::2] for other in others if n in other[::2]), "")
+    assert rule.premises(proof.subject, y, proof.object) == (one, *others)
+    strength = math.prod(holds(premise, rules, values) for premise in proof.premises)
     assert proof.leaves == sum(premise.leaves for premise in proof.premises)
-    return first * second * rule.confidence
+    return strength * rule.confidence
 
 
 def passed(proof: ProofOut) -> set[Triple]:

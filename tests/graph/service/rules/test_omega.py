@@ -16,6 +16,7 @@ from support.references.omega_reference import (
     MOST,
     SEEDS,
     THRESHOLD,
+    TWO_PREMISES,
     drawn_rules,
     mixed,
     sized,
@@ -140,16 +141,26 @@ def compared(db: Database, graph: str, seed: int) -> list[ImplicationOut]:
         PlainRule("q", True, "r", False, "t"),
         PlainRule("t", False, "r", True, "q"),
     ]
+    if seed not in TWO_PREMISES:
+        ends = ("p", None, "q") if seed % 2 else (None, None, None)
+        rules += [
+            PlainRule("r", False, None, False, "t", kinds=ends),
+            PlainRule("r", True, None, False, "q"),
+            PlainRule("q", True, None, False, "t"),
+        ]
     told = implications(db, score, "likelihood", [stored(r) for r in rules])
 
-    want: dict[Triple, set[tuple[str, str, Triple]]] = {}
+    want: dict[Triple, set[tuple[str, str, Triple | None]]] = {}
     names = sorted({*listed, "N"})
     for form, fact in (("old", old), ("new", new)):
         for rule, x, y, z in ((r, *n) for r in rules for n in product(names, repeat=3)):
             if len({x, y, z}) < 3 or not fits(rule, kinds, x, y, z):
                 continue
-            one, other = rule.premises(x, y, z)
-            for mine, rest in ((one, other), (other, one)):
+            one, *others = rule.premises(x, y, z)
+            if not others and one == fact:
+                ground = (form, stored(rule).id, None)
+                want.setdefault((x, rule.relation3, z), set()).add(ground)
+            for mine, rest in ((a, b) for b in others for a, b in ((one, b), (b, one))):
                 if mine == fact and rest in facts - {old}:
                     ground = (form, stored(rule).id, rest)
                     want.setdefault((x, rule.relation3, z), set()).add(ground)
@@ -158,8 +169,8 @@ def compared(db: Database, graph: str, seed: int) -> list[ImplicationOut]:
     left = facts - {old}
     for key, item in mine.items():
         grounds = {
-            (g.form, g.rule, next((p.subject, p.relation, p.object) for p in g.premises
-                                  if not p.edited))
+            (g.form, g.rule, next(((p.subject, p.relation, p.object) for p in g.premises
+                                   if not p.edited), None))
             for g in item.groundings
         }  # fmt: skip
         assert grounds == want[key]
@@ -168,7 +179,7 @@ def compared(db: Database, graph: str, seed: int) -> list[ImplicationOut]:
             and fits(rule, kinds, key[0], y, key[2])
             and set(rule.premises(key[0], y, key[2])) <= left
             for rule in rules
-            for y in set(listed) - {key[0], key[2]}
+            for y in (set(listed) - {key[0], key[2]} if rule.relation2 else ("",))
         )
         assert item.support == support
         forms = {form for form, *_ in want[key]}

@@ -71,7 +71,7 @@ def _shared_start(ids: list[str]) -> str:
 
 def test_rules_speak_of_what_the_data_set_has(db: Database, dataset: str) -> None:
     store.check(db, dataset, STUDIED, FRIENDS)
-    typo = rule([Atom("a", "was freinds with", "b"), FRIENDS.second.renamed({"y": "b", "z": "c"})],
+    typo = rule([Atom("a", "was freinds with", "b"), FRIENDS.pair[1].renamed({"y": "b", "z": "c"})],
                 Atom("a", "studied at", "c"))  # fmt: skip
     with pytest.raises(NotFoundError, match="Did you mean 'was friends with'"):
         store.check(db, dataset, typo)
