@@ -273,6 +273,8 @@ def _interval_of(
     sizes = {len(group): n_families(group, families) for group in groups.values()}
     over = ["over rewrites (bootstrap)"] * any(n > 2 for n in sizes.values())
     if any(n < size for size, n in sizes.items()) and over:
-        counts = ", ".join(f"{n} of {size} rewrites" for size, n in sorted(sizes.items()))
+        counts = ", ".join(
+            f"{n} families of {size} rewrites" for size, n in sorted(sizes.items()) if n > 2
+        )
         over = [f"over families of rewrites that share chain facts (bootstrap; {counts})"]
     return ", or ".join(over + ["of the sampled answers to one rewrite"] * sampled)

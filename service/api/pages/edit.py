@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from thinkeval.cypher import rows
 from thinkeval.cypher.metric_options import displays
 from thinkeval.service.api.pages.commands import commands
-from thinkeval.service.formatting import number
+from thinkeval.service.formatting import number, percent, several
 from thinkeval.service.reports.browser import chain_link, guide_command, question_links
 from thinkeval.service.reports.edit import ChainFilter, graph_of, measure_of
 from thinkeval.service.reports.score_lines import lines
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 FIRST = 50
 """Chains shown at first: the 206 chains of a KnowGIC edit would be thousands of boxes."""
+
+RETAINED = 0.8
+"""Below this subject retention the result says that the model forgot the subject."""
 
 FEW, FEW_CUT = 10, 5
 """Surviving and cut chains that are drawn at first: a drawing of more is unreadable."""
@@ -252,7 +255,7 @@ def result_values(
 
 
 def verdict(score: Score, measure: Measure, found: Chains) -> str:
-    """Summary of the score in two sentences."""
+    """Summary of the score in a few sentences."""
     efficacy = score.number("efficacy", measure)
     installed = "the edited fact was not probed"
     if efficacy is not None:
@@ -268,7 +271,21 @@ def verdict(score: Score, measure: Measure, found: Chains) -> str:
         left = f"none of the {whole} chains leads to {score.target_true} any more"
     else:
         left = f"{alive} of {whole} chains still lead to {score.target_true}"
-    return f"{installed[0].upper()}{installed[1:]}. {left[0].upper()}{left[1:]}."
+    forgotten = _forgotten(score, measure)
+    return f"{installed[0].upper()}{installed[1:]}. {left[0].upper()}{left[1:]}.{forgotten}"
+
+
+def _forgotten(score: Score, measure: Measure) -> str:
+    """A sentence where the model lost much of what it knew about the subject; else empty."""
+    retention = score.get("subject_retention", measure)
+    ifr, beyond = (score.number(name, measure) for name in ("ifr", "ifr_beyond_subject"))
+    if retention is None or retention.value is None or retention.value >= RETAINED:
+        return ""
+    return (
+        f" The model also forgot the subject: of {several(retention.n, 'other fact')} about"
+        f" {score.subject} on the chains {percent(retention.value)} of the probability is left on"
+        f" average. IFR is {number(ifr)}; had they been kept, it would be {number(beyond)}."
+    )
 
 
 def _others(db: Database, score: Score) -> list[rows.PageEditRow]:

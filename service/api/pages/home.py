@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from thinkeval.service.cache import Cache
 
 STATUSES: tuple[str, ...] = get_args(Status)
-SHOWN = ("efficacy", "ifr", "preservation", "subject_retention")
+SHOWN = ("efficacy", "ifr", "preservation", "subject_retention", "ifr_beyond_subject")
 PAGE = 25
 COUNTED = 200
 """Maximum number of rewrites of a data set whose chains are counted."""

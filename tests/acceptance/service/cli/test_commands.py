@@ -236,13 +236,21 @@ def test_one_report_in_four_formats_holds_the_same_numbers(
     assert {rome.edit, other} <= {r["edit"] for r in each}
 
 
-def test_all_rewrites_by_several_methods_give_one_table(at_once: Call, mine: Mine) -> None:
+def test_all_rewrites_by_several_methods_give_one_table(
+    at_once: Call, mine: Mine, rome: Scored
+) -> None:
     shown = at_once(*scoring(mine, "--all", "-m", "none", "-m", "fine_tuning", "--samples", "0"))
     assert (shown.code, shown.err) == (0, "")
     assert "12 edits" in shown.out
-    rows = json.loads(at_once("report", "-g", mine.graph, "-f", "json").out)
+    rows = json.loads(at_once("report", "-g", mine.graph, "--all-rewrites", "-f", "json").out)
     counted = {r["Technique"]: r["rewrites"] for r in rows}
     assert counted["fine_tuning"] == 6
+    # rome was scored on one rewrite.
+    assert counted[rome.score["method"]] == 1
+    common = at_once("report", "-g", mine.graph, "-f", "json")
+    assert "The methods were scored on different rewrites" in common.err
+    assert "left out: " in common.err
+    assert {r["rewrites"] for r in json.loads(common.out)} == {1}
     control = next(r for r in rows if r["Technique"] == "none")
     assert (control["IFR"], control["Preservation"]) == (1.0, 1.0)
 

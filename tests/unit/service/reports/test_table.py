@@ -189,7 +189,10 @@ def test_the_unit_of_the_intervals_is_the_family() -> None:
     # The mean over three families of two rewrites is at least that of the lowest family.
     assert row["Preservation low"] == pytest.approx(0.55)
     text = caption(scores, "likelihood", families=three)
-    assert "over families of rewrites that share chain facts (bootstrap; 3 of 6 rewrites)" in text
+    assert (
+        "over families of rewrites that share chain facts (bootstrap; 3 families of 6 rewrites)"
+        in text
+    )
 
 
 def test_intervals_of_one_edit_stand_in_its_row_and_are_explained() -> None:

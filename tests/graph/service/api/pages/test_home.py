@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from support.own_graphs import hogwarts_as, own_graphs
 from support.problems import BASE
 from support.serving import until
+from support.stored_edits import random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.api.app import create_app
@@ -54,6 +55,32 @@ def test_a_data_set_without_edits_does_not_blame_a_filter(client: TestClient, gr
     text = client.get("/", params={"graph": graph, "method": "memit"}).text
     assert NONE_FITS in text
     assert NONE_YET not in text
+
+
+def test_the_leaderboard_over_rest_compares_common_rewrites(
+    client: TestClient, db: Database
+) -> None:
+    with own_graphs(db) as prefix:
+        for number, method in ((0, "rome"), (1, "rome"), (1, "memit")):
+            store_edit(
+                db, f"{prefix}-{method}-{number}", random_facts(number), dataset=prefix,
+                method=method, rewrite=f"rewrite-{number}",
+            )  # fmt: skip
+        told = client.get("/v1/leaderboard", params={"graph": prefix}).json()
+        assert {row["Technique"]: row["rewrites"] for row in told["rows"]} == {
+            "rome": 1,
+            "memit": 1,
+        }
+        assert told["left_out"] == {"m": ["rewrite-0"]}
+        assert "left out: 1 rewrite (rewrite-0)" in told["warnings"][0]
+        whole = client.get("/v1/leaderboard", params={"graph": prefix, "rewrites": "all"}).json()
+        assert {row["Technique"]: row["rewrites"] for row in whole["rows"]}["rome"] == 2
+        figure = f"/v1/figures/ifr_by_steps.svg?graph={prefix}"
+        assert client.get(figure).content != client.get(f"{figure}&rewrites=all").content
+        refused = client.get("/v1/leaderboard", params={"graph": prefix, "rewrites": "some"})
+        assert refused.status_code == 422
+        home = client.get("/", params={"graph": prefix}).text
+        assert "Subject<br>retention" in home
 
 
 def test_two_apps_in_one_process_share_no_counts(

@@ -14,7 +14,7 @@ import pytest
 
 from thinkeval.cypher.rows import Link, ScoredChainRow
 from thinkeval.service.api.pages import charts, commands, edit, render
-from thinkeval.service.api.pages.edit import FEW, FEW_CUT, Chains, Shown
+from thinkeval.service.api.pages.edit import FEW, FEW_CUT, Chains, Shown, verdict
 from thinkeval.service.reports.edit import ChainFilter
 from thinkeval.service.reports.score_lines import lines
 from thinkeval.service.schemas import EditIn, MetricValue, Score, ScoringOptions
@@ -154,6 +154,20 @@ def test_lines_without_chains_of_a_length_are_left_out() -> None:
     steps[0] = steps[0].model_copy(update={"n": 0})
     found = lines(score(values=[metric("ifr", 0.3), *steps]))
     assert [line.label for line in found] == ["ifr", "IFR, 2-step"]
+
+
+def test_the_result_says_that_the_model_forgot_the_subject() -> None:
+    def told(retention: float | None, n: int) -> str:
+        found = metric("subject_retention", 0.3).model_copy(update={"value": retention, "n": n})
+        values = [found, metric("ifr", 0.07), metric("ifr_beyond_subject", 0.93)]
+        return verdict(score(values=values), "likelihood", Chains([], [], 0))
+
+    text = told(0.027, 21)
+    assert "of 21 other facts about" in text
+    assert "3 % of the probability is left on average. IFR is 0.070" in text
+    assert "it would be 0.930" in text
+    for harmless in (told(0.9, 21), told(None, 0)):
+        assert "forgot" not in harmless
 
 
 def row(name: str, ifr: float, preservation: float, steps: list[float]) -> dict[str, Any]:
