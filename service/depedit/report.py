@@ -1,20 +1,23 @@
 """Tables of runs in the layout of the paper: means over sets, each with its n.
 
 `specificity` has the columns of Table 3, `implications` those of Tables 4 and 7: each mean has
-its gain over the editor that the strategy wraps. In a terminal both share a cell: `98.8 (+90.3)`
-is a fraction in percent and its gain. The last column is the number of sets; a cell with fewer sets
-has its own n.
+its gain over the editor that the strategy wraps. A mean travels with the number of answers it
+rests on and their interval: sets of 2 and of 8 answers weigh alike in it. In a terminal they share
+a cell: `98.8 (+90.3) [93, 100] n=72` is a fraction in percent, its gain, the interval and the
+answers. The last column is the number of sets; a cell with fewer sets says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from thinkeval.service.depedit.metrics import TITLES, metrics_of_runs
 from thinkeval.service.depedit.schemas import Fraction, Mean, MethodRow
 from thinkeval.service.errors import NothingStoredError, UsageError
+from thinkeval.service.formatting import several
+from thinkeval.service.proportions import effective, wilson
 from thinkeval.service.reports.formats import Column, render
 
 if TYPE_CHECKING:
@@ -79,9 +82,13 @@ def methods(
     return rows_
 
 
-def _mean(shares: Any) -> Mean:
-    values = [share.value for share in shares if share.value is not None]
-    return Mean(sum(values) / len(values) if values else None, len(values))
+def _mean(shares: Iterable[Fraction]) -> Mean:
+    found = [(share.value, share.n) for share in shares if share.value is not None]
+    if not found:
+        return Mean(None, 0, 0)
+    counts = [n for _, n in found]
+    value = sum(value for value, _ in found) / len(found)
+    return Mean(value, len(found), sum(counts), *wilson(value, effective(counts)))
 
 
 def _gains(
@@ -97,7 +104,7 @@ def _gains(
 
 
 def columns(table: str) -> list[Column[MethodRow]]:
-    """The columns of one of TABLES, fractions in percent; beside each its n, the number of sets.
+    """The columns of one of TABLES, fractions in percent; beside each sets, answers, interval.
 
     Raises:
         UsageError: no such table.
@@ -112,6 +119,7 @@ def columns(table: str) -> list[Column[MethodRow]]:
     ]
     for name in TABLES[table]:
         found += _with_n(TITLES[name], partial(_mean_of, metric=name), " (%)")
+        found += _with_interval(TITLES[name], partial(_mean_of, metric=name))
         if table == "implications":
             found += _with_n(f"gain {TITLES[name]}", partial(_gain, metric=name))
     return found
@@ -123,6 +131,14 @@ def _with_n(
     return [
         Column(f"{title}{unit}", lambda row: _percent(mean(row).value)),
         Column(f"n {title}", lambda row: mean(row).n),
+    ]
+
+
+def _with_interval(title: str, mean: Callable[[MethodRow], Mean]) -> list[Column[MethodRow]]:
+    return [
+        Column(f"answers {title}", lambda row: mean(row).answers),
+        Column(f"low {title} (%)", lambda row: _percent(mean(row).low)),
+        Column(f"high {title} (%)", lambda row: _percent(mean(row).high)),
     ]
 
 
@@ -139,15 +155,20 @@ def _percent(value: float | None) -> float:
     return float("nan") if value is None else round(100 * value, 9) + 0.0
 
 
+_INTERVAL = (
+    " answers: their number in all sets; low, high: 95 % Wilson interval, with answers as"
+    " independent and sets weighed alike."
+)
 CAPTIONS: Mapping[str, str] = {
     "specificity": "Percent, means over n knowledge sets (DepEdit, Table 3). Facts: number of"
     " specific facts a set, stored as in the graph or shuffled, so that no model knows them."
     " Est: answered as established; Upd: answered as updated; Cons: answered as before the update"
-    " (NS: specific facts without an update, U: unrelated facts).",
+    " (NS: specific facts without an update, U: unrelated facts);" + _INTERVAL,
     "implications": "Percent, means over n knowledge sets (DepEdit, Tables 4 and 7). Est.I:"
     " implications of the established facts; Upd.I: implications changed by the update, after it;"
     " Cons.NI: unchanged implications, answered as before the update. Gain: difference to the"
-    " editor that the method wraps, over the sets of both; in brackets without a column.",
+    " editor that the method wraps, over the sets of both; in brackets without a column;"
+    + _INTERVAL,
 }
 
 
@@ -196,4 +217,5 @@ def _cell(row: MethodRow, metric: str) -> str:
     if gain.value is not None:
         # A difference of equal means may be slightly below 0 by rounding, which prints -0.0.
         text += f" ({round(100 * gain.value, 1) + 0.0:+.1f})"
-    return text if mean.n == row.runs else f"{text} n={mean.n}"
+    text += f" [{100 * (mean.low or 0.0):.0f}, {100 * (mean.high or 0.0):.0f}] n={mean.answers}"
+    return text if mean.n == row.runs else f"{text} in {several(mean.n, 'set')}"

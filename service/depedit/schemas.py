@@ -174,6 +174,18 @@ class Mean:
 
     value: float | None
     n: int = field(metadata={"description": "Number of sets."})
+    answers: int | None = field(
+        default=None,
+        metadata={"description": "Number of answers in all sets; null for a difference."},
+    )
+    low: float | None = field(
+        default=None,
+        metadata={
+            "description": "Lower end of the 95 % Wilson interval. Answers count as independent,"
+            " sets weigh alike as in the mean; null without answers and for a difference."
+        },
+    )
+    high: float | None = field(default=None, metadata={"description": "Its upper end."})
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,6 +180,7 @@ def test_what_was_not_asked_is_undefined(db: Database, atlas: str) -> None:
     assert row["n Cons.U"] == 0
     assert row["Cons.U (%)"] is None
     assert row["n Est.S"] == 1
+    assert (row["answers Cons.U"], row["low Cons.U (%)"]) == (0, None)
 
 
 def test_a_copy_without_such_questions_does_not_count(db: Database, atlas: str) -> None:
@@ -288,6 +289,18 @@ def test_tables_are_means_over_sets_with_gains_over_the_editor(db: Database, atl
             ]
             mean = sum(v for v in values if v is not None) / len(values)
             assert row.means[name].value == pytest.approx(mean)
+            counts = [
+                shares[name].n
+                for (method, _), shares in kept.items()
+                if method == row.method and shares[name].value is not None
+            ]
+            assert row.means[name].answers == sum(counts)
+            # The ends are where the mean is 1.96 standard errors away, of Σ p (1 - p) / (k² n_i).
+            for end in (row.means[name].low, row.means[name].high):
+                assert end is not None
+                error = end * (1 - end) * sum(1 / n for n in counts) / len(counts) ** 2
+                if 0 < end < 1:
+                    assert abs(end - mean) == pytest.approx(1.959964 * error**0.5, rel=1e-6)
             assert row.means[name].n == len(values)
     assert not plain.gains
     both = [k.id for k in sets[1:]]

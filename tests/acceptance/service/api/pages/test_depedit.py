@@ -68,7 +68,10 @@ def test_tables_have_the_numbers_of_rest_with_their_n(
         shown = [" ".join(text.split()) for text in cells.all_inner_texts()]
         means = [told["means"][name] for name in names]
         assert shown == [
-            f"{'–' if mean['value'] is None else format(100 * mean['value'], '.1f')} n {mean['n']}"
+            "– n 0"
+            if mean["value"] is None
+            else f"{100 * mean['value']:.1f} [{100 * mean['low']:.0f}, {100 * mean['high']:.0f}]"
+            f" n {mean['answers']}"
             for mean in means
         ]
     listed = page.locator("section", has=page.get_by_role("heading", name="Knowledge sets"))
