@@ -75,6 +75,7 @@ def test_the_documented_query_gives_what_the_command_printed(
             text,  # pyright: ignore[reportArgumentType]
             cases=[case],
             max_steps=5,
+            parallel="before",
             bare="listed",
             unit="rewrite",
             threshold=0.0 if measure == "p" else 0.01,
