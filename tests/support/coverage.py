@@ -17,7 +17,8 @@ import numpy as np
 
 from support.references import reference
 from thinkeval.loaders.records import Fact, KnowledgeGraph, RewriteRequest
-from thinkeval.service.scoring import intervals
+from thinkeval.service.scoring import intervals, paired
+from thinkeval.service.scoring.posterior import Sampled
 from thinkeval.service.scoring.probe import Answer, ProbedFact, Question
 
 LEVELS = (0.02, 0.2, 0.5, 0.8, 0.98)
@@ -143,11 +144,8 @@ def _run(
     if not chains:
         return None
     drawn = {fact: pair for (fact, _), pair in intervals.posterior(probed, draws, rng).items()}
-    as_rows: Any = [
-        SimpleNamespace(links=[SimpleNamespace(id=str(f)) for f in c], steps=len(c)) for c in chains
-    ]
     value = ifr(chains, observed)
-    low, high = intervals.centred(intervals.ifr_draws(as_rows, drawn), value)
+    low, high = intervals.centred(intervals.ifr_draws(rows_of(chains), drawn), value)
     return Run(ifr(chains, true), value, low, high)
 
 
@@ -155,3 +153,17 @@ def ifr(chains: list[tuple[int, ...]], p: Mapping[int, tuple[float, float]]) -> 
     """Definition 3 (ThinkEval, section 5)."""
     retained = [np.prod([p[fact][1] / p[fact][0] for fact in chain]) for chain in chains]
     return float(np.average(retained, weights=[len(chain) ** -0.5 for chain in chains]))
+
+
+def rows_of(chains: list[tuple[int, ...]]) -> Any:
+    """The chains as the database gives them, as far as intervals read them."""
+    return [
+        SimpleNamespace(links=[SimpleNamespace(id=str(f)) for f in c], steps=len(c)) for c in chains
+    ]
+
+
+def paired_bounds(facts: list[Sampled], chains: list[tuple[int, ...]]) -> tuple[float, float]:
+    """The interval of the difference of two edits, by the program."""
+    drawn = {key: pair for (key, _), pair in paired._drawn(facts).items()}
+    known = {fact.key[0]: paired._observed(fact) for fact in facts}
+    return paired.difference(rows_of(chains), drawn, known)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from support import coverage
 from thinkeval.loaders.records import Fact
-from thinkeval.service.graphs import datasets
 from thinkeval.service.schemas import MetricValue, ScoringOptions
 from thinkeval.service.scoring import intervals, posterior
 from thinkeval.service.scoring.probe import Answer, ProbedFact, Question
@@ -113,27 +110,6 @@ def test_what_was_observed_lies_inside_of_its_interval() -> None:
         low, high = intervals.centred(rng.lognormal(np.log(0.4), 0.5, 4000), observed)
         assert low < observed < high
     assert intervals.centred(rng.lognormal(size=100), 0.0)[0] == 0
-
-
-@pytest.mark.parametrize("k", [5, 10, 20])
-def test_the_interval_holds_the_true_ifr_as_often_as_it_says(k: int, data_dir: Path) -> None:
-    """On the chains of KnowGIC, at levels from .02 to .98 and of mixtures of them."""
-    graph = datasets.read(str(data_dir / "knowgic")).graph
-    named = ("basketball", "ward-kimball", "david-beckham")
-    where = [
-        coverage.structure(graph, r) for r in graph.rewrites if r.id.startswith(named)
-    ]  # 8, 14 and 65 chains; up to six objects share a prompt
-    assert [len(each.chains) for each in where] == [8, 65, 14]
-    found = [
-        run
-        for each in where
-        for scenario in coverage.SCENARIOS
-        for run in coverage.runs(each, k, scenario, 9)
-    ]
-    # Nominally 95 %; benchmarks/interval_coverage.py has 40 runs of 26 structures: 95 to 98 %.
-    assert len(found) > 130
-    assert 0.92 <= sum(run.holds for run in found) / len(found) <= 0.995
-    assert all(run.low < run.observed < run.high for run in found if run.observed)
 
 
 def test_a_value_is_bounded_at_95_percent(monkeypatch: pytest.MonkeyPatch) -> None:
