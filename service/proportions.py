@@ -20,7 +20,9 @@ def wilson(share: float, n: float, z: float = Z95) -> tuple[float, float]:
     """
     spread = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     middle, scale = share + z * z / (2 * n), 1 + z * z / n
-    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+    # Rounding must not put an end beyond the fraction itself.
+    low, high = (middle - spread) / scale, (middle + spread) / scale
+    return max(0.0, min(share, low)), min(1.0, max(share, high))
 
 
 def effective(counts: Sequence[int]) -> float:

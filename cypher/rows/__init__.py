@@ -132,6 +132,7 @@ if TYPE_CHECKING:
         MergeRulesRow,
         MinePairRow,
         MineRow,
+        PairCountRow,
         RuleRow,
         VocabularyRow,
     )
@@ -226,6 +227,7 @@ __all__ = [
     "OverdueRow",
     "PageEditRow",
     "PageJobRow",
+    "PairCountRow",
     "ProtocolRunRow",
     "PruneRow",
     "Reader",

@@ -115,6 +115,18 @@ class BodyCountRow(Row):
 
 
 @dataclass(frozen=True)
+class PairCountRow(Row):
+    """Distinct conclusions of a rule, known and comparable ones, and facts of their relation."""
+
+    QUERY: ClassVar[str] = "rules/pair_counts"
+    rule: str
+    pairs: int
+    known: int
+    comparable: int
+    heads: int
+
+
+@dataclass(frozen=True)
 class _Grounding(Row):
     rule: str
     x: str

@@ -31,6 +31,7 @@ from thinkeval.service.rules import (
     mixed_chains,
     omega,
     review,
+    statistics,
     store,
 )
 from thinkeval.service.rules.implications import ImplicationsOut
@@ -182,7 +183,8 @@ def mine_rules(graph: GraphId, db: Db, body: MineIn | None = None) -> MinedOut:
     datasets.ensure(db, graph)
     mined = mining.mine(db, graph, **(body or MineIn()).model_dump())
     stored = {rule.id: rule for rule in store.rules_of(db, mined.dataset, status=None)}
-    items = [RuleOut.of(stored[rule.id]) for rule in mined.rules if rule.id in stored]
+    found = [stored[rule.id] for rule in mined.rules if rule.id in stored]
+    items = [RuleOut.of(rule) for rule in statistics.counted(db, graph, found)]
     return MinedOut(items=items, total=mined.total, created=mined.created)
 
 
@@ -195,7 +197,8 @@ def get_agreement(graph: GraphId, db: Db) -> AgreementOut:
 @router.get("/{rule}", response_model=RuleOut, summary="Get a rule")
 def get_rule(graph: GraphId, rule: RuleId, db: Db) -> RuleOut:
     """One rule of the graph's data set."""
-    return RuleOut.of(store.rule_of(db, store.dataset_of(db, graph), rule))
+    found = store.rule_of(db, store.dataset_of(db, graph), rule)
+    return RuleOut.of(statistics.counted(db, graph, [found])[0])
 
 
 @router.delete("/{rule}", status_code=204, summary="Delete a rule")

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from rich.tree import Tree
@@ -118,6 +118,25 @@ RULES: list[Column[StoredRule]] = [
 ]
 
 
+def _of(stored: StoredRule, name: str) -> Any:
+    return getattr(stored.statistics, name) if stored.statistics is not None else None
+
+
+STATISTICS: list[Column[StoredRule]] = [
+    Column("conclusions", lambda r: _of(r, "conclusions"), optional=2),
+    Column("known", lambda r: _of(r, "known")),
+    Column("lower", lambda r: _of(r, "lower")),
+    Column("PCA", lambda r: _of(r, "pca_confidence")),
+    Column("coverage", lambda r: _of(r, "head_coverage"), optional=2),
+]
+"""Of rules with statistics, over distinct conclusions."""
+
+
+def statistics_values(stored: StoredRule) -> list[tuple[str, str]]:
+    """The statistics of one rule, as names and values."""
+    return [(column.header, cell(column.get(stored))) for column in STATISTICS]
+
+
 class TableFormat(StrEnum):
     """How the list of rules is printed."""
 
@@ -139,15 +158,17 @@ def print_rules(
     """
     from thinkeval.service.rules.schemas import RuleOut
 
+    counted = any(r.statistics is not None for r in found)
+    columns = [*RULES[:5], *STATISTICS, *RULES[5:]] if counted else RULES
     if json or style is TableFormat.json:
         emit_json([RuleOut.of(r).model_dump() for r in found], output)
         return
     if style is TableFormat.table:
         if output is not None:
             raise UsageError("-o writes a format, not a table.", remedy="Add --format csv.")
-        emit_table(title, RULES, found, note=note)
+        emit_table(title, columns, found, note=note)
         return
-    emit_text(render(RULES, found, style.value), output)
+    emit_text(render(columns, found, style.value), output)
 
 
 def show_mixed(page: MixedPage) -> None:

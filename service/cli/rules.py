@@ -15,7 +15,7 @@ import typer
 from thinkeval.service.cli.options import JsonFlag, OutputOption
 from thinkeval.service.cli.output import emit_json, emit_values
 from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.cli.render_rules import TableFormat, print_rules
+from thinkeval.service.cli.render_rules import TableFormat, print_rules, statistics_values
 from thinkeval.service.cli.rules_apply import (
     GraphArgument,
     closure,
@@ -44,6 +44,13 @@ DatasetArgument = Annotated[
     str, typer.Argument(help="Id of a data set's graph, or of a graph made from it.")
 ]
 RuleArgument = Annotated[str, typer.Argument(help="Id of a rule, or the start of it.")]
+
+
+class RankName(StrEnum):
+    """Order of mined rules."""
+
+    SUPPORT = "support"
+    LOWER = "lower"
 
 
 class StatusName(StrEnum):
@@ -75,6 +82,9 @@ def mine(
         bool, typer.Option(help="Restrict a variable to the kind that all its entities share.")
     ] = True,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Store nothing.")] = False,
+    rank: Annotated[
+        RankName, typer.Option(help="First: most support, or greatest lower bound of confidence.")
+    ] = RankName.SUPPORT,
     format: FormatOption = TableFormat.table,
     output: OutputOption = None,
     json: JsonFlag = False,
@@ -82,11 +92,15 @@ def mine(
     """Find rules in a graph: three facts that form a triangle suggest a rule for each of them.
 
     [dim]support[/dim]: groundings whose conclusion the graph has; [dim]body[/dim]: groundings of
-    the premises; [dim]confidence[/dim]: their ratio. What is found is stored as candidates: `rules
-    review` decides which are kept. Mining again renews the counts and changes no decision.
+    the premises; [dim]confidence[/dim]: their ratio. The next columns count a conclusion once:
+    [dim]known[/dim] of [dim]conclusions[/dim]; [dim]lower[/dim]: lower end of the 95 % Wilson
+    interval of their ratio; [dim]PCA[/dim]: the ratio over conclusions whose subject has any fact
+    of the relation; [dim]coverage[/dim]: fraction of the relation's facts that the rule gives.
+    What is found is stored as candidates: `rules review` decides which are kept. Mining again
+    renews the counts and changes no decision.
     """
     from thinkeval.service.graphs import datasets
-    from thinkeval.service.rules import mining, store
+    from thinkeval.service.rules import mining, statistics, store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         datasets.ensure(runtime.db, graph)
@@ -99,10 +113,14 @@ def mine(
             if dry_run
             else {r.id: r for r in store.rules_of(runtime.db, mined.dataset, status=None)}
         )
-    found = [
-        stored.get(r.id) or store.StoredRule(r.id, mined.dataset, r, "candidate")
-        for r in mined.rules
-    ]
+        found = statistics.counted(
+            runtime.db, graph,
+            [
+                stored.get(r.id) or store.StoredRule(r.id, mined.dataset, r, "candidate")
+                for r in mined.rules
+            ],
+        )  # fmt: skip
+    found = statistics.ranked(found) if rank is RankName.LOWER else found
     left_out = mined.total - len(found)
     note = f"{several(len(found), 'rule')} with support ≥ {min_support}" + (
         f" and confidence ≥ {min_confidence:g}" if min_confidence else ""
@@ -136,12 +154,13 @@ def list_(
 @rules.command()
 def show(dataset: DatasetArgument, rule: RuleArgument, json: JsonFlag = False) -> None:
     """Show one rule: its words, kinds, counts, labels, and a few groundings."""
-    from thinkeval.service.rules import groundings, store
+    from thinkeval.service.rules import groundings, statistics, store
     from thinkeval.service.rules.review import LABELS
     from thinkeval.service.rules.schemas import GroundingOut, RuleOut
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = store.rule_of(runtime.db, store.dataset_of(runtime.db, dataset), rule)
+        (found,) = statistics.counted(runtime.db, dataset, [found])
         grounded = groundings.instantiate(runtime.db, dataset, [found], limit=5)
     if json:
         examples = [GroundingOut.of(row, found).model_dump() for row in grounded.groundings]
@@ -153,6 +172,7 @@ def show(dataset: DatasetArgument, rule: RuleArgument, json: JsonFlag = False) -
         [("id", found.id), ("status", found.status), ("source", r.source), ("shape", r.shape)]
         + [(f"kind of {v}", kind) for v, kind in r.kinds]
         + [("support", cell(r.support)), ("body", cell(r.body)), ("confidence", cell(r.confidence))]
+        + statistics_values(found)
         + [(f"label by {who}", f"{label}: {LABELS[label]}") for who, label in found.labels]  # type: ignore[index]
         + [
             (f"wording of {name}", text)

@@ -160,6 +160,23 @@ class AtomOut(BaseModel):
     templates: list[str] = Field(description="Sentences for it; the first is the uniform one.")
 
 
+class RuleStatisticsOut(BaseModel):
+    """Statistics over distinct conclusions, each counted once."""
+
+    conclusions: int = Field(description="Number of distinct conclusions.")
+    known: int = Field(description="Number of those that the graph has.")
+    comparable: int = Field(
+        description="Number of those whose subject has any fact of the conclusion's relation."
+    )
+    heads: int = Field(description="Number of facts of the conclusion's relation.")
+    confidence: float | None = Field(description="known / conclusions.")
+    pca_confidence: float | None = Field(description="known / comparable (AMIE).")
+    head_coverage: float | None = Field(description="known / heads.")
+    lower: float | None = Field(
+        description="Lower end of the 95 % Wilson interval of this confidence."
+    )
+
+
 class RuleOut(BaseModel):
     """A stored rule. x –conclusion→ z; two premises share y."""
 
@@ -176,6 +193,9 @@ class RuleOut(BaseModel):
     body: int | None = Field(description="Number of groundings of the premises.")
     confidence: float | None = Field(description="support / body; null where body is 0 or unknown.")
     labels: dict[str, Label] = Field(description="Label by annotator.")
+    statistics: RuleStatisticsOut | None = Field(
+        default=None, description="Over distinct conclusions; null in lists."
+    )
 
     @classmethod
     def of(cls, stored: StoredRule) -> RuleOut:
@@ -192,8 +212,15 @@ class RuleOut(BaseModel):
             "status": stored.status, "source": rule.source, "shape": rule.shape,
             "premises": premises, "conclusion": conclusion, "kinds": dict(rule.kinds),
             "support": rule.support, "body": rule.body, "confidence": rule.confidence,
-            "labels": dict(stored.labels),
+            "labels": dict(stored.labels), "statistics": _statistics(stored),
         })  # fmt: skip
+
+
+def _statistics(stored: StoredRule) -> dict[str, int | float | None] | None:
+    of = stored.statistics
+    if of is None:
+        return None
+    return {name: getattr(of, name) for name in RuleStatisticsOut.model_fields}
 
 
 class PartOut(BaseModel):

@@ -10,6 +10,7 @@ from thinkeval.cypher import rows
 from thinkeval.loaders.rule_records import Atom, Rule
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs.datasets import require_graph
+from thinkeval.service.proportions import wilson
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -21,6 +22,44 @@ KEPT: tuple[Status, ...] = ("kept",)
 
 
 @dataclass(frozen=True, slots=True)
+class RuleStatistics:
+    """Counts of distinct conclusions of a rule in a graph (service.rules.statistics).
+
+    Attributes:
+        conclusions: predicted by the rule's groundings.
+        known: number of those that the graph has: support over conclusions.
+        comparable: number of those whose subject has any fact of the conclusion's relation.
+        heads: pairs of entities with the conclusion's relation.
+    """
+
+    conclusions: int
+    known: int
+    comparable: int
+    heads: int
+
+    @property
+    def confidence(self) -> float | None:
+        """Fraction known of the conclusions; None without a conclusion."""
+        return self.known / self.conclusions if self.conclusions else None
+
+    @property
+    def pca_confidence(self) -> float | None:
+        """Fraction known of the comparable ones; None where there is none."""
+        return self.known / self.comparable if self.comparable else None
+
+    @property
+    def head_coverage(self) -> float | None:
+        """Fraction of the relation's pairs that is known; None where no fact has the relation."""
+        return self.known / self.heads if self.heads else None
+
+    @property
+    def lower(self) -> float | None:
+        """Lower end of the 95 % Wilson interval of `confidence`: 84 of 90 is above 2 of 2."""
+        share = self.confidence
+        return None if share is None else wilson(share, self.conclusions)[0]
+
+
+@dataclass(frozen=True, slots=True)
 class StoredRule:
     """A stored rule.
 
@@ -29,6 +68,7 @@ class StoredRule:
         dataset: the data set of the rule.
         status: candidate (not reviewed), kept or rejected.
         labels: (annotator, label a to e), by annotator.
+        statistics: counts of distinct conclusions in a graph; None if not counted.
     """
 
     id: str
@@ -36,6 +76,7 @@ class StoredRule:
     rule: Rule
     status: str
     labels: tuple[tuple[str, str], ...] = ()
+    statistics: RuleStatistics | None = None
 
 
 @dataclass(frozen=True, slots=True)

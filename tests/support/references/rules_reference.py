@@ -95,3 +95,14 @@ def pair_supports(
             if premise != conclusion and x != z:
                 seen[premise[1], premise[0] == z, relation3].append((x, "", z))
     return {shape: (len(found), _common(found, kind_of)) for shape, found in seen.items()}
+
+
+def statistics(
+    predicted: Iterable[tuple[str, str]], relation3: str, facts: Iterable[Triple]
+) -> tuple[int, int, int, int]:
+    """Distinct conclusions (x, z): all, known, those of an x with any such fact; and such facts."""
+    stored = set(facts)
+    pairs = set(predicted)
+    heads = {(s, o) for s, relation, o in stored if relation == relation3}
+    subjects = {s for s, _ in heads}
+    return len(pairs), len(pairs & heads), sum(x in subjects for x, _ in pairs), len(heads)

@@ -21,7 +21,7 @@ from thinkeval.loaders.records import Fact
 from thinkeval.loaders.rule_records import Atom, Rule
 from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.rules import groundings, mining, store
+from thinkeval.service.rules import groundings, mining, statistics, store
 
 NAMES = "abcdef"
 KINDS = ("p", "q", None)
@@ -210,6 +210,55 @@ def test_groundings_of_one_premise_are_those_of_brute_force(
     _check_affected(db, graph, stored, found, facts)
 
 
+@QUIETLY
+@given(facts=TRIPLES, kind_of=KIND_OF)
+def test_statistics_count_each_conclusion_once(
+    db: Database, prefix: str, facts: list[Triple], kind_of: dict[str, str | None]
+) -> None:
+    graph = write(db, f"{prefix}-{uuid.uuid4().hex[:6]}", facts, kind_of)
+    rules = list(mining.mine(db, graph, min_support=1, store=False).rules)
+    rules += [made(("r", False, "s", True, "t")), made_pair(("s", True, "t"), ("p", None, None))]
+    given_ = [store.StoredRule(r.id, graph, r, "candidate") for r in rules]
+    for stored in statistics.counted(db, graph, given_):
+        rule, of = stored.rule, stored.statistics
+        assert of is not None
+        if rule.second is None:
+            body = reference.pair_groundings(pair_of(rule), kinds_of(rule), facts, kind_of)
+            pairs = [(x, z) for x, z, _ in body]
+        else:
+            triples = reference.groundings(shape_of(rule), kinds_of(rule), facts, kind_of)
+            pairs = [(x, z) for x, _, z, _ in triples]
+        wanted = reference.statistics(pairs, rule.relations[2], facts)
+        assert (of.conclusions, of.known, of.comparable, of.heads) == wanted
+        predicted, known, comparable, heads = wanted
+        assert of.confidence == (known / predicted if predicted else None)
+        assert of.pca_confidence == (known / comparable if comparable else None)
+        assert of.head_coverage == (known / heads if heads else None)
+        assert (of.lower is None) == (predicted == 0)
+        assert of.lower is None or 0 <= of.lower <= known / predicted
+
+
+def test_many_groundings_of_one_conclusion_rank_behind_many_conclusions(
+    db: Database, graph_id: str
+) -> None:
+    facts = [("a", "r", f"y{i}") for i in range(9)] + [(f"y{i}", "s", "z") for i in range(9)]
+    facts += [("a", "t", "z")]
+    facts += [(f"x{i}", "u", f"w{i}") for i in range(6)] + [
+        (f"x{i}", "v", f"w{i}") for i in range(6)
+    ]
+    write(db, graph_id, facts, {})
+    rules = [made(("r", False, "s", False, "t")), made_pair(("u", False, "v"))]
+    given_ = [
+        store.StoredRule(r.id, graph_id, r, "kept") for r in mining.count(db, graph_id, rules)
+    ]
+    many, few = statistics.counted(db, graph_id, given_)
+    assert (many.rule.support, few.rule.support) == (9, 6)
+    assert many.statistics is not None
+    assert few.statistics is not None
+    assert (many.statistics.known, few.statistics.known) == (1, 6)
+    assert [r.id for r in statistics.ranked([many, few])] == [few.id, many.id]
+
+
 def test_premises_are_counted_once_for_all_rules_that_share_them() -> None:
     """Equal keys exactly where the premises hold of the same entities, x and z exchanged or not."""
     rng = random.Random(3)
@@ -272,6 +321,12 @@ def test_real_graphs_give_the_rules_of_their_triangles(
         if each[0] >= least
     }
     assert mined.created == len(mined.rules)
+    given_ = [store.StoredRule(r.id, graph, r, "candidate") for r in two]
+    known = [r.statistics.known for r in statistics.counted(db, graph, given_) if r.statistics]
+    if path == "knowgic":  # of rules with two premises: one conclusion, fewer than groundings
+        supports = [r.support or 0 for r in two]
+        fewer = sum(k < n for k, n in zip(known, supports, strict=True))
+        assert (known.count(1), fewer) == (76, 231)
     assert len(one) == {"knowgic": 34, "lre_relations": len(one)}[path]
     some = mined.rules[:: max(len(mined.rules) // 10, 1)]
     stored = store.rules_of(db, graph, ids=[rule.id for rule in some])
