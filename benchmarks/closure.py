@@ -80,9 +80,11 @@ def big(db: Database, options: object) -> list[bench.Line]:
 
 
 def _mined(db: Database, graph: str) -> tuple[Rule, ...]:
-    return mining.mine(
+    """Those with two premises, which the yardsticks join."""
+    found = mining.mine(
         db, graph, min_support=SUPPORT, min_confidence=CONFIDENCE, typed=False, store=False
     ).rules
+    return tuple(rule for rule in found if rule.second is not None)
 
 
 def compared(
@@ -147,7 +149,8 @@ def all_pairs(given: Rule, known: set[Triple]) -> set[Triple]:
     by_relation: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for subject, relation, object_ in known:
         by_relation[relation].append((subject, object_))
-    first, second, conclusion = given.relations
+    first, second = (atom.relation for atom in given.pair)
+    conclusion = given.conclusion.relation
     inverse1, inverse2 = given.inverse
     new = set()
     for one in by_relation[first]:
