@@ -161,6 +161,7 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Runtime, "train", lambda *_: trained(folder))
         assert session("organism train", graph)["share"] == 1.0
+    assert session("hparams suggest", folder / "tiny", "-m", "rome")["notes"]
     assert session("train-mend", graph, *model, "--hparams", folder / "mend.json")["file"]
     rome = ("--method", "rome", "--hparams", folder / "rome.json")
     assert session("covariance", graph, *model, *rome)
