@@ -108,10 +108,12 @@ def test_against_itself_it_says_that_nothing_differs(
 
 
 def test_what_cannot_be_compared_is_an_error_with_a_remedy(
-    at_once: Call, rest: TestClient, edits: tuple[dict[str, Any], dict[str, Any]]
+    at_once: Call, rest: TestClient, mine: Mine, edits: tuple[dict[str, Any], dict[str, Any]]
 ) -> None:
     a, b = ids(edits)
     assert "Did you mean" in at_once("diff", a, f"{b}x").error
+    unsampled = ("score", "-g", mine.graph, "--model", mine.model, FACT, "-m", "none")
+    b = at_once(*unsampled, "--samples", "0", "--json").json[0]["edit"]
     assert "not measured by 'p'" in at_once("diff", a, b, "--measure", "p").error
     for path, status in ((f"{a}/diff/nothing-like-it", 404), (f"{a}/diff/{b}?measure=p", 422)):
         done = rest.get(f"/v1/edits/{path}")

@@ -196,8 +196,11 @@ def test_scored_twice_is_found_and_forced_gives_the_same(
     assert db.read(rows.FactRow, graph=first.edit) == before
     # The server adds up a metric's terms in any order, so the last digit may differ.
     for one, other in zip(first.values, forced.values, strict=True):
-        assert other.value == pytest.approx(one.value, rel=1e-12)
-        assert other.model_copy(update={"value": one.value}) == one
+        numbers = {name: getattr(one, name) for name in ("value", "low", "high")}
+        for name, known in numbers.items():
+            same = None if known is None else pytest.approx(known, rel=1e-12)
+            assert getattr(other, name) == same
+        assert other.model_copy(update=numbers) == one
 
 
 def test_another_seed_is_another_edit_with_other_samples(
