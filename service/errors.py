@@ -161,6 +161,15 @@ class SweepStoppedError(ServiceError):
     remedy = "Fix the cause and rerun the sweep; it resumes where it stopped."
 
 
+class EndpointError(ServiceError):
+    """The model endpoint does not answer.
+
+    The run pauses; every answer that came before is stored.
+    """
+
+    status = 502
+
+
 class LeaseLostError(ServiceError):
     """The job belongs to another process by now."""
 
