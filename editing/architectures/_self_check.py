@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from thinkeval.editing import nethook
 from thinkeval.editing.architectures._adapter import Adapter
 from thinkeval.editing.errors import AdapterMismatchError
+from thinkeval.editing.evaluation_mode import evaluating
 
 _checked: weakref.WeakSet[nn.Module] = weakref.WeakSet()
 """Models whose adapter agrees with them. Not an attribute of the model: an edit leaves none."""
@@ -63,7 +64,7 @@ def _logits(adapter: Adapter) -> tuple[dict[str, Tensor], Tensor]:
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     last = adapter.layer_module(adapter.n_layers - 1)
     watched = nethook.recording(inputs={"end": adapter.lm_head}, outputs={"last": last})
-    with _evaluating(model), watched as seen:
+    with _undisturbed(model), watched as seen:
         own = nethook.forward(model, inputs).logits
         normed = adapter.final_norm(seen.outputs["last"])
     return {
@@ -86,14 +87,8 @@ def _greatest_difference(found: Tensor, own: Tensor) -> tuple[float, float]:
 
 
 @contextlib.contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
+def _undisturbed(model: nn.Module) -> Iterator[None]:
     """Evaluation mode without an effect on the random generators; restored on exit."""
-    modes = [(module, module.training) for module in model.modules()]
     cuda = sorted({p.device.index for p in model.parameters() if p.device.type == "cuda"})
-    with torch.random.fork_rng(devices=cuda):
-        try:
-            model.eval()
-            yield
-        finally:
-            for module, mode in modes:
-                module.training = mode
+    with torch.random.fork_rng(devices=cuda), evaluating(model):
+        yield

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from thinkeval.editing.errors import EditingError
+from thinkeval.editing.evaluation_mode import evaluating
 from thinkeval.editing.models import weights_digest
 
 _OVERLAYS = "_thinkeval_original_weights"
@@ -93,17 +94,13 @@ def preserved(model: nn.Module) -> Iterator[nn.Module]:
     global random generators. (`applied` and `replaced` restore weights, `editing.nethook` removes
     hooks.)
     """
-    modes = [(module, module.training) for module in model.modules()]
     wants = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
     cuda = sorted({p.device.index for p, _ in wants if p.device.type == "cuda"})
-    with torch.random.fork_rng(devices=cuda):
+    with torch.random.fork_rng(devices=cuda), evaluating(model):
         try:
-            model.eval()
             model.requires_grad_(False)
             yield model
         finally:
-            for module, mode in modes:
-                module.training = mode
             for parameter, wanted in wants:
                 parameter.requires_grad_(wanted)
 

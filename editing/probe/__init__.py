@@ -8,12 +8,12 @@ right. Importing this module imports no torch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.editing.errors import ProbeError
+from thinkeval.editing.evaluation_mode import evaluating
 from thinkeval.editing.probe.prompts import PromptChange, Query, Renderer
 from thinkeval.editing.probe.settings import (
     MEASURES,
@@ -63,7 +63,7 @@ def probe(
     queries = [query for group in groups for query in group]
     if not queries:
         return []
-    with _evaluating(loaded.model):
+    with evaluating(loaded.model):
         values = _measure(loaded, queries, settings, progress)
         answers = values.pop("answers")
     results, start = [], 0
@@ -157,14 +157,3 @@ def _stage(progress: Progress | None, stage: str) -> Callable[[int, int], None] 
     if progress is None:
         return None
     return lambda done, total: progress(done, total, stage)
-
-
-@contextmanager
-def _evaluating(model: Any) -> Iterator[None]:
-    """Evaluation mode (no dropout); the model's mode is restored on exit."""
-    training = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(training)

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from thinkeval.editing.errors import ProbeError
+from thinkeval.editing.evaluation_mode import evaluating
 from thinkeval.editing.models import LoadedModel
 from thinkeval.editing.probe.batching import default_tokens, in_batches
 from thinkeval.editing.probe.decoding import Continuation, position_limit
@@ -78,14 +79,10 @@ def generate(
         for start, tail in zip(batch, _continue(loaded, batch, top_k, seed), strict=True):
             texts[start.plain] = start.plain + tail
 
-    training = loaded.model.training
-    loaded.model.eval()
-    try:
+    with evaluating(loaded.model):
         costs = [len(start.ids) + start.room for start in starts]
         limit = batch_tokens or default_tokens(loaded.model)
         in_batches(costs, limit, work, what="free generation", done=done)
-    finally:
-        loaded.model.train(training)
     return [texts[prompt.rstrip()] for prompt in prompts]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from thinkeval.editing.errors import ProbeError
+from thinkeval.editing.evaluation_mode import evaluating
 from thinkeval.editing.models import LoadedModel
 from thinkeval.editing.probe.batching import default_tokens, in_batches
 from thinkeval.editing.probe.decoding import Continuation, position_limit
@@ -62,14 +63,10 @@ def answers(
         texts = batch.generate([distinct[i] for i in indices])
         found.update(zip([distinct[i] for i in indices], texts, strict=True))
 
-    training = loaded.model.training
-    loaded.model.eval()
-    try:
+    with evaluating(loaded.model):
         costs = [len(ids) + max_new_tokens for ids in prompts]
         limit = batch_tokens or default_tokens(loaded.model)
         in_batches(costs, limit, work, what="greedy answers", done=done)
-    finally:
-        loaded.model.train(training)
     return [found[question] for question in questions]
 
 
