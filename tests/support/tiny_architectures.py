@@ -14,8 +14,8 @@ import torch
 import transformers as hf
 from transformers.utils import logging as hf_logging
 
-from support.tiny_models import build_tokenizer
-from thinkeval.editing import models
+from support.tiny_models import CORPUS, build_tokenizer
+from thinkeval.editing import covariance, models
 
 BASE: dict[str, Any] = {"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}
 DROPOUTS: dict[str, Any] = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
@@ -109,3 +109,15 @@ def saved_and_loaded(name: str) -> models.LoadedModel:
         model_of(config_of(name, vocabulary=len(tokenizer))).save_pretrained(folder)
         tokenizer.save_pretrained(folder)
         return models.load(folder, device="cpu")
+
+
+def pair_of(name: str) -> tuple[Any, Any]:
+    """Model and tokenizer of an architecture, shared."""
+    loaded = saved_and_loaded(name)
+    return loaded.model, loaded.tokenizer
+
+
+@cache
+def moments(name: str) -> covariance.Covariance:
+    """Second moments of the keys of the first two layers; shared."""
+    return covariance.collect(*pair_of(name), CORPUS * 4, [0, 1])

@@ -5,17 +5,13 @@ Each model is built, saved and loaded through transformers once a session.
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 import torch
 
 from support.edit_methods import ALL, FRANCE, HARRY, LOCATED, WITHOUT_UPDATE, execute
 from support.references.architecture_reference import ArchitectureReference
 from support.references.edit_reference import close
-from support.tiny_architectures import saved_and_loaded
-from support.tiny_models import CORPUS
-from thinkeval.editing import covariance
+from support.tiny_architectures import moments, pair_of, saved_and_loaded
 from thinkeval.editing.architectures import adapter_for, names
 from thinkeval.editing.deltas import applied, preserved
 from thinkeval.editing.key_value.values import optimise
@@ -40,16 +36,6 @@ FAR = {"v_num_grad_steps": 6, "v_lr": 0.5, "kl_factor": 0.0}
 
 CHANGES = {**dict.fromkeys(LOCATED, FAR), "kn": {"p": 0.3}}
 LOWERS_LOSS = ("alphaedit", "fine_tuning", "memit", "mend", "prune", "rect", "rome")
-
-
-def pair_of(name):
-    loaded = saved_and_loaded(name)
-    return loaded.model, loaded.tokenizer
-
-
-@cache
-def moments(name):
-    return covariance.collect(*pair_of(name), CORPUS * 4, [0, 1])
 
 
 @torch.no_grad()

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 import torch
 
 from support.edit_methods import FRANCE, HARRY, MEMIT_FAMILY, execute
 from support.references.architecture_reference import ArchitectureReference
 from support.references.edit_reference import close
-from support.tiny_architectures import saved_and_loaded
-from support.tiny_models import CORPUS
-from thinkeval.editing import covariance, nethook
+from support.tiny_architectures import moments, pair_of
+from thinkeval.editing import nethook
 from thinkeval.editing.architectures import adapter_for, names
 from thinkeval.editing.deltas import EditEffect, applied, files, strength
 from thinkeval.editing.key_value.residuals import nearest, pulled_back
@@ -23,16 +20,6 @@ NORMED = ("gemma2", "gemma3", "gemma3_text", "olmo2", "olmo3")
 LAST = 1
 ALMOST_EXACT = {"layers": [LAST], "mom2_update_weight": 1e-4, "v_lr": 0.5, "v_num_grad_steps": 8}
 """One layer, and a preservation term so small that the solution is one of the keys alone."""
-
-
-def pair_of(name):
-    loaded = saved_and_loaded(name)
-    return loaded.model, loaded.tokenizer
-
-
-@cache
-def moments(name):
-    return covariance.collect(*pair_of(name), CORPUS * 4, [0, 1])
 
 
 def edit(name, method="memit", **options):
