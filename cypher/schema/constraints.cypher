@@ -27,6 +27,13 @@ CREATE CONSTRAINT protocol_run_id IF NOT EXISTS FOR (r:ProtocolRun) REQUIRE r.id
 CREATE CONSTRAINT job_id IF NOT EXISTS FOR (j:Job) REQUIRE j.id IS UNIQUE;
 CREATE CONSTRAINT service_id IF NOT EXISTS FOR (s:Service) REQUIRE s.id IS UNIQUE;
 CREATE CONSTRAINT schema_id IF NOT EXISTS FOR (s:Schema) REQUIRE s.id IS UNIQUE;
+CREATE CONSTRAINT growth_run_id IF NOT EXISTS FOR (r:GrowthRun) REQUIRE r.id IS UNIQUE;
+CREATE CONSTRAINT query_id IF NOT EXISTS FOR (q:Query) REQUIRE q.id IS UNIQUE;
+CREATE CONSTRAINT answer_id IF NOT EXISTS FOR (a:Answer) REQUIRE a.id IS UNIQUE;
+CREATE CONSTRAINT statement_id IF NOT EXISTS FOR (s:Statement) REQUIRE s.id IS UNIQUE;
+CREATE CONSTRAINT candidate_id IF NOT EXISTS FOR (c:Candidate) REQUIRE c.id IS UNIQUE;
+CREATE CONSTRAINT decision_id IF NOT EXISTS FOR (d:Decision) REQUIRE d.id IS UNIQUE;
+CREATE CONSTRAINT iteration_id IF NOT EXISTS FOR (i:Iteration) REQUIRE i.id IS UNIQUE;
 CREATE INDEX rule_dataset IF NOT EXISTS FOR (r:Rule) ON (r.dataset);
 CREATE INDEX fact_relation IF NOT EXISTS FOR ()-[f:FACT]-() ON (f.graph, f.relation);
 CREATE INDEX implied_relation IF NOT EXISTS FOR ()-[i:IMPLIED]-() ON (i.graph, i.relation);
@@ -38,16 +45,24 @@ CREATE INDEX job_ticket IF NOT EXISTS FOR (j:Job) ON (j.status, j.ticket);
 CREATE INDEX job_affinity IF NOT EXISTS FOR (j:Job) ON (j.status, j.affinity, j.ticket);
 CREATE INDEX job_lease IF NOT EXISTS FOR (j:Job) ON (j.lease);
 CREATE INDEX job_lease_until IF NOT EXISTS FOR (j:Job) ON (j.status, j.lease_until);
+CREATE INDEX answer_run IF NOT EXISTS FOR (x:Answer) ON (x.run);
+CREATE INDEX query_run IF NOT EXISTS FOR (x:Query) ON (x.run);
+CREATE INDEX statement_run IF NOT EXISTS FOR (x:Statement) ON (x.run);
+CREATE INDEX candidate_run IF NOT EXISTS FOR (x:Candidate) ON (x.run, x.place);
+CREATE INDEX candidate_state IF NOT EXISTS FOR (x:Candidate) ON (x.run, x.state);
+CREATE INDEX decision_run IF NOT EXISTS FOR (x:Decision) ON (x.run);
+CREATE INDEX iteration_run IF NOT EXISTS FOR (x:Iteration) ON (x.run);
 DROP CONSTRAINT protocol_job_id IF EXISTS;
 DROP INDEX protocol_job_status IF EXISTS;
 
 UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 'Sweep',
   'Rule', 'Annotator', 'Grounding', 'KnowledgeSet', 'Question', 'ProtocolRun',
-  'Job', 'Service', 'Schema', 'Subject', 'TargetTrue', 'TargetNew'] AS label
+  'Job', 'Service', 'Schema', 'Subject', 'TargetTrue', 'TargetNew', 'GrowthRun', 'Query', 'Answer',
+  'Statement', 'Candidate', 'Decision', 'Iteration'] AS label
 CALL db.createLabel(label);
 
 UNWIND ['FACT', 'REWRITES', 'PRODUCED', 'ASKS_FOR', 'IMPLIED', 'LABELLED', 'HAS_QUESTION',
-  'USES', 'ANSWERED', 'RAN'] AS type
+  'USES', 'ANSWERED', 'RAN', 'MADE', 'TO', 'OF', 'FROM', 'VALIDATED_BY', 'ABOUT', 'HAD'] AS type
 CALL db.createRelationshipType(type);
 
 UNWIND [
@@ -81,7 +96,13 @@ UNWIND [
   'strategy', 'editor', 'hparams', 'seconds',
   'sets', 'strategies', 'runs', 'total', 'job',
   'lease', 'lease_ms', 'lease_until', 'attempt', 'crashes', 'parts', 'worker', 'service',
-  'queued_ms', 'cancel_ms', 'beat', 'host', 'pid', 'version', 'migrated_at'
+  'queued_ms', 'cancel_ms', 'beat', 'host', 'pid', 'version', 'migrated_at',
+  'elicit', 'endpoint', 'prompts', 'capabilities', 'state', 'stop_reason', 'n_decisions',
+  'log_digest', 'run', 'messages', 'iteration', 'sample', 'finish', 'tokens_in', 'tokens_out',
+  'object', 'reason', 'tries', 'share', 'n_answers', 'place', 'checks', 'verdict', 'decided_by',
+  'corrected', 'judged', 'judge', 'judge_corrected', 'number', 'at', 'by', 'verb', 'candidate',
+  'before', 'after', 'evidence', 'previous_digest', 'digest', 'triplets', 'paths', 'cot_queries',
+  'calls', 'try'
 ] AS property
 CALL db.createProperty(property);
 

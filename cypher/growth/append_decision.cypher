@@ -1,0 +1,38 @@
+// Append a decision to the log of a run, which the transaction has locked, and note it on its
+// candidate: a person's in verdict, a judge's in judged. A judge's never changes a person's.
+//
+// mode: write
+// params:
+//   $run              STRING         id of the run
+//   $number           INTEGER        number of the record
+//   $at               STRING         ISO 8601
+//   $role             STRING(human|judge)   whose decision
+//   $by               STRING         name of the person, or model@address
+//   $verb             STRING(keep|prune|correct|add)   what was decided
+//   $candidate        STRING         id of the candidate within the run
+//   $before           STRING|NULL    JSON: subject, relation, object before
+//   $after            STRING|NULL    JSON: the same after; null where it was pruned
+//   $reason           STRING|NULL    why
+//   $evidence         LIST<STRING>   ids of answers within the run
+//   $previous_digest  STRING         digest of the record before; empty for the first
+//   $digest           STRING         of this record
+// returns: one row, none where there is no such candidate
+//   number            INTEGER        number of the record
+
+MATCH (r:GrowthRun {id: $run})
+MATCH (c:Candidate {id: $run + '|' + $candidate})
+CREATE (d:Decision {id: $run + '|' + toString($number), run: $run, number: $number, at: $at,
+  role: $role, by: $by, verb: $verb, candidate: $candidate, before: $before, after: $after,
+  reason: $reason, evidence: $evidence, previous_digest: $previous_digest,
+  digest: $digest})-[:ABOUT]->(c)
+SET r.n_decisions = $number, r.log_digest = $digest
+FOREACH (_ IN CASE $role WHEN 'human' THEN [1] ELSE [] END |
+  SET c.verdict = $verb, c.decided_by = $by,
+    c.corrected = CASE $verb WHEN 'correct' THEN $after END,
+    c.reason = $reason,
+    c.state = CASE WHEN $verb = 'prune' THEN 'pruned'
+      WHEN c.state IN ['review', 'conflict', 'pruned'] THEN 'new' ELSE c.state END)
+FOREACH (_ IN CASE $role WHEN 'judge' THEN [1] ELSE [] END |
+  SET c.judged = $verb, c.judge = $by,
+    c.judge_corrected = CASE $verb WHEN 'correct' THEN $after END)
+RETURN d.number AS number

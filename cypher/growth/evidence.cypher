@@ -1,0 +1,29 @@
+// What a candidate rests on: its statements' answers and the answers that validated it.
+//
+// mode: read
+// params:
+//   $run         STRING         id of the run
+//   $id          STRING         id of the candidate within the run
+// returns: one row an answer, those of statements first
+//   role         STRING(statement|validation)   what the answer is to the candidate
+//   statement    STRING|NULL    the statement, of a statement's answer
+//   attempt      INTEGER        number of the question, of a validation; 0 else
+//   kind         STRING|NULL    what the answer was asked for; null for a statement of a given text
+//   question     STRING|NULL    the last turn of the request, or the name of the given text
+//   answer       STRING|NULL    the answer as it came
+//   sample       INTEGER|NULL   its number
+//   id           STRING|NULL    id of the answer within the run
+
+CALL () {
+  MATCH (:Candidate {id: $run + '|' + $id})-[:FROM]->(s:Statement)
+  OPTIONAL MATCH (s)-[:OF]->(a:Answer)-[:TO]->(q:Query)
+  RETURN 'statement' AS role, s.text AS statement, 0 AS attempt, a.kind AS kind,
+    coalesce(q.text, s.source) AS question, a.text AS answer, a.sample AS sample, a.id AS id
+  UNION ALL
+  MATCH (:Candidate {id: $run + '|' + $id})-[v:VALIDATED_BY]->(q:Query)<-[:TO]-(a:Answer)
+  RETURN 'validation' AS role, null AS statement, v.try AS attempt, a.kind AS kind,
+    q.text AS question, a.text AS answer, a.sample AS sample, a.id AS id
+}
+RETURN role, statement, attempt, kind, question, answer, sample,
+  substring(id, size($run) + 1) AS id
+ORDER BY role, attempt, statement, question, sample

@@ -1,0 +1,256 @@
+"""Rows of `growth/`: runs that grow a graph, their answers, candidates, decisions, iterations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from thinkeval.cypher.rows.base import Row, WrittenRow
+
+RunState = Literal["growing", "waiting_review", "paused", "finished"]
+CandidateKind = Literal["triplet", "chain"]
+CandidateState = Literal[
+    "new",
+    "validated",
+    "discarded",
+    "pruned",
+    "duplicate",
+    "conflict",
+    "review",
+    "refused",
+    "unknown",
+]
+Verb = Literal["keep", "prune", "correct", "add"]
+"""What a person or a judge decided about a candidate."""
+
+
+@dataclass(frozen=True)
+class MergeGrowthRunRow(Row):
+    """Whether a growth run is new."""
+
+    QUERY: ClassVar[str] = "growth/merge_run"
+    created: bool
+
+
+@dataclass(frozen=True)
+class GrowthRunRow(Row):
+    """A growth run with the state of its job and what it holds."""
+
+    QUERY: ClassVar[str] = "growth/runs"
+    id: str
+    graph: str
+    seed: str
+    elicit: Literal["cot", "crawl", "text"]
+    model: str
+    endpoint: str
+    request: str
+    prompts: str
+    capabilities: str | None
+    state: RunState
+    stop_reason: str | None
+    status: str | None
+    progress: float
+    stage: str | None
+    error: str | None
+    remedy: str | None
+    seconds: float
+    calls: int
+    candidates: int
+    to_review: int
+    iterations: int
+    decisions: int
+    created_at: str
+    finished_at: str | None
+
+
+@dataclass(frozen=True)
+class SetGrowthRunRow(Row):
+    """Wall time of all attempts of a run."""
+
+    QUERY: ClassVar[str] = "growth/set_run"
+    seconds: float
+
+
+@dataclass(frozen=True)
+class DeleteGrowthRunRow(Row):
+    """Number of deleted nodes."""
+
+    QUERY: ClassVar[str] = "growth/delete_run"
+    deleted: int
+
+
+@dataclass(frozen=True)
+class GrowthGraphRow(Row):
+    """The graph that a run made."""
+
+    QUERY: ClassVar[str] = "growth/made"
+    graph: str
+
+
+@dataclass(frozen=True)
+class KnownAnswerRow(Row):
+    """A stored answer."""
+
+    QUERY: ClassVar[str] = "growth/known_answers"
+    id: str
+    text: str
+    finish: Literal["stop", "length", "refusal"]
+    seconds: float
+    tokens_in: int | None
+    tokens_out: int | None
+
+
+@dataclass(frozen=True)
+class WriteAnswersRow(WrittenRow):
+    """Whether all answers are stored."""
+
+    QUERY: ClassVar[str] = "growth/write_answers"
+
+
+@dataclass(frozen=True)
+class UsageRow(Row):
+    """Answers of one kind in one iteration, with their tokens and seconds."""
+
+    QUERY: ClassVar[str] = "growth/usage"
+    iteration: int
+    kind: str
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class WriteCandidatesRow(WrittenRow):
+    """Whether all candidates are stored."""
+
+    QUERY: ClassVar[str] = "growth/write_candidates"
+
+
+@dataclass(frozen=True)
+class WriteStatementsRow(WrittenRow):
+    """Whether all statements are stored."""
+
+    QUERY: ClassVar[str] = "growth/write_statements"
+
+
+@dataclass(frozen=True)
+class CandidateRow(Row):
+    """A candidate: a triplet, or a chain's question, with what became of it."""
+
+    QUERY: ClassVar[str] = "growth/candidates"
+    id: str
+    kind: CandidateKind
+    subject: str
+    relation: str
+    object: str
+    prompt: str | None
+    question: str | None
+    state: CandidateState
+    reason: str | None
+    tries: int
+    share: float | None
+    n_answers: int
+    iteration: int
+    place: int
+    checks: str | None
+    verdict: Verb | None
+    decided_by: str | None
+    corrected: str | None
+    judged: Literal["keep", "prune", "correct"] | None
+    judge: str | None
+    judge_corrected: str | None
+    statements: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CandidateCountRow(Row):
+    """Number of candidates of one kind in one state."""
+
+    QUERY: ClassVar[str] = "growth/candidate_counts"
+    kind: CandidateKind
+    state: CandidateState
+    candidates: int
+
+
+@dataclass(frozen=True)
+class EvidenceRow(Row):
+    """An answer that a candidate rests on."""
+
+    QUERY: ClassVar[str] = "growth/evidence"
+    role: Literal["statement", "validation"]
+    statement: str | None
+    attempt: int
+    kind: str | None
+    question: str | None
+    answer: str | None
+    sample: int | None
+    id: str | None
+
+
+@dataclass(frozen=True)
+class LockLogRow(Row):
+    """Number of the next record of a log, and the digest of the last one."""
+
+    QUERY: ClassVar[str] = "growth/lock_log"
+    number: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class AppendDecisionRow(Row):
+    """Number of the record that was appended."""
+
+    QUERY: ClassVar[str] = "growth/append_decision"
+    number: int
+
+
+@dataclass(frozen=True)
+class DecisionRow(Row):
+    """A record of the log: who decided what about which candidate, and why."""
+
+    QUERY: ClassVar[str] = "growth/decisions"
+    number: int
+    at: str
+    role: Literal["human", "judge"]
+    by: str
+    verb: Verb
+    candidate: str
+    before: str | None
+    after: str | None
+    reason: str | None
+    evidence: tuple[str, ...]
+    previous_digest: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class LogEndRow(Row):
+    """Number of records that a log should have, and the digest of its last one."""
+
+    QUERY: ClassVar[str] = "growth/log_end"
+    decisions: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class WriteIterationRow(Row):
+    """Number of the iteration whose row was stored."""
+
+    QUERY: ClassVar[str] = "growth/write_iteration"
+    number: int
+
+
+@dataclass(frozen=True)
+class IterationRow(Row):
+    """The size of a growing graph and what it had cost, after one iteration."""
+
+    QUERY: ClassVar[str] = "growth/iterations"
+    number: int
+    triplets: int
+    paths: int
+    cot_queries: int
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    seconds: float

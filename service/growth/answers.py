@@ -1,0 +1,203 @@
+"""Answers of a run: each is stored before it is used, and equal requests are asked once.
+
+A run is a function of its request, its stored answers and the decisions about its candidates:
+after a kill it starts again from the beginning, finds what it had asked, and goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import digest
+from thinkeval.service.database import Progress, silent
+from thinkeval.service.growth.endpoints.endpoint import Endpoint, Reply, Request
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.leases import Lease
+
+BATCH = 2000
+"""Answers that are looked up, or stored, in one query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A stored answer.
+
+    Attributes:
+        id: within the run.
+        query: id of its query within the run; samples of one text share it.
+    """
+
+    id: str
+    query: str
+    request: Request
+    reply: Reply
+
+    @property
+    def text(self) -> str:
+        """The answer as it came."""
+        return self.reply.text
+
+
+class BudgetReached(Exception):
+    """The run may not ask any more; `reason` is recorded as why it stopped."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class Budget:
+    """What a run may spend; None is no limit.
+
+    Attributes:
+        calls, tokens: spent so far, stored answers included.
+        seconds: wall time of earlier attempts.
+    """
+
+    max_calls: int | None = None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+    calls: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def spent_seconds(self) -> float:
+        """Wall time of all attempts."""
+        return self.seconds + time.monotonic() - self.started
+
+    def room(self, wanted: int) -> int:
+        """How many of the wanted calls may be made.
+
+        Raises:
+            BudgetReached: none.
+        """
+        if self.max_tokens is not None and self.tokens >= self.max_tokens:
+            raise BudgetReached(f"token budget of {self.max_tokens:,} reached")
+        if self.max_seconds is not None and self.spent_seconds >= self.max_seconds:
+            raise BudgetReached(f"time budget of {self.max_seconds:g} s reached")
+        if self.max_calls is None:
+            return wanted
+        if self.calls >= self.max_calls:
+            raise BudgetReached(f"call budget of {self.max_calls:,} reached")
+        return min(wanted, self.max_calls - self.calls)
+
+
+class Answers:
+    """The answers of one run by one endpoint.
+
+    Args:
+        run: id of the run.
+        endpoint: the model that answers.
+        budget: shared by all endpoints of the run.
+        lease: of the job; every write is fenced by it. None in tests and commands without one.
+        check: called between two parts; raises where the job shall stop.
+        progress: called with answered and all requests of a call.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        run: str,
+        endpoint: Endpoint,
+        budget: Budget,
+        *,
+        lease: Lease | None = None,
+        check: Callable[[], None] = lambda: None,
+        progress: Progress = silent,
+    ) -> None:
+        self.db, self.run, self.endpoint, self.budget = db, run, endpoint, budget
+        self.iteration = 0
+        self._lease, self._check, self._progress = lease, check, progress
+        self._known: dict[str, Reply] = {}
+
+    def ask(self, requests: Sequence[Request], stage: str = "asking") -> list[Answer]:
+        """The answers, in the order of the requests.
+
+        Raises:
+            BudgetReached: some could not be asked; those that were are stored.
+            EndpointError: the endpoint does not answer; what it answered before is stored.
+        """
+        wanted = {request.id(self.endpoint.id): request for request in requests}
+        self._look_up([key for key in wanted if key not in self._known])
+        missing = [(key, r) for key, r in wanted.items() if key not in self._known]
+        self._ask(missing, stage)
+        return [self._answer(request) for request in requests]
+
+    def texts(self, requests: Sequence[Request], stage: str = "asking") -> list[str]:
+        """The texts of the answers, in the order of the requests; raises as `ask`."""
+        return [answer.text for answer in self.ask(requests, stage)]
+
+    def _answer(self, request: Request) -> Answer:
+        key = request.id(self.endpoint.id)
+        return Answer(key, query_of(request, self.endpoint.id), request, self._known[key])
+
+    def _look_up(self, keys: Sequence[str]) -> None:
+        for start in range(0, len(keys), BATCH):
+            part = list(keys[start : start + BATCH])
+            for row in self.db.read(rows.KnownAnswerRow, run=self.run, ids=part):
+                self._known[row.id] = Reply(
+                    row.text, row.finish, row.seconds, row.tokens_in, row.tokens_out
+                )
+
+    def _ask(self, missing: Sequence[tuple[str, Request]], stage: str) -> None:
+        done = 0
+        while done < len(missing):
+            part = missing[done : done + self.budget.room(len(missing) - done)]
+            asked = [request for _, request in part]
+            for replies in self.endpoint.ask(asked):
+                self._store([(part[place], reply) for place, reply in replies])
+                self._progress(done + sum(k in self._known for k, _ in part), len(missing), stage)
+                self._check()
+            done += len(part)
+
+    def _store(self, replies: Sequence[tuple[tuple[str, Request], Reply]]) -> None:
+        stored = [self._row(key, request, reply) for (key, request), reply in replies]
+        for start in range(0, len(stored), BATCH):
+            with self.db.transaction() as tx:
+                part = stored[start : start + BATCH]
+                tx.run(rows.WriteAnswersRow, run=self.run, iteration=self.iteration, rows=part)
+                if self._lease is not None:
+                    self._lease.hold(tx.run)
+        for (key, _), reply in replies:
+            self._known[key] = reply
+            self.budget.calls += 1
+            self.budget.tokens += (reply.tokens_in or 0) + (reply.tokens_out or 0)
+
+    def _row(self, key: str, request: Request, reply: Reply) -> dict[str, Any]:
+        return {
+            "id": key,
+            "query": query_of(request, self.endpoint.id),
+            "kind": request.kind,
+            "question": request.messages[-1].text,
+            "messages": _messages(request),
+            "sample": request.sample,
+            **asdict(reply),
+        }
+
+
+def query_of(request: Request, endpoint: str) -> str:
+    """Id of a request's query within the run: the same for all samples of one text."""
+    settings = {k: v for k, v in asdict(request).items() if k not in ("kind", "sample")}
+    return digest([endpoint, settings], 24)
+
+
+def _messages(request: Request) -> str:
+    told = {k: v for k, v in asdict(request).items() if k != "sample"}
+    return json.dumps(told, ensure_ascii=False)
+
+
+def spent(db: Database, run: str, budget: Budget) -> None:
+    """Count what the stored answers of a run have cost."""
+    usage = db.read(rows.UsageRow, run=run)
+    budget.calls = sum(row.calls for row in usage)
+    budget.tokens = sum(row.tokens_in + row.tokens_out for row in usage)
