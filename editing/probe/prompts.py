@@ -6,7 +6,7 @@ and likelihood use identical prompts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,12 +110,7 @@ class Renderer:
         if not self._chat:
             return Rendered(changed.rstrip(), special=True, lead=" ", seed_text=plain)
         try:
-            text = self._tokenizer.apply_chat_template(
-                [{"role": "user", "content": changed}],
-                tokenize=False,
-                add_generation_prompt=True,
-                **_TEMPLATE_OPTIONS,
-            )
+            text = chat_text(self._tokenizer, [("user", changed)])
         except Exception as error:
             # Templates are Jinja programs and may raise any exception.
             raise ProbeError(
@@ -123,6 +118,20 @@ class Renderer:
                 remedy="Use --chat never.",
             ) from error
         return Rendered(text, special=False, lead="", seed_text=plain)
+
+
+def chat_text(tokenizer: Any, turns: Sequence[tuple[str, str]]) -> str:
+    """Turns (role, text) through the tokenizer's chat template, up to the answer.
+
+    Raises:
+        Exception: any, from the template, which is a Jinja program.
+    """
+    return tokenizer.apply_chat_template(
+        [{"role": role, "content": text} for role, text in turns],
+        tokenize=False,
+        add_generation_prompt=True,
+        **_TEMPLATE_OPTIONS,
+    )
 
 
 def prompt_ids(tokenizer: Any, rendered: Rendered) -> list[int]:

@@ -139,11 +139,12 @@ class _Batch:
         self._tokenizer = loaded.tokenizer
         self._sampling = sampling
         self._texts = [texts[t] for t, _ in rows]
-        numbers = [_stream(texts[t].rendered.seed_text, k, sampling) for t, k in rows]
+        length, seed = sampling.max_new_tokens, sampling.seed
+        numbers = [random_numbers(texts[t].rendered.seed_text, k, seed, length) for t, k in rows]
         self._numbers = torch.tensor(numbers, dtype=torch.float64)
         self._tokens: list[list[int]] = [[] for _ in rows]
         self._stop = end_tokens(loaded)
-        self._may_end = _MayEnd(loaded.tokenizer)
+        self._may_end = SentenceMarks(loaded.tokenizer)
         self._suspect = [False] * len(rows)
 
     def generate(self) -> list[str]:
@@ -206,7 +207,7 @@ class _Batch:
         )
 
 
-class _MayEnd(dict[int, bool]):
+class SentenceMarks(dict[int, bool]):
     """Whether a token's text has a character that can end a sentence; memoised."""
 
     def __init__(self, tokenizer: Any) -> None:
@@ -219,12 +220,12 @@ class _MayEnd(dict[int, bool]):
         return self[token]
 
 
-def _stream(text: str, sample: int, sampling: Sampling) -> list[float]:
+def random_numbers(text: str, sample: int, seed: int, count: int) -> list[float]:
     """Random numbers in [0, 1) of one sample of one prompt, one per token."""
-    name = f"{sampling.seed}|{sample}|{text}".encode()
+    name = f"{seed}|{sample}|{text}".encode()
     # Python guarantees that a seeded random() is equal across versions and platforms.
     source = random.Random(int.from_bytes(hashlib.sha256(name).digest()[:16]))
-    return [source.random() for _ in range(sampling.max_new_tokens)]
+    return [source.random() for _ in range(count)]
 
 
 def end_tokens(loaded: LoadedModel) -> frozenset[int]:
