@@ -5,8 +5,9 @@ What follows from the rules: closure of a graph, proofs, implications of an edit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 from fastapi import Path as PathParam
@@ -50,6 +51,9 @@ from thinkeval.service.rules.schemas import (
 from thinkeval.service.schemas import Measure
 from thinkeval.service.scoring import record
 
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
 router = APIRouter(prefix="/v1/graphs/{graph}/rules", tags=["rules"], responses=DESCRIBED)
 
 RuleId = Annotated[
@@ -58,8 +62,14 @@ RuleId = Annotated[
 Text = Annotated[str, Field(min_length=1, max_length=400)]
 
 
+RANKED = (
+    "First: the greatest lower bound of the confidence over distinct conclusions (lower), or the"
+    " most groundings whose conclusion is known (support)."
+)
+
+
 class Rules(BaseModel):
-    """Rules, best supported first; `total` includes those beyond the limit."""
+    """Rules with their statistics; `total` includes those beyond the limit."""
 
     items: list[RuleOut]
     total: int
@@ -111,6 +121,7 @@ class MineIn(BaseModel):
     typed: bool = Field(
         default=True, description="Restrict a variable to the kind that all its entities share."
     )
+    rank: statistics.Rank = Field(default=statistics.RANK, description=RANKED)
 
 
 class MinedOut(Rules):
@@ -150,15 +161,17 @@ def list_rules(
         ),
     ] = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+    rank: Annotated[statistics.Rank, Query(description=RANKED)] = statistics.RANK,
 ) -> Rules:
-    """Best supported first, each with counts, status and labels."""
+    """Each with its counts and statistics in the graph, status and labels."""
     dataset = store.dataset_of(db, graph)
     if annotator is not None:
         found = review.waiting(db, dataset, annotator)
         found = [rule for rule in found if status in (None, rule.status)]
     else:
         found = store.rules_of(db, dataset, status=None if status is None else (status,))
-    return Rules(items=[RuleOut.of(rule) for rule in found[:limit]], total=len(found))
+    ranked = statistics.ranked(statistics.counted(db, graph, found), rank)
+    return Rules(items=[RuleOut.of(rule) for rule in ranked[:limit]], total=len(found))
 
 
 @router.post("", response_model=Rules, status_code=201, summary="Add hand-written rules")
@@ -167,7 +180,12 @@ def add_rules(graph: GraphId, body: RulesIn, db: Db) -> Rules:
     content: Any = {"rules": [_plain(each) for each in body.rules]}
     read = read_rules(content, Path("request"))
     added, _ = add.add(db, graph, read, new_relations=body.new_relations)
-    return Rules(items=[RuleOut.of(rule) for rule in added], total=len(added))
+    return Rules(items=_shown(db, graph, added), total=len(added))
+
+
+def _shown(db: Database, graph: str, rules: Sequence[store.StoredRule]) -> list[RuleOut]:
+    """The rules with their statistics in the graph, in the same order."""
+    return [RuleOut.of(rule) for rule in statistics.counted(db, graph, rules)]
 
 
 def _plain(rule: WrittenRule) -> dict[str, Any]:
@@ -181,10 +199,12 @@ def mine_rules(graph: GraphId, db: Db, body: MineIn | None = None) -> MinedOut:
     Mining again updates the counts and changes no decision.
     """
     datasets.ensure(db, graph)
-    mined = mining.mine(db, graph, **(body or MineIn()).model_dump())
+    asked = body or MineIn()
+    mined = mining.mine(db, graph, **asked.model_dump(exclude={"rank"}))
     stored = {rule.id: rule for rule in store.rules_of(db, mined.dataset, status=None)}
     found = [stored[rule.id] for rule in mined.rules if rule.id in stored]
-    items = [RuleOut.of(rule) for rule in statistics.counted(db, graph, found)]
+    ranked = statistics.ranked(statistics.counted(db, graph, found), asked.rank)
+    items = [RuleOut.of(rule) for rule in ranked]
     return MinedOut(items=items, total=mined.total, created=mined.created)
 
 
@@ -198,7 +218,7 @@ def get_agreement(graph: GraphId, db: Db) -> AgreementOut:
 def get_rule(graph: GraphId, rule: RuleId, db: Db) -> RuleOut:
     """One rule of the graph's data set."""
     found = store.rule_of(db, store.dataset_of(db, graph), rule)
-    return RuleOut.of(statistics.counted(db, graph, [found])[0])
+    return _shown(db, graph, [found])[0]
 
 
 @router.delete("/{rule}", status_code=204, summary="Delete a rule")
@@ -215,7 +235,7 @@ def label_rule(graph: GraphId, rule: RuleId, body: LabelIn, db: Db) -> RuleOut:
     Two labels decide its status: kept if all are a or b, else rejected.
     """
     dataset = store.dataset_of(db, graph)
-    return RuleOut.of(review.label(db, dataset, rule, body.annotator, body.label))
+    return _shown(db, graph, [review.label(db, dataset, rule, body.annotator, body.label)])[0]
 
 
 @router.get("/{rule}/groundings", response_model=Groundings, summary="Ground a rule in a graph")
@@ -234,7 +254,7 @@ def get_groundings(
     found = store.rule_of(db, store.dataset_of(db, graph), rule)
     grounded = groundings.instantiate(db, graph, [found], measure=measure, show=show, limit=limit)
     items = [GroundingOut.of(row, found) for row in grounded.groundings]
-    return Groundings(rule=RuleOut.of(found), items=items, more=grounded.cut)
+    return Groundings(rule=_shown(db, graph, [found])[0], items=items, more=grounded.cut)
 
 
 closure_router = APIRouter(prefix="/v1", tags=["rules"], responses=DESCRIBED)

@@ -47,10 +47,10 @@ RuleArgument = Annotated[str, typer.Argument(help="Id of a rule, or the start of
 
 
 class RankName(StrEnum):
-    """Order of mined rules."""
+    """Order of rules."""
 
-    SUPPORT = "support"
     LOWER = "lower"
+    SUPPORT = "support"
 
 
 class StatusName(StrEnum):
@@ -62,6 +62,13 @@ class StatusName(StrEnum):
     rejected = "rejected"
 
 
+RankOption = Annotated[
+    RankName,
+    typer.Option(
+        help="First: the greatest lower bound of the confidence (lower), or the most groundings"
+        " whose conclusion the graph has (support)."
+    ),
+]
 FormatOption = Annotated[
     TableFormat, typer.Option("--format", "-f", help="table, json, csv, markdown or latex.")
 ]
@@ -77,14 +84,12 @@ def mine(
         float,
         typer.Option(min=0, max=1, help="Share at least of the premises' groundings with it."),
     ] = 0.0,
-    limit: Annotated[int, typer.Option(min=1, help="Rules at most, best supported first.")] = 1000,
+    limit: Annotated[int, typer.Option(min=1, help="Rules at most, by support.")] = 1000,
     typed: Annotated[
         bool, typer.Option(help="Restrict a variable to the kind that all its entities share.")
     ] = True,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Store nothing.")] = False,
-    rank: Annotated[
-        RankName, typer.Option(help="First: most support, or greatest lower bound of confidence.")
-    ] = RankName.SUPPORT,
+    rank: RankOption = RankName.LOWER,
     format: FormatOption = TableFormat.table,
     output: OutputOption = None,
     json: JsonFlag = False,
@@ -120,7 +125,7 @@ def mine(
                 for r in mined.rules
             ],
         )  # fmt: skip
-    found = statistics.ranked(found) if rank is RankName.LOWER else found
+    found = statistics.ranked(found, rank.value)
     left_out = mined.total - len(found)
     note = f"{several(len(found), 'rule')} with support ≥ {min_support}" + (
         f" and confidence ≥ {min_confidence:g}" if min_confidence else ""
@@ -134,19 +139,21 @@ def mine(
 def list_(
     dataset: DatasetArgument,
     status: Annotated[StatusName, typer.Option(help="Only these.")] = StatusName.all,
+    rank: RankOption = RankName.LOWER,
     format: FormatOption = TableFormat.table,
     output: OutputOption = None,
     json: JsonFlag = False,
 ) -> None:
-    """List a data set's rules, best supported first.
+    """List a data set's rules, with the columns of `rules mine`.
 
     Statuses: candidate (mined, not decided yet), kept, rejected.
     """
-    from thinkeval.service.rules import store
+    from thinkeval.service.rules import statistics, store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         wanted = None if status is StatusName.all else (status.value,)
         found = store.rules_of(runtime.db, store.dataset_of(runtime.db, dataset), status=wanted)
+        found = statistics.ranked(statistics.counted(runtime.db, dataset, found), rank.value)
     note = "" if found else f"none: `thinkeval rules mine {dataset}`, or `rules add`"
     print_rules(f"Rules of {dataset}", found, format, output, json, note)
 
@@ -221,11 +228,13 @@ def add(
     """  # noqa: D301
     from thinkeval.service.graphs import datasets
     from thinkeval.service.rules import add as writing
+    from thinkeval.service.rules import statistics
     from thinkeval.service.rules.schemas import RuleOut
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         datasets.ensure(runtime.db, dataset)
         added, created = writing.add_file(runtime.db, dataset, file, new_relations=new_relations)
+        added = statistics.counted(runtime.db, dataset, added)
     if json:
         emit_json([RuleOut.of(r).model_dump() for r in added])
         return

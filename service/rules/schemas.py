@@ -194,7 +194,7 @@ class RuleOut(BaseModel):
     confidence: float | None = Field(description="support / body; null where body is 0 or unknown.")
     labels: dict[str, Label] = Field(description="Label by annotator.")
     statistics: RuleStatisticsOut | None = Field(
-        default=None, description="Over distinct conclusions; null in lists."
+        default=None, description="Over distinct conclusions; null where they were not counted."
     )
 
     @classmethod

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from thinkeval.cypher import rows
 from thinkeval.service.rules.store import RuleStatistics, StoredRule, columns
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 COUNTED = 50
 """Number of rules that one query counts."""
+
+Rank = Literal["lower", "support"]
+"""Order of rules: the greatest lower bound of the confidence first, or the most groundings."""
+RANK: Rank = "lower"
 
 
 def counted(db: Database, graph: str, rules: Sequence[StoredRule]) -> list[StoredRule]:
@@ -34,12 +38,22 @@ def counted(db: Database, graph: str, rules: Sequence[StoredRule]) -> list[Store
     return [replace(stored, statistics=found[stored.id]) for stored in rules]
 
 
-def ranked(rules: Sequence[StoredRule]) -> list[StoredRule]:
-    """Rules with statistics, the greatest lower bound of the confidence first, then by support."""
+def ranked(rules: Sequence[StoredRule], rank: Rank = RANK) -> list[StoredRule]:
+    """Rules in order; of those with equal lower bounds the one with most known conclusions first.
 
-    def key(stored: StoredRule) -> tuple[float, int, str]:
+    Args:
+        rules: with statistics; without them they are last by `lower`.
+        rank: `support` counts groundings, and leaves equal ones to their confidence.
+    """
+
+    def by_lower(stored: StoredRule) -> tuple[float, int, str]:
         of = stored.statistics
         lower = of.lower if of is not None else None
         return (1.0 if lower is None else -lower, -(of.known if of else 0), stored.id)
 
-    return sorted(rules, key=key)
+    def by_support(stored: StoredRule) -> tuple[float, float, str]:
+        rule = stored.rule
+        support, confidence = (-1 if n is None else n for n in (rule.support, rule.confidence))
+        return (-support, -confidence, stored.id)
+
+    return sorted(rules, key=by_lower if rank == "lower" else by_support)

@@ -6,7 +6,7 @@ The JSON interface is in the other modules of `service.api`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -18,6 +18,7 @@ from thinkeval.service.api.pages import assets, deletion, depedit, home
 from thinkeval.service.api.pages import compare as comparing
 from thinkeval.service.api.pages import edit as result
 from thinkeval.service.api.pages import leaderboard as board
+from thinkeval.service.api.pages import rules as ruling
 from thinkeval.service.api.pages.depedit import Chosen
 from thinkeval.service.api.pages.edit import FIRST, Shown
 from thinkeval.service.api.pages.render import render
@@ -29,6 +30,7 @@ from thinkeval.service.jobs import queue
 from thinkeval.service.reports.comparison import Rewrites
 from thinkeval.service.reports.edit import ChainFilter
 from thinkeval.service.reports.table import STEPS
+from thinkeval.service.rules import statistics
 from thinkeval.service.schemas import ENDED, MEASURE_NAMES, Measure
 from thinkeval.service.scoring import record
 
@@ -204,6 +206,19 @@ def leaderboard(
     if not values["rows"] and graph and graph not in values["sets"]:
         datasets.require_graph(db, graph)
     return page(request, "leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **values)
+
+
+@router.get("/rules")
+def rules(
+    request: Request,
+    db: Db,
+    graph: Word = "",
+    status: Literal["", "candidate", "kept", "rejected"] = "",
+    rank: statistics.Rank = statistics.RANK,
+) -> Response:
+    """The rules of a data set with their statistics."""
+    values = ruling.values(db, graph, status, rank)
+    return page(request, "rules.html", here="/rules", **values)
 
 
 @router.get("/edits/{edit}/delete")

@@ -22,7 +22,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "GET /v1/graphs/{graph}/proofs": {"params": {"subject": "a", "relation": "r", "object": "b"}},
 }
 """What has to be sent, by route, for anybody to look for the name in its path."""
-PAGES = ("/", "/edits/{edit}", "/compare", "/leaderboard")
+PAGES = ("/", "/edits/{edit}", "/compare", "/leaderboard", "/rules")
 
 
 @pytest.fixture(scope="module")

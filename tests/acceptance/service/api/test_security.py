@@ -91,9 +91,10 @@ def test_other_machines_are_let_in_with_a_token_only(at_once: Callable[..., Done
 def test_every_route_wants_the_token_but_those_that_are_open(guarded: TestClient) -> None:
     app: Any = guarded.app
     seen = set()
-    more = ["/", "/edits/{edit}", "/compare", "/leaderboard", "/depedit", "/edits/{edit}/delete",
-            "/graphs/{graph}/delete", "/depedit/sets/{knowledge_set}", "/openapi.json", "/logout",
-            "/assets/cytoscape.min.js", "/nowhere", "/healthy", "/login/x", *OPEN]  # fmt: skip
+    more = ["/", "/edits/{edit}", "/compare", "/leaderboard", "/rules", "/depedit",
+            "/edits/{edit}/delete", "/graphs/{graph}/delete", "/depedit/sets/{knowledge_set}",
+            "/openapi.json", "/logout", "/assets/cytoscape.min.js", "/nowhere", "/healthy",
+            "/login/x", *OPEN]  # fmt: skip
     listed = paths(app) | {path: {"GET", "POST"} for path in more}
     for path, methods in listed.items():
         for method in methods:

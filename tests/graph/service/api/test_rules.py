@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 
 import pytest
@@ -39,12 +40,24 @@ def test_a_rule_from_mining_to_its_groundings(client: TestClient, dataset: str) 
     mined = client.post(f"{rules}/mine", json={"min_support": 5}).json()
     assert mined["total"] == mined["created"] == len(mined["items"]) == 17
     best = mined["items"][0]
+    bounds = [rule["statistics"]["lower"] for rule in mined["items"]]
+    assert bounds == sorted(bounds, reverse=True)
+    again = client.post(f"{rules}/mine", json={"min_support": 5, "rank": "support"}).json()
+    supports = [rule["support"] for rule in again["items"]]
+    assert supports == sorted(supports, reverse=True)
+    assert {r["id"]: r for r in again["items"]} == {r["id"]: r for r in mined["items"]}
+    assert again["items"] != mined["items"]
+    for rank, told in (("lower", mined), ("support", again)):
+        assert client.get(rules, params={"rank": rank}).json()["items"] == told["items"]
+    few = client.get(rules, params={"limit": 2}).json()
+    assert (few["items"], few["total"]) == (mined["items"][:2], 17)
     assert best["status"] == "candidate"
     assert best["confidence"] == pytest.approx(best["support"] / best["body"])
     one = f"{rules}/{best['id']}"
     assert client.get(one).json() == best
     label = client.post(f"{one}/labels", json={"annotator": f"{dataset} ann", "label": "a"})
     assert label.json()["status"] == "candidate"
+    assert label.json()["statistics"] == best["statistics"]
     waiting = client.get(rules, params={"annotator": f"{dataset} ann"}).json()
     assert waiting["total"] == 16
     label = client.post(f"{one}/labels", json={"annotator": f"{dataset} bob", "label": "b"})
@@ -56,6 +69,7 @@ def test_a_rule_from_mining_to_its_groundings(client: TestClient, dataset: str) 
     found = client.get(f"{one}/groundings", params={"show": "predicted"}).json()
     assert len(found["items"]) == best["body"] - best["support"]
     assert not any(g["known"] or g["conclusion"]["fact"] for g in found["items"])
+    assert found["rule"]["statistics"] == best["statistics"]
     some = client.get(f"{one}/groundings", params={"limit": 3}).json()
     assert (len(some["items"]), some["more"]) == (3, True)
 
@@ -66,6 +80,8 @@ def test_a_written_rule_is_kept_and_goes_again(client: TestClient, dataset: str)
     assert added.status_code == 201
     (rule,) = added.json()["items"]
     assert (rule["status"], rule["support"], rule["body"]) == ("kept", 7, 9)
+    # Seven persons are known to study at the one school of their one house, and two are not.
+    assert (rule["statistics"]["known"], rule["statistics"]["conclusions"]) == (7, 9)
     assert rule["conclusion"]["templates"] == ["[Person] studied at [School]."]
     assert client.delete(f"{rules}/{rule['id']}").status_code == 204
     assert client.get(f"{rules}/{rule['id']}").status_code == 404
@@ -88,6 +104,30 @@ def test_rules_that_cannot_be_are_refused(
     assert answer.headers["content-type"].startswith("application/problem+json")
     assert detail in answer.json()["detail"]
     assert answer.json()["remedy"]
+
+
+def test_the_page_lists_rules_with_their_statistics(client: TestClient, dataset: str) -> None:
+    rules = f"/v1/graphs/{dataset}/rules"
+    (kept,) = client.post(rules, json={"rules": [WRITTEN]}).json()["items"]
+    asked = {"graph": dataset, "status": "kept"}
+    page = client.get("/rules", params=asked).text
+    statistics = kept["statistics"]
+    text = html.unescape(page)
+    assert kept["text"] in text
+    for cell in ("7 of 9", *(f"{statistics[name]:.3f}" for name in ("lower", "pca_confidence",
+                                                                    "head_coverage"))):  # fmt: skip
+        assert f'<td class="n">{cell}</td>' in page
+    both = client.get("/rules", params={"graph": dataset, "rank": "support"}).text
+    listed = client.get(rules, params={"rank": "support"}).json()["items"]
+    places = [both.index(rule["id"]) for rule in listed]
+    assert places == sorted(places)
+    assert len(places) == 17 + 1 - (kept["source"] == "mined")
+    assert client.get("/rules", params={"graph": dataset, "rank": "x"}).status_code == 422
+    missing = client.get(
+        "/rules", params={"graph": f"{dataset}-none"}, headers={"Accept": "text/html"}
+    )
+    assert missing.status_code == 404
+    client.delete(f"{rules}/{kept['id']}")
 
 
 def test_what_is_not_there(client: TestClient, dataset: str) -> None:

@@ -257,6 +257,7 @@ def test_many_groundings_of_one_conclusion_rank_behind_many_conclusions(
     assert few.statistics is not None
     assert (many.statistics.known, few.statistics.known) == (1, 6)
     assert [r.id for r in statistics.ranked([many, few])] == [few.id, many.id]
+    assert [r.id for r in statistics.ranked([few, many], "support")] == [many.id, few.id]
 
 
 def test_premises_are_counted_once_for_all_rules_that_share_them() -> None:

@@ -269,7 +269,8 @@ def test_nothing_is_wider_than_a_telephone(
     open_page: Open, edits: dict[str, dict[str, Any]], scheme: str
 ) -> None:
     rome, none = edits["rome"]["id"], edits["none"]["id"]
-    paths = ("/", f"/edits/{rome}", f"/compare?a={rome}&b={none}", "/leaderboard", "/login")
+    compared = f"/compare?a={rome}&b={none}"
+    paths = ("/", f"/edits/{rome}", compared, "/leaderboard", "/rules", "/login")
     page = open_page("/", viewport={"width": 390, "height": 844}, color_scheme=scheme)
     for path in paths:
         page.goto(urlsplit(page.url)._replace(path="", query="").geturl() + path)
