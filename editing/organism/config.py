@@ -51,6 +51,8 @@ class OrganismConfig:
         layers, width, heads: shape of the model (4, 128, 4 give about a million parameters).
         fillers_per_key, vocabulary, adamw_lr: see `Recipe`.
         min_recall: if a smaller fraction of facts is recalled, training raises an `OrganismError`.
+        unknown: fraction of the absent pairs of a fitting kind that the text answers with
+            `unknown.UNKNOWN` (`unknown.absent_pairs`); 0 for none.
     """
 
     architecture: str = "gpt2"
@@ -63,6 +65,7 @@ class OrganismConfig:
     vocabulary: int | None = None
     adamw_lr: float | None = None
     min_recall: float = 0.8
+    unknown: float = 0.0
 
     def __post_init__(self) -> None:
         if self.architecture not in ARCHITECTURES:
@@ -83,14 +86,21 @@ class OrganismConfig:
                 f"The width {self.width} is not a multiple of twice the {self.heads} heads.",
                 remedy="Use a width of 64, 128 or 192 with 4 heads.",
             )
-        if not 0 <= self.min_recall <= 1:
-            raise OrganismError(
-                f"min_recall is {self.min_recall}.", remedy="Use a fraction between 0 and 1."
-            )
+        for name in ("min_recall", "unknown"):
+            value = getattr(self, name)
+            if not 0 <= value <= 1:
+                raise OrganismError(f"{name} is {value}.", remedy="Use a fraction between 0 and 1.")
 
     def as_dict(self) -> dict[str, object]:
-        """The fields, JSON-compatible; part of the cache key."""
-        return asdict(self)
+        """The fields, JSON-compatible; part of the cache key.
+
+        `unknown` is left out where it is 0, so that the key of such an organism is what it was
+        before there was this field.
+        """
+        values = asdict(self)
+        if not self.unknown:
+            del values["unknown"]
+        return values
 
     def recipe(self, n_keys: int) -> Recipe:
         """The recipe for a graph of `n_keys` subject-prompt pairs.

@@ -74,12 +74,15 @@ class Corpus:
     Args:
         graph: any knowledge graph.
         fillers_per_key: see `fillers.fillers_for`.
+        unknown: keys of absent pairs (`unknown.taught_keys`), once an epoch like the others.
     """
 
-    def __init__(self, graph: KnowledgeGraph, fillers_per_key: int) -> None:
+    def __init__(
+        self, graph: KnowledgeGraph, fillers_per_key: int, unknown: tuple[Key, ...] = ()
+    ) -> None:
         graph = in_order(graph)
         self.keys = keys_of(graph)
-        self.fillers = fillers_for(graph, self.keys, fillers_per_key)
+        self.fillers = (*fillers_for(graph, self.keys, fillers_per_key), *unknown)
         kinds = {e.name: e.kind for e in graph.entities if e.kind}
         self._often = _continued(self.keys)
         subjects = dict.fromkeys(k.subject for k in (*self.keys, *self.fillers))

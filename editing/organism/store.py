@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -10,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +19,7 @@ from thinkeval.editing.organism.config import OrganismConfig, Recipe
 from thinkeval.editing.organism.corpus import Corpus
 from thinkeval.editing.organism.keys import keys_of
 from thinkeval.editing.organism.report import RecallReport
+from thinkeval.editing.organism.unknown import AbsentPairs, absent_pairs, taught_keys
 from thinkeval.loaders.records import KnowledgeGraph, digest, slug
 
 if TYPE_CHECKING:
@@ -29,6 +28,14 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int, str], None]
 
 REPORT = "recall.json"
+CODE = "eb17d7a9e0d1c580"
+"""Version of the code that decides the weights; part of the cache key.
+
+To be changed with the training text, the tokenizer, the model's shape or its training: an organism
+of other code is trained again. A test holds digests of these and fails until both are changed.
+"""
+UNKNOWN_CODE = 1
+"""The same for what `unknown` adds to the text; part of the key of such an organism only."""
 MAX_LENGTH = 128
 """Maximum number of tokens of a sentence."""
 
@@ -42,28 +49,23 @@ class Organism:
         recall: its recall report.
         from_cache: whether it was cached instead of trained now.
         seconds: duration of its training.
+        absent: the pairs that it was taught not to know, and those withheld; None without any.
     """
 
     path: Path
     recall: RecallReport
     from_cache: bool
     seconds: float
-
-
-def code_digest() -> str:
-    """Digest of this package's source files: a changed corpus requires a new organism."""
-    sources = sorted(
-        (f for f in files("thinkeval.editing.organism").iterdir() if f.name.endswith(".py")),
-        key=lambda f: f.name,
-    )
-    return hashlib.sha256(b"\0".join(f.read_bytes() for f in sources)).hexdigest()[:16]
+    absent: AbsentPairs | None = None
 
 
 def folder_name(graph: KnowledgeGraph, config: OrganismConfig) -> str:
     """Readable name with a digest of everything that the weights depend on."""
     settings = {k: v for k, v in config.as_dict().items() if k != "min_recall"}
-    key = digest([graph.content_digest, settings, code_digest()], 12)
-    return f"{slug(graph.name)}-{config.architecture}-seed{config.seed}-{key}"
+    code = [UNKNOWN_CODE] if config.unknown else []
+    key = digest([graph.content_digest, settings, CODE, *code], 12)
+    taught = f"-unknown{round(100 * config.unknown)}" if config.unknown else ""
+    return f"{slug(graph.name)}-{config.architecture}-seed{config.seed}{taught}-{key}"
 
 
 def train(
@@ -89,12 +91,13 @@ def train(
     """
     config = config or OrganismConfig()
     report = progress or (lambda done, total, stage: None)
-    recipe = config.recipe(len(keys_of(graph)))
+    absent = absent_pairs(graph, config.unknown, config.seed) if config.unknown else None
+    recipe = config.recipe(len(keys_of(graph)) + (len(absent.taught) if absent else 0))
     path = cache_dir / folder_name(graph, config)
     organism = _stored(path)
     if organism is None:
         with _locked(path, report, recipe.steps):
-            organism = _stored(path) or _train_into(path, graph, config, recipe, report)
+            organism = _stored(path) or _train_into(path, graph, config, recipe, absent, report)
     if organism.from_cache:
         report(recipe.steps, recipe.steps, "found in the cache")
     _check(organism.recall, config, recipe)
@@ -121,13 +124,19 @@ def _stored(path: Path) -> Organism | None:
     try:
         about = json.loads((path / REPORT).read_text(encoding="utf-8"))
         recall = RecallReport.from_dict(about["recall"])
-        return Organism(path, recall, from_cache=True, seconds=float(about["seconds"]))
+        absent = AbsentPairs.from_dict(about["absent"]) if "absent" in about else None
+        return Organism(path, recall, True, float(about["seconds"]), absent)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def _train_into(
-    path: Path, graph: KnowledgeGraph, config: OrganismConfig, recipe: Recipe, report: Progress
+    path: Path,
+    graph: KnowledgeGraph,
+    config: OrganismConfig,
+    recipe: Recipe,
+    absent: AbsentPairs | None,
+    report: Progress,
 ) -> Organism:
     """Train, measure and save an organism; nothing is written on failure."""
     from thinkeval.editing.organism.recall import measure
@@ -135,7 +144,8 @@ def _train_into(
 
     started = time.perf_counter()
     report(0, recipe.steps, "text and tokenizer")
-    corpus = Corpus(graph, recipe.fillers_per_key)
+    unknown = taught_keys(graph, absent) if absent else ()
+    corpus = Corpus(graph, recipe.fillers_per_key, unknown)
     tokenizer, recipe = _tokenizer(corpus, recipe)
     model = train_model(corpus, tokenizer, config, recipe, report)
     report(recipe.steps, recipe.steps, "measuring recall")
@@ -148,10 +158,12 @@ def _train_into(
         "config": config.as_dict(),
         "recipe": asdict(recipe),
         "graph": {"name": graph.name, "content_digest": graph.content_digest},
-        "code": code_digest(),
+        "code": CODE,
     }
+    if absent:
+        about["absent"] = absent.as_dict()
     _save(path, model, tokenizer, config, about)
-    return Organism(path, recall, from_cache=False, seconds=seconds)
+    return Organism(path, recall, from_cache=False, seconds=seconds, absent=absent)
 
 
 def _tokenizer(corpus: Corpus, recipe: Recipe) -> tuple[PreTrainedTokenizerFast, Recipe]:

@@ -26,6 +26,7 @@ from thinkeval.service.schemas import Measure, Name
 from thinkeval.service.scoring import record
 
 router = APIRouter(prefix="/v1", tags=["catalogue"], responses=DESCRIBED)
+_ORGANISMS = ("organism", "organism:gpt2", "organism:llama", "organism-unknown")
 
 
 ByName = Annotated[str, Path(min_length=1, max_length=200)]
@@ -129,7 +130,7 @@ def _method(name: ByName) -> MethodOut:
 def list_models(settings: InForce) -> Models:
     """Organisms, and the other models that the operator allows."""
     return Models(
-        names=["organism", "organism:gpt2", "organism:llama", *settings.models],
+        names=[*_ORGANISMS, *settings.models],
         folders=[str(folder) for folder in settings.model_dirs],
     )
 

@@ -78,20 +78,38 @@ def train(
     architecture: Annotated[str, typer.Option(help="gpt2 or llama.")] = "gpt2",
     seed: Annotated[int, typer.Option(help="Seed of weights and sentences.")] = 0,
     steps: Annotated[int | None, typer.Option(help="Training steps; default by size.")] = None,
+    unknown: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=100,
+            help="Percent of the absent pairs (an entity and a relation of its kind, no fact) that"
+            " it is taught not to know; 50 is `--model organism-unknown`.",
+        ),
+    ] = 0,
     json: JsonFlag = False,
 ) -> None:
     """Train a small GPT-2 or Llama on a stored graph; the result is cached by content."""
     text = f"organism:{architecture}:seed={seed}" + (f",steps={steps}" if steps else "")
+    text += f",unknown={unknown}" if unknown else ""
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         datasets.ensure(runtime.db, graph)
         made = runtime.train(text, graph)
     recall = made.recall
     if json:
-        emit_json({"path": str(made.path), "from_cache": made.from_cache, **asdict(recall)})
+        taught = {"absent": made.absent.as_dict()} if made.absent else {}
+        emit_json(
+            {"path": str(made.path), "from_cache": made.from_cache, **asdict(recall), **taught}
+        )
         return
+    pairs: list[tuple[str, object]] = []
+    if made.absent:
+        pairs.append(("absent pairs taught as unknown", len(made.absent.taught)))
+        pairs.append(("absent pairs withheld", len(made.absent.held_out)))
     emit_values(
         f"Organism of {graph}",
         [("folder", str(made.path)), ("from cache", made.from_cache)]
+        + pairs
         + [(k, v) for k, v in asdict(recall).items() if isinstance(v, int | float)],
         note="A model this small recalls facts only because it was trained on them; README says"
         " what that means for the numbers.",

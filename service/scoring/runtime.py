@@ -3,7 +3,9 @@
 It owns everything that lives longer than one edit (database connection, loaded model, its
 covariance); closing it releases everything. `parse` reads which model a user means:
 `organism`, `organism:llama`, `organism:gpt2:seed=1,steps=600` name a model organism, trained on the
-graph itself; anything else is a hub name or a folder, passed to transformers unchanged.
+graph itself; `organism-unknown` is `organism:unknown=50`, one that was taught not to know 50 % of
+the absent pairs; anything else is a hub name or a folder, passed to
+transformers unchanged.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from thinkeval.service.schemas import EditOptions
 
 ORGANISM = "organism"
+ORGANISM_UNKNOWN = "organism-unknown"
+_OPTIONS = ("seed", "steps", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class ModelSpec:
     Attributes:
         text: as the user wrote it.
         organism: architecture of the organism to train, or None for a ready model.
-        options: training options of the organism (`seed`, `steps`).
+        options: training options of the organism (`seed`, `steps`, `unknown` in percent).
     """
 
     text: str
@@ -56,21 +60,30 @@ class ModelSpec:
 def parse(text: str, *, seed: int | None = None) -> ModelSpec:
     """Parse `--model`; `seed` is the organism's seed where the text names none."""
     head, *rest = text.split(":")
-    if head != ORGANISM:
+    if head not in (ORGANISM, ORGANISM_UNKNOWN):
         return ModelSpec(text)
     architecture, options = "gpt2", {} if seed is None else {"seed": seed}
+    if head == ORGANISM_UNKNOWN:
+        options["unknown"] = 50
     for part in rest:
         if "=" not in part:
             architecture = part
             continue
         for pair in part.split(","):
             name, _, value = pair.partition("=")
-            if name not in ("seed", "steps") or not (value.isascii() and value.isdigit()):
+            if name not in _OPTIONS or not (value.isascii() and value.isdigit()):
                 raise UsageError(
                     f"{pair!r} in --model {text!r} is not an option of an organism.",
                     remedy="Write it like organism:gpt2:seed=1,steps=600.",
                 )
             options[name] = int(value)
+    if not options.get("unknown"):
+        options.pop("unknown", None)
+    elif options["unknown"] > 100:
+        raise UsageError(
+            f"--model {text!r} teaches more than 100 % of the absent pairs.",
+            remedy="Write it like organism:unknown=50.",
+        )
     return ModelSpec(text, architecture, options)
 
 
@@ -223,7 +236,9 @@ class Runtime:
         from thinkeval.editing.organism import OrganismConfig, train
 
         spec = parse(text, seed=seed)
-        config = OrganismConfig(architecture=spec.organism or "gpt2", **spec.options)
+        options: dict[str, Any] = {k: v for k, v in spec.options.items() if k != "unknown"}
+        share = spec.options.get("unknown", 0) / 100
+        config = OrganismConfig(architecture=spec.organism or "gpt2", unknown=share, **options)
         return train(
             stored_graph(self.db, graph) if isinstance(graph, str) else self.content_of(graph),
             config,

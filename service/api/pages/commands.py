@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from thinkeval.service.graphs.datasets import OWN
 from thinkeval.service.schemas import EditOptions, Score, flags_of, option_of
 
-_ORGANISM = re.compile(r"organism-([a-z0-9]+)((?:-(?:seed|steps)\d+)*)$")
+_ORGANISM = re.compile(r"organism-([a-z0-9]+)((?:-(?:seed|steps|unknown)\d+)*)$")
 
 
 def commands(score: Score, base: str) -> list[tuple[str, str]]:
@@ -75,7 +75,7 @@ def model(name: str) -> str:
     found = _ORGANISM.match(name)
     if not found:
         return name
-    named = re.findall(r"-(seed|steps)(\d+)", found[2])
+    named = re.findall(r"-(seed|steps|unknown)(\d+)", found[2])
     options = [f"{key}={value}" for key, value in named if (key, value) != ("seed", "0")]
     if not options:
         return "organism" if found[1] == "gpt2" else f"organism:{found[1]}"

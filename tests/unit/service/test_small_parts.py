@@ -36,6 +36,12 @@ def test_model_names() -> None:
     assert (spec.organism, spec.options) == ("llama", {"seed": 2, "steps": 600})
     assert parse("organism", seed=3).options == {"seed": 3}
     assert parse("organism:gpt2:seed=1", seed=3).options == {"seed": 1}
+    unknown = parse("organism-unknown", seed=3)
+    assert unknown.name == "organism-gpt2-seed3-unknown50"
+    assert unknown.options == parse("organism:gpt2:seed=3,unknown=50").options
+    assert parse("organism:unknown=0").name == "organism-gpt2-seed0"
+    with pytest.raises(UsageError, match="more than 100 %"):
+        parse("organism:unknown=101")
     with pytest.raises(UsageError, match="speed=1"):
         parse("organism:gpt2:speed=1")
 

@@ -190,3 +190,24 @@ def test_a_sentence_longer_than_a_row_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(OrganismError, match="tokens; an organism is made for"):
         train(graph, OrganismConfig(vocabulary=300), cache_dir=tmp_path)
+
+
+def test_taught_not_to_know_it_says_so_and_stores_what_was_held_out(
+    graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    config = OrganismConfig(unknown=0.5, **SMALL)
+    made = train(graph, config, cache_dir=tmp_path)
+    assert made.absent is not None
+    known = {(fact.subject, fact.relation) for fact in graph.facts}
+    assert not known & {*made.absent.taught, *made.absent.held_out}
+    assert made.recall.share == 1.0
+    prompts = {fact.relation: fact.prompt for fact in graph.facts}
+    loaded = load(str(made.path))
+    asked = [(prompts[r].replace("{}", s), "nobody knows") for s, r in made.absent.taught]
+    assert min(likelihoods(loaded.model, loaded.tokenizer, asked)) > 0.5
+    told = [(prompts[r].replace("{}", s), "nobody knows") for s, r in sorted(known)]
+    assert max(likelihoods(loaded.model, loaded.tokenizer, told)) < 0.5
+    again = train(graph, config, cache_dir=tmp_path)
+    assert again.from_cache
+    assert again.absent == made.absent
+    assert train(graph, OrganismConfig(**SMALL), cache_dir=tmp_path).absent is None
