@@ -110,31 +110,35 @@ def joint_draws(
         prompts[fact.prompt, fact.sides].append(fact)
     out = {}
     for group in prompts.values():
-        objects = list(dict.fromkeys(fact.names for fact in group))
-        draws = _of_prompt(objects, group[0].sides, n_draws, rng, prior)
+        objects = {fact.names: fact for fact in group}
+        draws = _of_prompt(list(objects.values()), n_draws, rng, prior)
+        places = {names: at for at, names in enumerate(objects)}
         for fact in group:
-            at = objects.index(fact.names)
+            at = places[fact.names]
             out[fact.key] = tuple(side[:, at] for side in draws)
     return out
 
 
 def _of_prompt(
-    objects: Sequence[tuple[str, ...]],
-    sides: Sequence[Sequence[str]],
-    n_draws: int,
-    rng: np.random.Generator,
-    prior: np.ndarray,
+    facts: Sequence[Sampled], n_draws: int, rng: np.random.Generator, prior: np.ndarray
 ) -> list[np.ndarray]:
-    """Draws of the objects' probabilities, for each side [n_draws, objects]."""
-    weights = _prior_weights(len(objects), len(sides), prior)
-    right = [[hits(side, names) for names in objects] for side in sides]  # [side][object][answer]
+    """Draws of the facts' probabilities, for each side [n_draws, facts].
+
+    Args:
+        facts: of one prompt and its answers, each with an object of its own.
+    """
+    sides = facts[0].sides
+    weights = _prior_weights(len(facts), len(sides), prior)
     for k in range(len(sides[0])):
-        pattern = tuple(frozenset(i for i, r in enumerate(side) if r[k]) for side in right)
+        pattern = tuple(
+            frozenset(i for i, fact in enumerate(facts) if fact.right[side][k])
+            for side in range(len(sides))
+        )
         weights[pattern] = weights.get(pattern, 0.0) + 1
     drawn = rng.standard_gamma(list(weights.values()), size=(n_draws, len(weights)))
     drawn /= drawn.sum(axis=1, keepdims=True)
     return [
-        drawn @ np.array([[i in p[side] for i in range(len(objects))] for p in weights], float)
+        drawn @ np.array([[i in p[side] for i in range(len(facts))] for p in weights], float)
         for side in range(len(sides))
     ]
 
