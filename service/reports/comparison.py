@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from thinkeval.service.formatting import several
@@ -50,13 +50,7 @@ def compare(
 ) -> Comparison:
     """The scores by which methods are compared, with the families of their rewrites."""
     found = common(scores, measure, chosen)
-    return Comparison(
-        found.scores,
-        families(db, found.scores),
-        found.left_out,
-        found.warnings,
-        found.comparable,
-    )
+    return replace(found, families=families(db, found.scores))
 
 
 def common(scores: Sequence[Score], measure: str, chosen: Rewrites = "common") -> Comparison:
@@ -85,7 +79,7 @@ def common(scores: Sequence[Score], measure: str, chosen: Rewrites = "common") -
         if partial:
             left_out[model] = partial
             where = f"{model}: " if len(models) > 1 else ""
-            warnings.append(where + _warning(has, every, shared, chosen))
+            warnings.append(where + _warning(has, len(every), shared, partial, chosen))
         keep = shared if shared and chosen == "common" else set(every)
         comparable &= not partial or keep == shared
         used |= {s.edit for group in methods.values() for s in group if s.rewrite in keep}
@@ -97,11 +91,22 @@ def common(scores: Sequence[Score], measure: str, chosen: Rewrites = "common") -
 
 
 def _warning(
-    has: Mapping[str, set[str]], every: Sequence[str], shared: set[str], chosen: Rewrites
+    has: Mapping[str, set[str]],
+    n_rewrites: int,
+    shared: set[str],
+    partial: Sequence[str],
+    chosen: Rewrites,
 ) -> str:
-    """What is left out of a comparison of these methods, or why it is none."""
+    """What is left out of a comparison of these methods, or why it is none.
+
+    Args:
+        has: {method: its rewrites}.
+        n_rewrites: of all methods together.
+        shared: rewrites that all methods have.
+        partial: the others.
+    """
     counts = ", ".join(f"{method} {len(found)}" for method, found in sorted(has.items()))
-    differ = f"The methods were scored on different rewrites ({counts} of {len(every)})."
+    differ = f"The methods were scored on different rewrites ({counts} of {n_rewrites})."
     if not shared:
         return f"{differ} No rewrite is common to all of them: the rows cannot be compared."
     if chosen == "all":
@@ -109,7 +114,6 @@ def _warning(
             f"{differ} Each row is over its own rewrites; compare only over the"
             f" {several(len(shared), 'common rewrite')}."
         )
-    partial = [rewrite for rewrite in every if rewrite not in shared]
     names = ", ".join(partial[:NAMED])
     more = f" and {len(partial) - NAMED} more" if len(partial) > NAMED else ""
     return (
