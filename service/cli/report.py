@@ -192,20 +192,26 @@ def report(
     report_formats.require_known(format, printed=output is None)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         scores = record.scores(runtime.db, edit or [], graph=graph, model=model)
-        found = compare(runtime.db, scores, measure.key, "all" if all_rewrites else "common")
-        frame, caption = _each(scores, measure.key) if each else _by_method(found, measure.key)
+        over = "all" if all_rewrites else "common"
+        # A comparison reads the chains of every rewrite, which one row an edit does not need.
+        methods = not each or figures is not None
+        found = compare(runtime.db, scores, measure.key, over) if methods else None
+        if each or found is None:
+            frame, caption = _each(scores, measure.key)
+        else:
+            frame, caption = _by_method(found, measure.key)
         implied = ""
         if edit and format == "markdown":
             from thinkeval.service.rules.summary import implied_lines
 
             implied = implied_lines(runtime.db, scores, measure.key)
-        if figures is not None:
+        if figures is not None and found is not None:
             formats = [f.value for f in figure_format or [FigureFormat.png]]
             write_figures(runtime, scores, found, edit or [], measure.key, figures, formats)
     if output is not None and format == report_formats.PARQUET:
         write_bytes(output, report_formats.parquet(frame, caption), parents=True)
         return
-    if not each and format not in ("markdown", "latex"):
+    if found is not None and not each and format not in ("markdown", "latex"):
         for warning in found.warnings:
             typer.echo(warning, err=True)
     text = report_formats.render(*report_formats.frame_table(frame), format)

@@ -58,6 +58,16 @@ def test_one_named_edit_has_no_methods_to_compare(
     assert {path.name for path in tmp_path.iterdir()} == names
 
 
+def test_a_row_an_edit_reads_no_chains(
+    at_once: Call, edits: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("the edits were compared")
+
+    monkeypatch.setattr("thinkeval.service.reports.comparison.families", refuse)
+    assert len(at_once("report", *edits, "--each", "-f", "json").json) == 2
+
+
 @pytest.mark.parametrize("each", [True, False])
 def test_parquet_is_the_table_with_its_caption(
     at_once: Call, edits: list[str], tmp_path: Path, each: bool
