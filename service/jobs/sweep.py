@@ -89,24 +89,24 @@ def get(
     """
     row = _row(db, sweep)
     out = _out(db, row).model_copy(update={"measure": measure})
-    found = _edits(db, row.posted_as, scores=table)
-    out.edits = [each.id for each in found]
+    edits = _edits(db, row.posted_as, sum(out.counts.values()), scores=table)
+    out.edits = [each.id for each in edits]
     out.failed = [
         {"edit": each.id, "method": each.method, "rewrite": each.rewrite, "status": each.status,
          "error": each.error or "", "remedy": each.remedy or ""}
-        for each in found
+        for each in edits
         if each.status in ("failed", "cancelled")
     ]  # fmt: skip
     if not table:
         return out
-    stored = [Score.model_validate_json(e.score) for e in found if e.score]
+    stored = [Score.model_validate_json(e.score) for e in edits if e.score]
     scored = metrics.completed(db, stored)
     held = [s for s in scored if measure in s.measures]
     if held:
-        found = compare(db, held, measure)
-        out.caption = reports.caption(found.scores, measure, families=found.families)
-        out.warnings = list(found.warnings)
-        frame = reports.method_table(found.scores, measure, found.families)
+        compared = compare(db, held, measure)
+        out.caption = reports.caption(compared.scores, measure, families=compared.families)
+        out.warnings = list(compared.warnings)
+        frame = reports.method_table(compared.scores, measure, compared.families)
         out.table = reports.records(frame)
     return out
 
@@ -140,10 +140,15 @@ def _row(db: Database, sweep: str) -> rows.SweepRow:
     return found[0]
 
 
-def _edits(db: Database, posted_as: Sequence[str], *, scores: bool) -> list[rows.PageEditRow]:
+def _edits(
+    db: Database, posted_as: Sequence[str], n_edits: int, *, scores: bool
+) -> list[rows.PageEditRow]:
     """The edits of a sweep; submissions that turned out to mean the same are one.
 
     An edit may take its final id during the read, which then misses it: a second read finds it.
+
+    Args:
+        n_edits: how many edits the ids name.
     """
     found: dict[str, rows.PageEditRow] = {}
     for _ in range(2):
@@ -152,7 +157,7 @@ def _edits(db: Database, posted_as: Sequence[str], *, scores: bool) -> list[rows
             for part in _parts(posted_as)
             for each in db.read(rows.PageEditRow, posted_as=part, limit=PART, scores=scores)
         }
-        if len(found) >= len(set(posted_as)):
+        if len(found) >= n_edits:
             break
     return list(found.values())
 

@@ -441,3 +441,28 @@ def test_a_sweep_asks_every_cell_for_implications(db: Database, graph: str) -> N
     finally:
         job_sweeps.remove(db, plain)
         job_sweeps.remove(db, other)
+
+
+def test_merged_edits_of_a_sweep_are_read_once(
+    db: Database, graph: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = job_sweeps.post(
+        db, SETTINGS, SweepIn(graph=graph, rewrites=[REWRITE], methods=["none"], seeds=[0, 1])
+    )
+    reads = []
+    read = Database.read
+
+    def counted(self: Database, row: type[rows.Row], /, **params: object) -> object:
+        reads.append(row)
+        return read(self, row, **params)  # type: ignore[arg-type]
+
+    try:
+        for _ in range(2):
+            lease = claimed(db)
+            settle(db, lease, f"{graph}-final")
+            lease.fail(db.write, UsageError("no"))
+        monkeypatch.setattr(Database, "read", counted)
+        assert job_sweeps.get(db, sweep, table=False).edits == [f"{graph}-final"]
+        assert reads.count(rows.PageEditRow) == 1
+    finally:
+        job_sweeps.remove(db, sweep)
