@@ -1,0 +1,1 @@
+"""Files of growth: published intermediate files replayed, graphs and runs exported."""
