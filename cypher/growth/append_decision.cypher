@@ -1,5 +1,6 @@
 // Append a decision to the log of a run, which the transaction has locked, and note it on its
-// candidate: a person's in verdict, a judge's in judged. A judge's never changes a person's.
+// candidate: a person's in verdict, a judge's in judged. A judge's never changes a person's. What
+// a person corrects is validated anew; who keeps it then keeps the correction.
 //
 // mode: write
 // params:
@@ -28,10 +29,11 @@ CREATE (d:Decision {id: $run + '|' + toString($number), run: $run, number: $numb
 SET r.n_decisions = $number, r.log_digest = $digest
 FOREACH (_ IN CASE $role WHEN 'human' THEN [1] ELSE [] END |
   SET c.verdict = $verb, c.decided_by = $by,
-    c.corrected = CASE $verb WHEN 'correct' THEN $after END,
+    c.corrected = CASE $verb WHEN 'correct' THEN $after WHEN 'keep' THEN c.corrected END,
     c.reason = $reason,
     c.state = CASE WHEN $verb = 'prune' THEN 'pruned'
-      WHEN c.state IN ['review', 'conflict', 'pruned'] THEN 'new' ELSE c.state END)
+      WHEN $verb = 'correct' OR c.state IN ['review', 'conflict', 'pruned'] THEN 'new'
+      ELSE c.state END)
 FOREACH (_ IN CASE $role WHEN 'judge' THEN [1] ELSE [] END |
   SET c.judged = $verb, c.judge = $by,
     c.judge_corrected = CASE $verb WHEN 'correct' THEN $after END)

@@ -5,7 +5,8 @@
 //   $run         STRING    id of the run
 // returns: one row a kind and state that occur
 //   kind         STRING(triplet|chain)   kind of candidate
-//   state        STRING    see growth/write_candidates
+//   state  STRING(new|validated|discarded|pruned|duplicate|conflict|review|refused|unknown)
+//         see growth/write_candidates
 //   candidates   INTEGER   how many
 
 MATCH (c:Candidate {run: $run})

@@ -5,7 +5,9 @@
 //   $run              STRING                        id of the run
 //   $ids              LIST<STRING>|NULL = null      only these, by their ids within the run
 //   $states           LIST<STRING>|NULL = null      only in these states
-//   $after            INTEGER = -1                  only of a larger place: the last page's last
+//   $after            INTEGER = -1                  only after this place: the last page's last
+//   $after_id         STRING = ''                   and, in it, after this id within the run
+//   $undecided_by     STRING|NULL = null            only what this person has not decided
 //   $limit            INTEGER(1..1000000) = 1000000   maximum number of rows
 // returns: one row a candidate
 //   id                STRING         id within the run
@@ -15,7 +17,7 @@
 //   object            STRING         name of the last entity
 //   prompt            STRING|NULL    cloze with one {} for the subject
 //   question          STRING|NULL    the question that asked for it last
-//   state             STRING(new|validated|discarded|pruned|duplicate|conflict|review|refused|unknown)
+//   state  STRING(new|validated|discarded|pruned|duplicate|conflict|review|refused|unknown)
 //         see growth/write_candidates
 //   reason            STRING|NULL    of that state
 //   tries             INTEGER        questions that were tried
@@ -34,7 +36,12 @@
 
 MATCH (c:Candidate {run: $run})
 WHERE ($ids IS NULL OR c.id IN [id IN $ids | $run + '|' + id])
-  AND ($states IS NULL OR c.state IN $states) AND c.place > $after
+  AND ($states IS NULL OR c.state IN $states) AND c.place >= $after
+  AND (c.place > $after OR $after_id <> '' AND c.id > $run + '|' + $after_id)
+  AND ($undecided_by IS NULL OR NOT EXISTS {
+    (c)<-[:ABOUT]-(d:Decision)
+    WHERE d.role = 'human' AND d.by = $undecided_by
+  })
 WITH c
 ORDER BY c.place, c.id
 LIMIT $limit

@@ -44,7 +44,10 @@ RETURN r.id AS id, r.graph AS graph, r.seed AS seed, r.elicit AS elicit, r.model
   j.remedy AS remedy, r.seconds AS seconds,
   COUNT { (a:Answer {run: r.id}) } AS calls,
   COUNT { (c:Candidate {run: r.id}) } AS candidates,
-  COUNT { (c:Candidate {run: r.id, state: 'review'}) } AS to_review,
+  COUNT {
+    (c:Candidate {run: r.id})
+    WHERE c.state IN ['review', 'conflict']
+  } AS to_review,
   COUNT { (i:Iteration {run: r.id}) } AS iterations,
   r.n_decisions AS decisions, r.created_at AS created_at, r.finished_at AS finished_at
 ORDER BY datetime(created_at) DESC, id

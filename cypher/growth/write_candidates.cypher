@@ -1,4 +1,5 @@
-// Store candidates as the run sees them now; what a person or a judge decided is left alone.
+// Store candidates as the run sees them now; what a person or a judge decided is left alone: what a
+// person pruned stays pruned with the person's reason, and what a person kept does not wait.
 //
 // mode: write
 // params:
@@ -11,7 +12,7 @@
 //   $rows.object      STRING         name of the last entity
 //   $rows.prompt      STRING|NULL    cloze with one {} for the subject
 //   $rows.question    STRING|NULL    the question that asked for it last
-//   $rows.state       STRING(new|validated|discarded|pruned|duplicate|conflict|review|refused|unknown)
+//   $rows.state  STRING(new|validated|discarded|pruned|duplicate|conflict|review|refused|unknown)
 //         review: a person shall decide; unknown: the model says it does not know
 //   $rows.reason      STRING|NULL    of that state
 //   $rows.tries       INTEGER        questions that were tried
@@ -30,8 +31,12 @@ UNWIND $rows AS row
 MERGE (c:Candidate {id: $run + '|' + row.id})
 ON CREATE SET c.run = $run, c.created_at = toString(datetime())
 SET c += row {
-  .kind, .subject, .relation, .object, .prompt, .question, .state, .reason, .tries, .share,
-  .n_answers, .iteration, .place, .checks
+  .kind, .subject, .relation, .object, .prompt, .question, .tries, .share, .n_answers,
+  .iteration, .place, .checks,
+  state: CASE WHEN c.verdict = 'prune' THEN 'pruned'
+    WHEN c.verdict IS NOT NULL AND row.state IN ['review', 'conflict', 'pruned'] THEN 'new'
+    ELSE row.state END,
+  reason: CASE c.verdict WHEN 'prune' THEN c.reason ELSE row.reason END
 }
 WITH c, row
 CALL (c, row) {

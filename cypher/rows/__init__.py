@@ -96,6 +96,7 @@ if TYPE_CHECKING:
         WriteProbabilitiesRow,
     )
     from thinkeval.cypher.rows.growth import (
+        AddCandidateRow,
         AppendDecisionRow,
         CandidateCountRow,
         CandidateRow,
@@ -160,6 +161,7 @@ if TYPE_CHECKING:
     from thinkeval.cypher.rows.users import CreateUserRow, GrantReaderRow
 
 __all__ = [
+    "AddCandidateRow",
     "AffectedRow",
     "AnsweredRow",
     "AppendDecisionRow",

@@ -189,6 +189,15 @@ class EvidenceRow(Row):
 
 
 @dataclass(frozen=True)
+class AddCandidateRow(Row):
+    """Id of the candidate for a triplet, and whether it is new."""
+
+    QUERY: ClassVar[str] = "growth/add_candidate"
+    id: str
+    created: bool
+
+
+@dataclass(frozen=True)
 class LockLogRow(Row):
     """Number of the next record of a log, and the digest of the last one."""
 

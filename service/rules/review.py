@@ -1,22 +1,16 @@
-"""Review of rules: plausibility labels of annotators, and their raw agreement and Gwet's AC1.
+"""Review of rules: plausibility labels of annotators, and their agreement (service/agreement.py).
 
 DepEdit, section 4.1, step 5, and appendix A.3: a label judges the step from premises to conclusion,
 not whether either is true by itself. A rule that two annotators label plausible is kept.
-
-Gwet, "Computing inter-rater reliability and its variance in the presence of high agreement"
-(2008), for any number of raters. Of one item with r ratings, r_k of them k, the agreement is
-Σ_k r_k (r_k − 1) / (r (r − 1)); p_a is its mean over items. π_k is the mean of r_k / r, the
-agreement by chance p_e = Σ_k π_k (1 − π_k) / (q − 1) over q categories, and
-AC1 = (p_a − p_e) / (1 − p_e). Items with fewer than two ratings are left out.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, get_args
 
 from thinkeval.cypher import rows
+from thinkeval.service.agreement import ac1, pairwise
 from thinkeval.service.errors import UsageError
 from thinkeval.service.rules.schemas import AgreementOut, Label
 from thinkeval.service.rules.store import StoredRule, rule_of, rules_of
@@ -70,45 +64,15 @@ def waiting(db: Database, dataset: str, annotator: str | None = None) -> list[St
     return [rule for rule in candidates if annotator.strip() not in dict(rule.labels)]
 
 
-def raw(items: Iterable[Sequence[str]]) -> tuple[float | None, int]:
-    """Mean agreement of two ratings of one item (None without items), and the number of items."""
-    agreements = [
-        sum(n * (n - 1) for n in Counter(ratings).values()) / (len(ratings) * (len(ratings) - 1))
-        for ratings in items
-        if len(ratings) > 1
-    ]
-    return (sum(agreements) / len(agreements) if agreements else None), len(agreements)
-
-
-def ac1(items: Iterable[Sequence[str]], categories: Sequence[str]) -> float | None:
-    """Gwet's AC1 over items with two ratings or more; None without any.
-
-    Raises:
-        ValueError: fewer than two categories.
-    """
-    if len(categories) < 2:
-        raise ValueError("agreement needs two categories")
-    rated = [ratings for ratings in items if len(ratings) > 1]
-    agreed, n = raw(rated)
-    if agreed is None:
-        return None
-    prevalence = [
-        sum(ratings.count(category) / len(ratings) for ratings in rated) / n
-        for category in categories
-    ]
-    by_chance = sum(p * (1 - p) for p in prevalence) / (len(categories) - 1)
-    return (agreed - by_chance) / (1 - by_chance)
-
-
 def agreement(rules: Iterable[StoredRule]) -> AgreementOut:
     """Agreement on the labels a to e, and on whether a rule is plausible (a or b) or not."""
     labels = [[label for _, label in rule.labels] for rule in rules]
     plausible = [["yes" if label in PLAUSIBLE else "no" for label in each] for each in labels]
-    value, n = raw(labels)
+    value, n = pairwise(labels)
     return AgreementOut(
         n=n,
         raw=value,
         ac1=ac1(labels, list(LABELS)),
-        raw_plausible=raw(plausible)[0],
+        raw_plausible=pairwise(plausible)[0],
         ac1_plausible=ac1(plausible, ["yes", "no"]),
     )

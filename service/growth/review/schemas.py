@@ -1,0 +1,192 @@
+"""What the review of a run takes and gives: the same for CLI, REST, web UI and client."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from thinkeval.cypher.rows.growth import CandidateKind, CandidateState, Verb
+
+Verdict = Literal["keep", "prune", "correct"]
+DecidedBy = Literal["human", "judge"]
+NameText = Annotated[str, Field(min_length=1, max_length=400)]
+Annotator = Annotated[str, Field(min_length=1, max_length=100)]
+Reason = Annotated[str, Field(max_length=2000)]
+
+
+class Triplet(BaseModel):
+    """Subject, relation and object by their names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+    subject: NameText
+    relation: NameText
+    object: NameText
+
+    @model_validator(mode="after")
+    def _of_two(self) -> Triplet:
+        if self.subject.casefold() == self.object.casefold():
+            raise ValueError("subject and object are the same")
+        return self
+
+
+class DecisionIn(BaseModel):
+    """A person's decision about a candidate."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    verb: Verdict
+    by: Annotator = Field(description="Name of the person; distinguishes annotators.")
+    after: Triplet | None = Field(default=None, description="The corrected triplet.")
+    reason: Reason | None = None
+
+
+class AddIn(BaseModel):
+    """A triplet that a person adds to a run."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    triplet: Triplet
+    by: Annotator
+    reason: Reason | None = None
+
+
+class DecisionOut(BaseModel):
+    """A record of the log."""
+
+    number: int = Field(description="From 1.")
+    at: str
+    role: DecidedBy
+    by: str = Field(description="Name of the person, or model@address.")
+    verb: Verb
+    candidate: str
+    before: Triplet | None = Field(description="Null where the triplet was added.")
+    after: Triplet | None = Field(description="Null where it was pruned.")
+    reason: str | None
+    evidence: list[str] = Field(description="Ids of answers that the candidate rests on.")
+    previous_digest: str
+    digest: str
+
+
+class Appended(BaseModel):
+    """A recorded decision, and how many candidates still wait for one."""
+
+    number: int
+    candidate: str
+    digest: str
+    waiting: int
+    resumed: bool = Field(default=False, description="The run was queued again: nothing waits.")
+
+
+class LogOut(BaseModel):
+    """The log of a run, oldest first."""
+
+    items: list[DecisionOut]
+    total: int
+
+
+class Verified(BaseModel):
+    """Whether the log of a run is whole."""
+
+    ok: bool
+    records: int
+    broken: int | None = Field(default=None, description="Number of the first broken record.")
+    why: str | None = None
+
+
+class CandidateOut(BaseModel):
+    """A candidate beside what was decided about it."""
+
+    id: str
+    kind: CandidateKind
+    subject: str
+    relation: str
+    object: str
+    question: str | None
+    state: CandidateState
+    reason: str | None
+    tries: int
+    share: float | None = Field(description="Answers that name the object.")
+    n_answers: int
+    iteration: int
+    place: int
+    verdict: Verb | None = Field(description="What a person decided last.")
+    decided_by: str | None
+    corrected: Triplet | None
+    judged: Verdict | None
+    judge: str | None
+    judge_corrected: Triplet | None
+    statements: list[str]
+
+
+class CandidatePage(BaseModel):
+    """Candidates in order of appearance; `next` is null on the last page."""
+
+    items: list[CandidateOut]
+    next: str | None
+    total: int = Field(description="Candidates in these states, on all pages.")
+
+
+class EvidenceOut(BaseModel):
+    """An answer that a candidate rests on."""
+
+    role: Literal["statement", "validation"]
+    statement: str | None
+    attempt: int
+    kind: str | None
+    question: str | None
+    answer: str | None
+    sample: int | None
+    id: str | None
+
+
+class CandidateDetail(CandidateOut):
+    """A candidate with the answers that it rests on and its decisions, oldest first."""
+
+    evidence: list[EvidenceOut]
+    decisions: list[DecisionOut]
+
+
+class AgreementReport(BaseModel):
+    """Agreement of people over what they decided; null where undefined."""
+
+    n: int = Field(description="Items with two ratings or more.")
+    annotators: list[str]
+    pairwise: float | None = Field(description="Mean fraction of pairs of equal ratings.")
+    unanimous: float | None = Field(description="Fraction of items on which all agree.")
+    ac1: float | None = Field(description="Gwet's AC1.")
+    alpha: float | None = Field(description="Krippendorff's alpha, nominal.")
+
+
+class JudgeRow(BaseModel):
+    """The judge against people: positive is what a person keeps. Null where undefined."""
+
+    iteration: int | None = Field(description="Null: the sum.")
+    triplets: int = Field(description="Triplets that both decided, or as given.")
+    tp: int
+    fp: int
+    fn: int
+    tn: int | None
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+class Effort(BaseModel):
+    """Fraction of the triplets that a person decided about; null without any."""
+
+    n: int
+    touched: int
+    share: float | None
+
+
+class JudgeReport(BaseModel):
+    """The judge against people by iteration and in sum, and how much people had to do."""
+
+    rows: list[JudgeRow]
+    last: JudgeRow | None
+    sum: JudgeRow
+    notes: list[str]
+    with_judge: Effort | None = None
+    without_judge: Effort | None = None
