@@ -165,9 +165,18 @@ class EndpointError(ServiceError):
     """The model endpoint does not answer.
 
     The run pauses; every answer that came before is stored.
+
+    Attributes:
+        answered: HTTP status of the endpoint's own answer; None if there was none.
     """
 
     status = 502
+
+    def __init__(
+        self, detail: str, *, remedy: str | None = None, answered: int | None = None
+    ) -> None:
+        super().__init__(detail, remedy=remedy)
+        self.answered = answered
 
 
 class LeaseLostError(ServiceError):

@@ -1,0 +1,215 @@
+"""What a server of the OpenAI protocol is able to do, found by the effect of a few requests.
+
+Servers accept fields that they ignore (`transformers serve`: `response_format`, `n`, and without a
+field of its own even `temperature`), so a status of 200 shows nothing. A server that always gives
+its most likely answer would make any proportion of equal answers 1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, cast, get_args
+
+from thinkeval.service.errors import EndpointError, UsageError
+from thinkeval.service.llm import Client, Completion
+
+Sampled = Literal["plain", "generation_config", "no"]
+"""Whether answers are drawn: with the protocol's fields, with the field `generation_config` of
+`transformers serve`, or not at all."""
+
+Form = Literal["json_schema", "tools", "json_object", "prompt"]
+"""How JSON is asked for: by the server's format of a schema, as the arguments of a tool, by its
+format of any object, or in the prompt only."""
+
+FULL_DISTRIBUTION = {"generation_config": json.dumps({"do_sample": True, "top_k": 0, "top_p": 1.0})}
+"""The field with which `transformers serve` draws answers, from all tokens."""
+
+OPEN_QUESTION = "Write one short sentence about anything you like."
+HOT = 1.5
+"""Temperature at which answers to an open question differ, if they are drawn."""
+DRAWS = 4
+"""Equal answers with different seeds until a server counts as one that does not draw."""
+LENGTH = 24
+
+PLAIN_QUESTION = "Say hello in one short sentence. Do not write JSON."
+"""Has the word JSON, without which some servers refuse the format `json_object`."""
+ANSWER_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"salutation": {"type": "string"}},
+    "required": ["salutation"],
+    "additionalProperties": False,
+}
+CLOZE = "The capital of France is"
+
+_REFUSES_ALL = (401, 403, 429)
+"""Statuses that say nothing about the field that was tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a server is able to do.
+
+    Attributes:
+        sampled: see `Sampled`.
+        structured: see `Form`.
+        completions: whether it continues a plain text (`/completions`).
+        several: whether it gives several choices for `n`.
+        calls: number of requests that found this.
+    """
+
+    sampled: Sampled
+    structured: Form
+    completions: bool
+    several: bool
+    calls: int = field(compare=False, default=0)
+
+    def to_json(self) -> str:
+        """As one line of JSON, for storing."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Capabilities:
+        """The capabilities of `to_json`.
+
+        Raises:
+            ValueError: the text is none, or of another version.
+        """
+        try:
+            found = cls(**json.loads(text))
+        except TypeError as error:
+            raise ValueError(f"no capabilities of this version: {error}") from error
+        if found.sampled not in get_args(Sampled) or found.structured not in get_args(Form):
+            raise ValueError(f"unknown capabilities: {text}")
+        return found
+
+
+def require_sampling(capabilities: Capabilities, address: str) -> None:
+    """Refuse a server that gives one answer only.
+
+    Raises:
+        UsageError: it does not sample.
+    """
+    if capabilities.sampled == "no":
+        raise UsageError(
+            f"This server does not sample: {address} gave {DRAWS} equal answers to an open "
+            f"question at temperature {HOT:g}, so that proportions of answers would be 0 or 1.",
+            remedy="Use --greedy (one answer per question), or a server that samples.",
+        )
+
+
+def probe(client: Client) -> Capabilities:
+    """Find what a server is able to do, by 5 to 13 short requests.
+
+    Raises:
+        EndpointError: it does not answer the plain question.
+    """
+    prober = _Prober(client)
+    sampled = prober.sampled()
+    structured = prober.structured()
+    completions, several = prober.completions(), prober.several()
+    return Capabilities(sampled, structured, completions, several, prober.calls)
+
+
+class _Prober:
+    """The requests, counted."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.calls = 0
+
+    def _chat(
+        self, text: str, *, seed: int = 0, hot: bool = False, extra: Mapping[str, Any] | None = None
+    ) -> Completion:
+        self.calls += 1
+        return self._client.chat(
+            [{"role": "user", "content": text}],
+            temperature=HOT if hot else 0.0,
+            max_tokens=LENGTH,
+            seed=seed,
+            extra=extra,
+        )
+
+    def sampled(self) -> Sampled:
+        """Whether seeds give different answers; the first request shows any refusal."""
+        if self._draws(None):
+            return "plain"
+        try:
+            return "generation_config" if self._draws(FULL_DISTRIBUTION) else "no"
+        except EndpointError as error:
+            _unless_refused(error)
+            return "no"
+
+    def _draws(self, extra: Mapping[str, Any] | None) -> bool:
+        seen: set[str] = set()
+        for seed in range(1, 1 + DRAWS):
+            seen.add(self._chat(OPEN_QUESTION, seed=seed, hot=True, extra=extra).text.strip())
+            if len(seen) > 1:
+                return True
+        return False
+
+    def structured(self) -> Form:
+        """The first form that turns a plain answer into the JSON that was asked for."""
+        for form in ("json_schema", "tools", "json_object"):
+            extra = structure_fields(cast(Form, form), ANSWER_SCHEMA)
+            found = self._tried(extra)
+            if found is None:
+                continue
+            text = found.arguments if form == "tools" else found.text
+            required = () if form == "json_object" else ("salutation",)
+            if _is_object(text or "", required):
+                return cast(Form, form)
+        return "prompt"
+
+    def _tried(self, extra: Mapping[str, Any]) -> Completion | None:
+        try:
+            return self._chat(PLAIN_QUESTION, extra=extra)
+        except EndpointError as error:
+            _unless_refused(error)
+            return None
+
+    def completions(self) -> bool:
+        """Whether a plain text is continued."""
+        self.calls += 1
+        try:
+            found = self._client.complete(CLOZE, temperature=0.0, max_tokens=4, seed=0)
+        except EndpointError as error:
+            _unless_refused(error)
+            return False
+        return bool(found.text.strip())
+
+    def several(self) -> bool:
+        """Whether two choices are two."""
+        found = self._tried({"n": 2})
+        return found is not None and found.choices == 2
+
+
+def _unless_refused(error: EndpointError) -> None:
+    """Raise an error that is not about the field that was tried."""
+    if error.answered is None or error.answered in _REFUSES_ALL:
+        raise error
+
+
+def structure_fields(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a request with which a server gives JSON of a schema."""
+    if form == "json_schema":
+        named = {"name": "answer", "schema": dict(schema)}
+        return {"response_format": {"type": "json_schema", "json_schema": named}}
+    if form == "json_object":
+        return {"response_format": {"type": "json_object"}}
+    if form == "tools":
+        function = {"name": "answer", "description": "The answer.", "parameters": dict(schema)}
+        return {
+            "tools": [{"type": "function", "function": function}],
+            "tool_choice": {"type": "function", "function": {"name": "answer"}},
+        }
+    return {}
+
+
+def _is_object(text: str, required: tuple[str, ...]) -> bool:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and all(isinstance(found.get(key), str) for key in required)

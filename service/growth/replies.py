@@ -1,0 +1,84 @@
+"""What a reply is: an answer, a refusal, empty, or cut off.
+
+A refusal is a statement of the model about itself and no sign that it lacks knowledge: "I can't
+help with that" is counted apart from a wrong answer and from "I don't know", which is an answer.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from thinkeval.service.growth.endpoints.endpoint import Reply
+
+State = Literal["answered", "refused", "empty", "cut"]
+
+TOO_LONG = 10
+"""An answer of more than this many times the words asked for is cut."""
+REPEATS = 4
+"""Consecutive repeats of some words at the end of an answer that make it a loop."""
+LONGEST_REPEAT = 20
+"""Words of a repeated part, at most."""
+
+_DENIED = (
+    r"(?:can ?not|can't|could ?n[o']t|won't|will not|must (?:decline|refuse)|decline|refuse|"
+    r"have to (?:decline|refuse)|(?:am|'m) (?:not (?:able|allowed|permitted|comfortable)|unable))"
+)
+_ACTED = (
+    r"(?:to )?(?:help|assist|answer|comply|discuss|engage|respond|fulfil?l?|continue|share|"
+    r"provide|offer|disclose|reveal|give|generate|create|write|produce|participate|support|"
+    r"helping|assisting|answering|discussing|providing|sharing|do (?:that|this|so))"
+)
+_OPENING = (
+    r"(?:(?:(?:i'm|i am|we're|we are) )?(?:(?:very|really|so|truly) )?sorry|unfortunately|"
+    r"apologies|(?:i|my) apolog(?:i[sz]e|ies)|as an? (?:ai|artificial|language)[^,.]*|no)"
+)
+_REFUSALS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"(?:{_OPENING}[,.!;:]? *){{0,2}}(?:but |however,? )?(?:i|we)(?: just| really| simply)? ?"
+        rf"{_DENIED} {_ACTED}\b",
+        r"(?:(?:i'm|i am) )?sorry[,.!]? *(?:but )?(?:no|that's not something i|this request)\b",
+        # German, French, Spanish, Chinese.
+        r"(?:es )?(?:tut mir leid|entschuldigung)\b.{0,40}\bnicht (?:helfen|beantworten)",
+        r"(?:je suis )?désolée?\b.{0,20}\bje ne peux pas\b",
+        r"lo siento\b.{0,20}\bno puedo\b",
+        r"(?:很?抱歉|对不起).{0,6}(?:无法|不能)",
+    )
+)
+_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "`": "'"})
+_START = 300
+"""Characters in which a refusal begins and is recognised."""
+
+
+def state_of(reply: Reply, asked: int | None = None) -> State:
+    """The state of a reply; a refusal that is cut is a refusal.
+
+    Args:
+        reply: as the endpoint gave it.
+        asked: number of words that the prompt asks for; None if it does not say.
+    """
+    if not any(char.isalnum() for char in reply.text):
+        return "refused" if reply.finish == "refusal" else "empty"
+    if reply.finish == "refusal" or is_refusal(reply.text):
+        return "refused"
+    words = reply.text.casefold().split()
+    long = asked is not None and len(words) > TOO_LONG * asked
+    return "cut" if reply.finish == "length" or long or is_loop(words) else "answered"
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a text begins with the words of a refusal; quoted ones are none."""
+    start = " ".join(text[: 2 * _START].translate(_APOSTROPHES).casefold().split())[:_START]
+    return any(pattern.match(start) for pattern in _REFUSALS)
+
+
+def is_loop(words: list[str]) -> bool:
+    """Whether a text ends in repeats: four of two words or more, or eight of one."""
+    for period in range(1, min(LONGEST_REPEAT, len(words) // REPEATS) + 1):
+        repeats = 2 * REPEATS if period == 1 else REPEATS
+        # The last part may be unfinished, so it is not required to be a complete repeat.
+        tail = words[-period * repeats :]
+        if len(tail) == period * repeats and tail == tail[:period] * repeats:
+            return True
+    return False

@@ -1,0 +1,196 @@
+"""A server process that speaks the OpenAI protocol and replays recorded answers.
+
+It proves how requests, retries, repairs and accounts work, and nothing about the quality of any
+model. Run as a program with a cassette, a JSON file:
+
+    {"answers": {DIGEST: [ANSWER, ...]}, "rules": [{"contains": TEXT, "answers": [...]}],
+     "otherwise": [ANSWER, ...]}
+
+A request is answered by its digest (`request_digest`), else by the first rule whose text is in its
+last turn (and in the field `field` of its body, if the rule names one), else by `otherwise`, else
+with 404. Each list is replayed in order; its last answer is repeated. ANSWER has:
+
+    text, arguments (of a tool call), refusal, finish, choices   the answer
+    status, detail, retry_after, raw, delay_s                    failures: status with detail, the
+                                                                 exact body, seconds of waiting
+
+`GET /cassette` gives the number of requests and their bodies and headers, `GET /health` is 200.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+SETTINGS = (
+    "messages", "prompt", "temperature", "max_tokens", "seed", "response_format", "tools",
+)  # fmt: skip
+"""Fields of a request that its digest is computed from; absent ones are left out."""
+
+
+def request_digest(body: Mapping[str, Any]) -> str:
+    """Digest of a request's messages and settings, but not of the model's name."""
+    known = {field: body[field] for field in SETTINGS if field in body}
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
+
+
+class _Tape:
+    """The answers and what was asked."""
+
+    def __init__(self, cassette: Mapping[str, Any]) -> None:
+        self._answers: dict[str, list[Any]] = dict(cassette.get("answers", {}))
+        self._rules: list[dict[str, Any]] = list(cassette.get("rules", ()))
+        self._otherwise: list[Any] = list(cassette.get("otherwise", ()))
+        self._lock = threading.Lock()
+        self._played: dict[str, int] = {}
+        self.requests: list[dict[str, Any]] = []
+
+    def play(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> dict[str, Any]:
+        """Record the request; the answer to it."""
+        with self._lock:
+            self.requests.append({"path": path, "headers": headers, "body": body})
+            place, answers = self._found(body)
+            number = self._played.get(place, 0)
+            self._played[place] = number + 1
+        if not answers:
+            return {"status": 404, "detail": f"no recorded answer for {request_digest(body)}"}
+        answer = answers[min(number, len(answers) - 1)]
+        return {"text": answer} if isinstance(answer, str) else answer
+
+    def _found(self, body: dict[str, Any]) -> tuple[str, list[Any]]:
+        name = request_digest(body)
+        if name in self._answers:
+            return name, self._answers[name]
+        turns = body.get("messages") or [{"content": body.get("prompt", "")}]
+        for number, rule in enumerate(self._rules):
+            fits = "field" not in rule or rule["field"] in body
+            if fits and rule.get("contains", "") in turns[-1]["content"]:
+                return f"rule {number}", rule["answers"]
+        return "otherwise", self._otherwise
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = 1 << 16  # header and body in one packet, or each answer waits for 40 ms
+    tape: _Tape
+
+    def do_GET(self) -> None:
+        if self.path == "/health":
+            self._send(200, b'{"status": "ok"}')
+        elif self.path == "/cassette":
+            asked = self.tape.requests
+            self._send(200, json.dumps({"count": len(asked), "requests": asked}).encode())
+        else:
+            self._send(500, b"Internal Server Error")  # as /v1/models of some servers
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = json.loads(raw)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        answer = self.tape.play(self.path, headers, body)
+        time.sleep(answer.get("delay_s", 0))
+        status = answer.get("status", 200)
+        if "raw" in answer:
+            self._send(status, answer["raw"].encode(), answer)
+        elif status != 200:
+            self._send(status, json.dumps({"detail": answer.get("detail", "")}).encode(), answer)
+        else:
+            chat = self.path.endswith("/chat/completions")
+            self._send(200, json.dumps(_reply(answer, body, chat=chat)).encode(), answer)
+
+    def _send(self, status: int, body: bytes, answer: Mapping[str, Any] | None = None) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        if answer and "retry_after" in answer:
+            self.send_header("Retry-After", str(answer["retry_after"]))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Requests are listed by `GET /cassette`."""
+
+
+def _reply(answer: Mapping[str, Any], body: Mapping[str, Any], *, chat: bool) -> dict[str, Any]:
+    text = answer.get("text", "")
+    choice: dict[str, Any] = {"index": 0, "finish_reason": answer.get("finish", "stop")}
+    if chat:
+        message = {"role": "assistant", "content": text}
+        if "refusal" in answer:
+            message |= {"content": None, "refusal": answer["refusal"]}
+        if "arguments" in answer:
+            function = {"name": "answer", "arguments": answer["arguments"]}
+            message |= {"content": None}
+            message["tool_calls"] = [{"id": "1", "type": "function", "function": function}]
+        choice["message"] = message
+    else:
+        choice["text"] = text
+    asked, words = len(json.dumps(body).split()), len(text.split())
+    return {
+        "id": "recorded",
+        "object": "chat.completion" if chat else "text_completion",
+        "model": body.get("model"),
+        "choices": [choice | {"index": i} for i in range(answer.get("choices", 1))],
+        "usage": {"prompt_tokens": asked, "completion_tokens": words},
+    }
+
+
+class Cassette:
+    """A running server and what it was asked."""
+
+    def __init__(self, process: subprocess.Popen[str], port: int) -> None:
+        self.process = process
+        self.origin = f"http://127.0.0.1:{port}"
+        self.url = f"{self.origin}/v1"
+
+    def requests(self) -> list[dict[str, Any]]:
+        """Every request so far: path, headers (names in lower case), body."""
+        with urllib.request.urlopen(f"{self.origin}/cassette", timeout=10) as answer:
+            return json.load(answer)["requests"]
+
+
+@contextmanager
+def playing(folder: Path, cassette: Mapping[str, Any]) -> Iterator[Cassette]:
+    """The server in a process of its own, for the time of a block.
+
+    Args:
+        folder: where the cassette is written.
+        cassette: see the module.
+    """
+    file = folder / "cassette.json"
+    file.write_text(json.dumps(cassette), encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, __file__, str(file)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        yield Cassette(process, int(process.stdout.readline()))
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def main(file: str) -> None:
+    """Serve a cassette on any free port, whose number is the first line of the output."""
+    _Handler.tape = _Tape(json.loads(Path(file).read_text(encoding="utf-8")))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.daemon_threads = True
+    sys.stdout.write(f"{server.server_port}\n")
+    sys.stdout.flush()
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
