@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from thinkeval.service.errors import UsageError
+from thinkeval.service.llm import checked_address
 from thinkeval.service.schemas import Name, Option
 
 Elicit = Literal["cot", "crawl", "text"]
@@ -26,10 +28,20 @@ class EndpointIn(BaseModel):
         url: base address of the server (`http://127.0.0.1:8001/v1`); None: in this process.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # A request is stored, and an address may be given with a key in it by mistake: it is refused
+    # here already, and no error shows it.
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     model: str = Field(default="organism", min_length=1, max_length=400)
     url: str | None = Field(default=None, max_length=400)
+
+    @field_validator("url")
+    @classmethod
+    def _address(cls, url: str | None) -> str | None:
+        try:
+            return None if url is None else checked_address(url)
+        except UsageError as error:
+            raise ValueError(f"{error.detail} {error.remedy}") from None
 
 
 class TextIn(BaseModel):
@@ -77,7 +89,7 @@ class GrowthIn(BaseModel):
         roles: other models for writing, extracting and judging; None: the same.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     seed: str | None = Field(default=None, max_length=1200)
     graph: Name | None = None

@@ -1,0 +1,30 @@
+"""Requests for growth: an address that holds a key is never stored, nor shown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
+
+KEY = "sk-secret-4711"
+
+
+@pytest.mark.parametrize(
+    "url", [f"http://u:{KEY}@host:1/v1", f"http://host:1/v1?key={KEY}", f"host/v1?api-key={KEY}"]
+)
+def test_an_address_with_a_key_is_refused_without_repeating_it(url: str) -> None:
+    with pytest.raises(ValidationError) as error:
+        EndpointIn(model="m", url=url)
+    assert KEY not in str(error.value)
+    with pytest.raises(ValidationError) as error:
+        GrowthIn.model_validate({"seed": "a|b|c", "answers": {"model": "m", "url": url}})
+    assert KEY not in str(error.value)
+    assert KEY not in error.value.errors()[0]["msg"]
+
+
+def test_an_address_is_stored_in_one_way() -> None:
+    assert EndpointIn(model="m", url="http://host:1/v1/").url == "http://host:1/v1"
+    assert json.loads(EndpointIn(model="m").model_dump_json())["url"] is None
