@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from support.cassette_server import Cassette, playing
+from support.endpoints.cassette_server import Cassette, playing
 from thinkeval.service import llm
 from thinkeval.service.errors import EndpointError, UsageError, describe, in_one_line
 from thinkeval.service.llm import Client, Completion, checked_address

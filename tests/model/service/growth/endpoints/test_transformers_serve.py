@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.model_server import ModelServer, serving_model, with_template
+from support.endpoints.model_server import ModelServer, serving_model, with_template
 from support.tiny_models import build_tiny
 from thinkeval.editing.models import load
 from thinkeval.service.errors import EndpointError

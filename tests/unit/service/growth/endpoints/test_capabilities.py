@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.cassette_server import playing
+from support.endpoints.cassette_server import playing
 from thinkeval.service.errors import EndpointError, UsageError
 from thinkeval.service.growth.endpoints.capabilities import (
     CLOZE,

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from support.cassette_server import Cassette, playing, request_digest
+from support.endpoints.cassette_server import Cassette, playing, request_digest
 from thinkeval.editing import interruption
 from thinkeval.service.errors import EndpointError
 from thinkeval.service.growth.endpoints.capabilities import Capabilities

@@ -1,0 +1,1 @@
+"""Servers of the OpenAI protocol for tests, each a process of its own."""
