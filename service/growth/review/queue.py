@@ -1,0 +1,129 @@
+"""Candidates of a run, page by page, and one with all that it rests on.
+
+The review queue are the candidates that wait (`log.WAITING`). A page reads its own rows only,
+whatever the number of candidates (benchmarks/review_queue.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, cast, get_args
+
+from thinkeval.cypher import rows
+from thinkeval.cypher.rows.growth import CandidateState
+from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.growth.review.log import log_of, read_triplet, run_of
+from thinkeval.service.growth.review.schemas import (
+    CandidateDetail,
+    CandidateOut,
+    CandidatePage,
+    EvidenceOut,
+)
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+PAGE = 50
+"""Default number of candidates on a page."""
+SEPARATOR = "~"
+
+
+def page(
+    db: Database,
+    run: str,
+    states: Sequence[CandidateState] | None = None,
+    *,
+    limit: int = PAGE,
+    cursor: str | None = None,
+    undecided_by: str | None = None,
+) -> CandidatePage:
+    """One page of candidates in order of appearance.
+
+    Args:
+        states: only in these; None: all.
+        undecided_by: only those that this person has not decided yet.
+
+    Raises:
+        NotFoundError: no such run.
+        UsageError: the cursor is not one of ours.
+    """
+    place, name = _read_cursor(cursor)
+    counts = db.read(rows.CandidateCountRow, run=run)
+    if not counts:
+        run_of(db, run)
+    found = db.read(
+        rows.CandidateRow,
+        run=run,
+        states=None if states is None else list(states),
+        after=place,
+        after_id=name,
+        limit=limit + 1,
+        undecided_by=undecided_by,
+    )
+    shown = found[:limit]
+    return CandidatePage(
+        items=[out(row) for row in shown],
+        next=f"{shown[-1].place}{SEPARATOR}{shown[-1].id}" if len(found) > limit else None,
+        total=sum(row.candidates for row in counts if states is None or row.state in states),
+    )
+
+
+def detail(db: Database, run: str, candidate: str) -> CandidateDetail:
+    """A candidate with the answers that it rests on and the decisions about it.
+
+    Raises:
+        NotFoundError: no such run or candidate.
+    """
+    decisions = log_of(db, run, candidate).items
+    found = db.read(rows.CandidateRow, run=run, ids=[candidate])
+    if not found:
+        raise NotFoundError(
+            "candidate", candidate, [], listing=f"thinkeval grow review {run} --list"
+        )
+    evidence = db.read(rows.EvidenceRow, run=run, id=candidate)
+    return CandidateDetail.model_validate(
+        out(found[0]).model_dump()
+        | {
+            "evidence": [EvidenceOut.model_validate(asdict(row)) for row in evidence],
+            "decisions": decisions,
+        }
+    )
+
+
+def out(row: rows.CandidateRow) -> CandidateOut:
+    """A candidate as every interface shows it."""
+    told = {name: getattr(row, name) for name in CandidateOut.model_fields}
+    return CandidateOut.model_construct(
+        **told
+        | {
+            "corrected": read_triplet(row.corrected),
+            "judge_corrected": read_triplet(row.judge_corrected),
+            "statements": list(row.statements),
+        }
+    )
+
+
+def state_of(text: str) -> CandidateState:
+    """A state by its name.
+
+    Raises:
+        UsageError: no such state.
+    """
+    if text not in get_args(CandidateState):
+        raise UsageError(
+            f"{text!r} is no state of a candidate.",
+            remedy=f"States are {', '.join(get_args(CandidateState))}.",
+        )
+    return cast(CandidateState, text)
+
+
+def _read_cursor(cursor: str | None) -> tuple[int, str]:
+    if cursor is None:
+        return -1, ""
+    place, mark, name = cursor.partition(SEPARATOR)
+    if not (mark and name and place.isascii() and place.isdigit() and len(place) < 10):
+        raise UsageError(
+            f"{cursor!r} is not a cursor.", remedy="Give `next` of the previous page unchanged."
+        )
+    return int(place), name
