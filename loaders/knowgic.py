@@ -239,6 +239,11 @@ def _add_aliases(file: Path, given: Path | None, assembly: GraphAssembly) -> Non
             "is not in the chains' folder, so no entity has aliases; use the option `aliases`",
         )
         return
+    add_aliases(source, assembly)
+
+
+def add_aliases(source: Path, assembly: GraphAssembly) -> None:
+    """Read a file of aliases, and flag the entities that it does not list."""
     place = Place(source, "")
     for name, entry in place.mapping(read_json(source)).items():
         there = Place(source, f"entity {quoted(name)}")

@@ -24,13 +24,14 @@ BASE_COLUMNS = ("Attributes", "Relationships")
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """A fact as in the file, with its statements."""
+    """A fact as in the file, with its statements and questions."""
 
     subject: str
     relation: str
     object: str
     place: Place
     statements: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -155,15 +156,17 @@ def read_table(file: Path, table: CsvTable) -> list[Triple]:
             f"the columns are {enumeration(table.columns)}; expected "
             f"{', '.join(STATEMENT_COLUMNS)} with statements, or {', '.join(PLAIN_COLUMNS)}"
         )
-    statement_columns = [column for column in table.columns if column.startswith("statement")]
     triples: list[Triple] = []
     for row in table.rows:
         place = Place(file, f"line {row.line}")
         subject, relation, object_ = (place.at(c).name(row.cells[c]) for c in columns)
-        statements = unique(
-            place.at(column).text(row.cells[column])
-            for column in statement_columns
-            if row.cells[column]
+        statements, questions = (
+            unique(
+                place.at(column).text(row.cells[column])
+                for column in table.columns
+                if column.startswith(kind) and row.cells[column]
+            )
+            for kind in ("statement", "question")
         )
-        triples.append(Triple(subject, relation, object_, place, statements))
+        triples.append(Triple(subject, relation, object_, place, statements, questions))
     return triples

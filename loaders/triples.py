@@ -3,10 +3,12 @@
 * YAML: subject -> relation -> list of objects (`kg.yaml`).
 * CSV with columns beginning_object, ending_object, predicate, statement1, statement2, ...: the
   statements express the fact in several ways, without the object (`atomic_samples.csv`). The
-  first is the prompt, the others are paraphrases.
+  first is the prompt, the others are paraphrases. Columns question1, ... are questions with the
+  subject in them (`thinkeval grow export` writes them).
 * CSV with columns Entity, Relationship, Attribute.
 * `base_triple.csv` in the same folder, columns Attributes (`Harry Potter->Hogwarts`) and
   Relationships: the fact to edit.
+* `attributes_with_aliases.json` in the same folder: aliases, as in KnowGIC.
 
 A YAML file is read together with the statements and the base triple in its folder; so is a folder.
 
@@ -19,6 +21,7 @@ the graph has no rewrite, and the report says so.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 from thinkeval.loaders import knowgic
@@ -72,10 +75,15 @@ def load(
     assembly.read["facts"] = len(triples)
     stated = _read_statements(sources, triples, assembly)
     wordings = _word_facts(triples + stated, assembly)
+    asked: dict[tuple[str, str, str], tuple[str, ...]] = defaultdict(tuple)
+    for triple in triples + stated:
+        asked[triple.key] = unique((*asked[triple.key], *triple.questions))
     for triple in triples:
-        wording = wordings[triple.key]
-        assembly.facts.append(wording.fact(triple.subject, triple.relation, triple.object))
+        fact = wordings[triple.key].fact(triple.subject, triple.relation, triple.object)
+        assembly.facts.append(replace(fact, questions=asked[triple.key]))
     add_rewrites(sources, target_new, assembly)
+    if (aliases := sources.facts.parent / knowgic.ALIASES_FILE).is_file():
+        knowgic.add_aliases(aliases, assembly)
     if sources.unread:
         listed = examples(file.name for file in sources.unread)
         assembly.note(

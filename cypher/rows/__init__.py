@@ -97,6 +97,8 @@ if TYPE_CHECKING:
     )
     from thinkeval.cypher.rows.growth import (
         AddCandidateRow,
+        AllAnswersRow,
+        AllStatementsRow,
         AppendDecisionRow,
         CandidateCountRow,
         CandidateRow,
@@ -163,6 +165,8 @@ if TYPE_CHECKING:
 __all__ = [
     "AddCandidateRow",
     "AffectedRow",
+    "AllAnswersRow",
+    "AllStatementsRow",
     "AnsweredRow",
     "AppendDecisionRow",
     "AtomRow",

@@ -263,3 +263,35 @@ class IterationRow(Row):
     tokens_in: int
     tokens_out: int
     seconds: float
+
+
+@dataclass(frozen=True)
+class AllAnswersRow(Row):
+    """An answer with its request, for an audit bundle."""
+
+    QUERY: ClassVar[str] = "growth/all_answers"
+    id: str
+    query: str
+    iteration: int
+    kind: str
+    messages: str
+    sample: int
+    text: str
+    finish: Literal["stop", "length", "refusal"]
+    seconds: float
+    tokens_in: int | None
+    tokens_out: int | None
+
+
+@dataclass(frozen=True)
+class AllStatementsRow(Row):
+    """A statement with its answers and candidates, for an audit bundle."""
+
+    QUERY: ClassVar[str] = "growth/all_statements"
+    id: str
+    text: str
+    source: str | None
+    place: int
+    state: Literal["parsed", "unparsed"]
+    answers: tuple[str, ...]
+    candidates: tuple[str, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from thinkeval.service.cli.growth.files import replay
+from thinkeval.service.cli.growth.files import export, replay
 from thinkeval.service.cli.growth.review import agreement, judge, log, review, verify
 
 grow = typer.Typer(
@@ -15,7 +15,7 @@ grow = typer.Typer(
         " and [bold]verify[/bold] checks the record of it; [bold]judge[/bold] and"
         " [bold]agreement[/bold] compare who decided.\n\n"
         "[bold]replay[/bold] compares published extracted triplets with the final graph after"
-        " review."
+        " review; [bold]export[/bold] writes a graph in the same layouts, or a run's audit bundle."
     ),
 )
 
@@ -25,3 +25,4 @@ grow.command()(verify)
 grow.command()(judge)
 grow.command()(agreement)
 grow.command()(replay)
+grow.command()(export)

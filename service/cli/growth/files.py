@@ -1,7 +1,8 @@
-"""`thinkeval grow replay`: published files of grown graphs."""
+"""`thinkeval grow replay`, `export`: files of grown graphs, published ones and our own."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,8 +10,11 @@ import typer
 
 from thinkeval.service.cli.options import JsonFlag, OutputOption
 from thinkeval.service.cli.output import emit_json, emit_table, emit_values, require_json
+from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.formatting import cell
 from thinkeval.service.reports.formats import indexed
+from thinkeval.service.scoring.runtime import Runtime
+from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
     from thinkeval.service.growth.files.replay import ReplayOut
@@ -49,6 +53,79 @@ def replay(
         emit_json(found.model_dump(), output)
     else:
         _show(found, all_)
+
+
+class ExportFormat(StrEnum):
+    """Layouts of an export."""
+
+    knowgic = "knowgic"
+    qwen_sample = "qwen-sample"
+    audit = "audit"
+
+
+def export(
+    name: Annotated[
+        str, typer.Argument(metavar="RUN|GRAPH", help="A growth run, or a stored graph.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="A folder, or a .zip that holds all files.")
+    ],
+    format: Annotated[
+        ExportFormat,
+        typer.Option(
+            help="knowgic: chains.json and aliases; qwen-sample: kg.yaml and tables; audit: all"
+            " that a run rests on."
+        ),
+    ] = ExportFormat.knowgic,
+    single_link: Annotated[
+        bool,
+        typer.Option(
+            "--single-link/--all-links",
+            help="At most one fact from one entity to another, as in KnowGIC's construction; the"
+            " chains are the same.",
+        ),
+    ] = True,
+    max_steps: Annotated[
+        int, typer.Option(min=1, max=5, help="Longest chain that is written.")
+    ] = 5,
+    json: JsonFlag = False,
+) -> None:
+    """Write a graph in one of KnowGIC's published layouts, or a run's audit bundle.
+
+    Both layouts can be imported again ([bold]thinkeval import DIR[/bold]) and give the same chains;
+    what a layout cannot hold is printed with counts. [bold]qwen-sample[/bold] keeps relation names,
+    questions and paraphrases. [bold]knowgic[/bold] has prompts in place of relation names, needs
+    rewrites with chains, and has no paraphrases; in return it keeps which rewrite may use which
+    fact.
+
+    [bold]audit[/bold] has every answer, statement, candidate and decision of a run with its
+    settings and prompts, and the SHA-256 of each file; writing it twice gives equal bytes. It holds
+    no keys.
+
+    [bold]thinkeval grow export hogwarts --format qwen-sample -o hogwarts-files[/bold]
+    """
+    from thinkeval.service.growth.files import audit
+    from thinkeval.service.growth.files import export as exporting
+
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        run = audit.find_run(runtime.db, name)
+        if format is ExportFormat.audit:
+            files, lost = audit.audit_bundle(runtime.db, name), list[str]()
+        else:
+            graph = run.graph if run else name
+            made = exporting.export_graph(
+                runtime.db, graph, format.value, single_link=single_link, max_steps=max_steps
+            )
+            files, lost = made.files, made.lost
+    exporting.write(files, output)
+    if json:
+        sizes = {each: len(files[each]) for each in sorted(files)}
+        emit_json({"output": str(output), "files": sizes, "lost": lost})
+        return
+    written = [(each, len(files[each])) for each in sorted(files)]
+    emit_table(f"Wrote {output}", indexed("file", "bytes"), written)
+    for each in lost:
+        typer.echo(f"not in these files: {each}", err=True)
 
 
 def _show(found: ReplayOut, whole: bool) -> None:

@@ -1,0 +1,112 @@
+"""The audit bundle of a growth run: everything its graph rests on, in files.
+
+* `run.json`: model, endpoint, request, digest of the prompts, state and cost.
+* `prompts/*.md`: the prompts as they are installed; texts as they were sent: `answers.jsonl`.
+* `answers.jsonl`: every raw answer with its request.
+* `statements.jsonl`, `candidates.jsonl`: what was read from them, and what became of it.
+* `log.jsonl`: every decision, in order, each with the digest of the one before.
+* `iterations.jsonl`: the table of iterations.
+* `facts.jsonl`: the facts of the graph.
+* `sha256sums.txt`: digest of each file; `sha256sum -c` checks them.
+
+Two bundles of a finished run are equal byte by byte: rows are ordered, and nothing in them depends
+on when the bundle was written. A key is never part of a run; should the value of the configured one
+have entered an answer, or an address contain a password, it is replaced.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import asdict
+from importlib.resources import files as package_files
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.cypher import rows
+from thinkeval.service.errors import NotFoundError
+from thinkeval.service.growth.files.export import with_digests
+from thinkeval.service.growth.files.layout import json_bytes
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+KEY_VARIABLES = ("THINKEVAL_LLM_API_KEY", "OPENAI_API_KEY", "THINKEVAL_API_KEY")
+HIDDEN = "[removed]"
+_USER_OF_ADDRESS = re.compile(r"(?<=://)[^/@\s\"]+@")
+_JSON_COLUMNS = ("request", "capabilities", "messages", "checks", "corrected", "judge_corrected")
+_OF_JOB = ("status", "progress", "stage", "error", "remedy")
+"""Columns of a run that belong to its job, which may be deleted."""
+
+
+def find_run(db: Database, run: str) -> rows.GrowthRunRow | None:
+    """The growth run of that id."""
+    return next(iter(db.read(rows.GrowthRunRow, id=run)), None)
+
+
+def audit_bundle(db: Database, run: str) -> dict[str, bytes]:
+    """The files of the bundle, by name.
+
+    Raises:
+        NotFoundError: no such run; says which are close.
+    """
+    found = find_run(db, run)
+    if found is None:
+        known = [row.id for row in db.read(rows.GrowthRunRow, limit=1000)]
+        raise NotFoundError("growth run", run, known, listing="thinkeval grow status")
+    about = {k: v for k, v in asdict(found).items() if k not in _OF_JOB}
+    files = {
+        "run.json": json_bytes(_plain(about)),
+        "answers.jsonl": _lines(db.read(rows.AllAnswersRow, run=run)),
+        "statements.jsonl": _lines(db.read(rows.AllStatementsRow, run=run)),
+        "candidates.jsonl": _lines(db.read(rows.CandidateRow, run=run)),
+        "log.jsonl": _lines(db.read(rows.DecisionRow, run=run)),
+        "iterations.jsonl": _lines(db.read(rows.IterationRow, run=run)),
+        "facts.jsonl": _facts(db, found.graph),
+        **_prompts(),
+    }
+    return with_digests({name: _without_secrets(body) for name, body in files.items()})
+
+
+def _lines(found: Iterable[Any]) -> bytes:
+    return "".join(
+        json.dumps(_plain(asdict(row)), ensure_ascii=False, sort_keys=True) + "\n" for row in found
+    ).encode()
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with its columns of JSON as values."""
+    return {
+        name: json.loads(value) if name in _JSON_COLUMNS and isinstance(value, str) else value
+        for name, value in row.items()
+    }
+
+
+def _facts(db: Database, graph: str) -> bytes:
+    """The facts with what was measured, and without empty columns."""
+    lines = []
+    for row in db.read(rows.FactRow, graph=graph):
+        values = {k: v for k, v in asdict(row).items() if v not in (None, (), [])}
+        lines.append(json.dumps(values, ensure_ascii=False, sort_keys=True) + "\n")
+    return "".join(lines).encode()
+
+
+def _prompts() -> dict[str, bytes]:
+    folder = package_files("thinkeval.service.growth").joinpath("prompts")
+    if not folder.is_dir():
+        return {}
+    return {
+        f"prompts/{file.name}": file.read_bytes()
+        for file in folder.iterdir()
+        if file.name.endswith(".md")
+    }
+
+
+def _without_secrets(body: bytes) -> bytes:
+    text = _USER_OF_ADDRESS.sub("", body.decode())
+    for variable in KEY_VARIABLES:
+        key = os.environ.get(variable, "").strip()
+        if len(key) > 3:
+            text = text.replace(key, HIDDEN)
+    return text.encode()
