@@ -30,6 +30,8 @@ LONGEST_PAUSE_S = 60.0
 """A server that asks for a longer pause (`Retry-After`) is not waited for."""
 CHECK_S = 0.1
 """Seconds between two looks for an interruption during a pause."""
+ADAPTED = {"max_tokens": ("max_completion_tokens", "max_completion_tokens"), "seed": ("", "seed")}
+"""Fields that some servers refuse: the name used instead (none: left out), word of the refusal."""
 SHOWN = 400
 """Characters of a server's text in an error, at most."""
 
@@ -127,7 +129,7 @@ class Client:
         self._key = (key or "").strip() or None
         self._timeout_s, self._tries, self._pause_s, self._check = timeout_s, tries, pause_s, check
         self._openai = _library()
-        self._length_field = "max_tokens"
+        self._names: dict[str, str] = {}
         # A key must be given, or the library takes OPENAI_API_KEY, which is another server's.
         self._client = self._openai.OpenAI(
             api_key=self._key or "none", base_url=self.address, timeout=timeout_s, max_retries=0
@@ -157,8 +159,7 @@ class Client:
             temperature: 0 for the most likely answer.
             max_tokens: maximum length of the answer.
             seed: of the server's random numbers, where it has them.
-            extra: further fields of the request: `response_format`, `tools`, `n`, or a server's
-                own ones.
+            extra: further fields of the request: `response_format`, `tools`, a server's own.
 
         Raises:
             EndpointError: the server refuses, or fails at every try.
@@ -180,16 +181,27 @@ class Client:
         return self._ask(body | dict(extra or {}), max_tokens)
 
     def _ask(self, body: dict[str, Any], max_tokens: int) -> Completion:
-        field = self._length_field if "messages" in body else "max_tokens"
-        try:
-            return self._retried({**body, field: max_tokens})
-        except EndpointError as error:
-            # Newer models of OpenAI have another name for the maximum length, and name it.
-            other = "max_completion_tokens"
-            if error.answered != 400 or other not in error.detail or field == other:
-                raise
-        self._length_field = other
-        return self._retried({**body, other: max_tokens})
+        body["max_tokens"] = max_tokens
+        while True:
+            sent = self._adapted(body)
+            try:
+                return self._retried(sent)
+            except EndpointError as error:
+                if not self._learns(error, sent):
+                    raise
+
+    def _adapted(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The request without the fields that the server refuses, or with other names for them."""
+        names = {field: self._names.get(field, field) for field in body}
+        return {name: body[field] for field, name in names.items() if name}
+
+    def _learns(self, error: EndpointError, sent: Mapping[str, Any]) -> bool:
+        """Whether the server refuses a field that is not needed, or has another name."""
+        for field, (name, mark) in ADAPTED.items():
+            if error.answered in (400, 422) and field in sent and mark in error.detail:
+                self._names[field] = name
+                return True
+        return False
 
     def _retried(self, body: dict[str, Any]) -> Completion:
         failure: _Failure | None = None

@@ -62,10 +62,10 @@ class CrawlOptions(BaseModel):
     samples: int = Field(default=5, ge=1, le=100, description="Answers to each wording.")
     wordings: int = Field(default=4, ge=1, le=8, description="Wordings of each question.")
     pair_threshold: float = Field(
-        default=0.8, ge=0, le=1, description="Least top share of answers, else unknown."
+        default=0.8, ge=0, le=1, description="Least top fraction of answers, else unknown."
     )
     object_threshold: float = Field(
-        default=0.2, ge=0, le=1, description="Least share of answers that name an object."
+        default=0.2, ge=0, le=1, description="Least fraction of answers that name an object."
     )
     agreement: float = Field(
         default=0.75, ge=0, le=1, description="Least fraction of wordings that name an object."
@@ -103,7 +103,7 @@ class GrowthIn(BaseModel):
     )
     samples: int = Field(default=5, ge=1, le=100, description="Answers to a validating question.")
     pass_share: float | None = Field(
-        default=None, gt=0, le=1, description="Least share of right answers; default 1/samples."
+        default=None, gt=0, le=1, description="Least fraction of right answers; default 1/samples."
     )
     k_max: int = Field(default=3, ge=1, le=20, description="Questions tried before discarding.")
     cot_samples: int = Field(default=1, ge=1, le=20, description="Reasoning answers a question.")

@@ -249,6 +249,18 @@ def test_a_model_with_another_name_for_the_length_is_asked_with_that(tmp_path: P
     assert named == [["max_tokens"], ["max_completion_tokens"], ["max_completion_tokens"]]
 
 
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_server_that_takes_no_seed_is_asked_without(tmp_path: Path, status: int) -> None:
+    refusal = {"status": status, "detail": [{"loc": ["body", "seed"], "msg": "extra forbidden"}]}
+    with _talking(tmp_path, refusal, "Hogwarts.") as (client, cassette):
+        assert [_ask(client).text for _ in range(2)] == ["Hogwarts."] * 2
+        assert ["seed" in each["body"] for each in cassette.requests()] == [True, False, False]
+    with _talking(tmp_path, refusal) as (client, cassette):
+        with pytest.raises(EndpointError, match="extra forbidden"):
+            _ask(client)
+        assert len(cassette.requests()) == 2
+
+
 @pytest.mark.parametrize(
     ("answer", "text", "finish", "arguments"),
     [
