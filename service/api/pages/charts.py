@@ -6,7 +6,7 @@ Methods differ by marker and by dashes, not by colour alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,9 +120,15 @@ def scatter(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     right = max([1.0, *(row["IFR"] for row, _ in shown), *beyond])
     x = Axis(0.0, math.ceil(right * 10) / 10, LEFT + 8, WIDTH - RIGHT - 8)
     y = _vertical([row["Preservation"] for row, _ in shown])
-    points, taken = [], []
-    for row, drawn in shown:
-        at = (x.at(row["IFR"]), y.at(row["Preservation"]))
+    at_of = [(x.at(row["IFR"]), y.at(row["Preservation"])) for row, _ in shown]
+    lines = [
+        (at[0], x.at(row[BEYOND]), at[1])
+        for (row, _), at in zip(shown, at_of, strict=True)
+        if _is(row.get(BEYOND))
+    ]
+    labels = _labels([(drawn.name, at) for (_, drawn), at in zip(shown, at_of, strict=True)], lines)
+    points = []
+    for (row, drawn), at, label in zip(shown, at_of, labels, strict=True):
         points.append(
             {
                 "series": drawn,
@@ -133,7 +139,7 @@ def scatter(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 "beyond": x.at(row[BEYOND]) if _is(row.get(BEYOND)) else None,
                 "across": _bar(row, "IFR", x),
                 "up": _bar(row, "Preservation", y),
-                "label": _place(drawn.name, at, taken, [p["at"] for p in points]),
+                "label": label,
             }
         )
     return {"points": points, "x_ticks": x.ticks, "y_ticks": y.ticks}
@@ -146,31 +152,83 @@ def _bar(row: dict[str, Any], title: str, axis: Axis) -> tuple[float, float] | N
     return axis.at(max(axis.low, low)), axis.at(min(axis.high, high))
 
 
-PLACES = (
-    (9, 4, "start"), (-9, 4, "end"), (9, 16, "start"), (-9, 16, "end"),
-    (9, -8, "start"), (-9, -8, "end"), (9, 28, "start"), (9, 40, "start"),
-)  # fmt: skip
-"""Possible offsets of a label from its point, the best first."""
+LETTER, WORD, LINE, MARK = 6.2, 10.0, 12.0, 6.0
+"""Pixels: of a letter, of a word beyond its letters, of a line, and of half a mark."""
+OFFSETS = tuple(
+    (dx, dy, anchor)
+    for ring in range(24)
+    for dy in ((4.0,) if ring == 0 else (4 + LINE * ring, 4 - LINE * ring))
+    for dx, anchor in ((9, "start"), (-9, "end"), (42, "start"), (-42, "end"))
+)
+"""From a point to the start or the end of its label's line, the best first."""
+
+Point = tuple[float, float]
 
 
-def _place(
-    name: str, at: tuple[float, float], taken: list[tuple[float, ...]], marks: list[Any]
-) -> tuple[float, float, str] | None:
-    """Free place for a label beside its point: (x, y, anchor), or None if there is none."""
-    wide, high = 6.4 * len(name), 11
-    for dx, dy, anchor in PLACES:
-        x, y = at[0] + dx, at[1] + dy
-        left = x if anchor == "start" else x - wide
-        box = (left, y - high, left + wide, y)
-        inside = box[0] > LEFT and box[2] < WIDTH and box[1] > 0 and box[3] < HEIGHT - BOTTOM
-        free = not any(
-            box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in taken
-        )
-        clear = not any(box[0] - 3 < mx < box[2] + 3 and box[1] < my < box[3] for mx, my in marks)
-        if inside and free and clear:
-            taken.append(box)
-            return x, y, anchor
-    return None
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The place of a point's name.
+
+    Attributes:
+        x, y: start or end of the line of text, as `anchor` says.
+        leader: end of a line from the point, for a label that is not beside it; else None.
+    """
+
+    x: float
+    y: float
+    anchor: str
+    leader: Point | None
+
+    def box(self, name: str) -> tuple[float, float, float, float]:
+        """Left, top, right and bottom of the text, or a little more."""
+        wide = LETTER * len(name) + WORD
+        left = self.x if self.anchor == "start" else self.x - wide
+        return left, self.y - LINE + 2, left + wide, self.y + 2
+
+
+def _labels(
+    named: Sequence[tuple[str, Point]], lines: Sequence[tuple[float, float, float]]
+) -> list[Label | None]:
+    """Places where no name covers another one, a mark or a line, in order; None without room.
+
+    Args:
+        named: names with their points.
+        lines: level lines as start, end and height; at the end is another mark.
+    """
+    marks = [
+        (mx - MARK, my - MARK, mx + MARK, my + MARK)
+        for mx, my in (*(at for _, at in named), *((end, my) for _, end, my in lines))
+    ]
+    marks += [(min(a, b), my - 1, max(a, b), my + 1) for a, b, my in lines]
+    taken: list[tuple[float, float, float, float]] = []
+    found: list[Label | None] = []
+    for name, at in named:
+        label = next(
+            (
+                label for label in _candidates(at)
+                if _inside(box := label.box(name)) and not _meets(box, [*taken, *marks])
+            ),
+            None,
+        )  # fmt: skip
+        if label is not None:
+            taken.append(label.box(name))
+        found.append(label)
+    return found
+
+
+def _candidates(at: Point) -> Iterator[Label]:
+    for dx, dy, anchor in OFFSETS:
+        x, y = round(at[0] + dx, 1), round(at[1] + dy, 1)
+        near = abs(dx) < 10 and -9 < dy < 17
+        yield Label(x, y, anchor, None if near else (x, y - 4))
+
+
+def _inside(box: tuple[float, ...]) -> bool:
+    return box[0] > LEFT and box[2] < WIDTH and box[1] > 0 and box[3] < HEIGHT - BOTTOM
+
+
+def _meets(box: tuple[float, ...], others: Sequence[tuple[float, ...]]) -> bool:
+    return any(box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in others)
 
 
 def _is(value: float | None) -> bool:

@@ -197,13 +197,55 @@ def test_a_length_without_chains_is_a_gap_in_the_curve() -> None:
     assert min(heights) > 0
 
 
-def test_labels_of_close_points_do_not_cover_each_other() -> None:
-    places = [p["label"] for p in charts.scatter(ROWS)["points"]]
-    held = [place for place in places if place]
-    assert held
-    assert len({(x, y) for x, y, _ in held}) == len(held)
+def test_a_point_without_a_value_is_not_drawn() -> None:
     points = charts.scatter([*ROWS, row("undefined", math.nan, 1.0, [])])["points"]
     assert len(points) == len(ROWS)
+
+
+WIDTHS = {
+    "none": 28.7, "random_delta": 79.4, "fine_tuning": 64.2, "rome": 29.8, "memit": 37.2,
+    "alphaedit": 53.9, "prune": 33.7, "rect": 22.4, "kn": 14.0, "ike": 16.5, "mend": 32.8,
+}  # fmt: skip
+"""Pixels of the names of methods, measured in a browser."""
+NAMES = tuple(WIDTHS)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ROWS,
+        [row(name, 0.2, 1.0, []) for name in NAMES],
+        [row(name, 0.01 * i, 1 - 0.001 * i, []) for i, name in enumerate(NAMES)],
+        [row(name, 0.2 + 0.02 * i, 0.5 - 0.02 * i, []) for i, name in enumerate(NAMES)],
+        [row(name, 0.98, 0.0, []) for name in NAMES],
+        [row(name, 0.1 * (i % 3), 0.97, []) | {charts.BEYOND: 0.05 * i}
+         for i, name in enumerate(NAMES)],
+    ],
+)  # fmt: skip
+def test_every_name_of_a_crowded_chart_is_legible(rows: list[dict[str, Any]]) -> None:
+    """No two boxes of text meet, and none lies on a mark or beyond the frame."""
+    points = charts.scatter(rows)["points"]
+    boxes = []
+    for point in points:
+        place, name = point["label"], point["series"].name
+        assert place is not None, name
+        wide = WIDTHS.get(name, 6.5 * len(name))
+        left = place.x - (wide if place.anchor == "end" else 0)
+        boxes.append((left, place.y - 9, left + wide, place.y + 1))
+    for (x, t, r, b), (x2, t2, r2, b2) in itertools.combinations(boxes, 2):
+        assert x >= r2 or x2 >= r or t >= b2 or t2 >= b
+    marks = [p["at"] for p in points]
+    marks += [(p["beyond"], p["at"][1]) for p in points if p["beyond"]]
+    for start, top, end, low in boxes:
+        assert not any(start - 4 < x < end + 4 and top - 4 < y < low + 4 for x, y in marks)
+        assert start > charts.LEFT
+        assert end < charts.WIDTH
+        assert top > 0
+        assert low < charts.HEIGHT - charts.BOTTOM
+    for point in points:  # a name that is not beside its mark is joined to it
+        place = point["label"]
+        far = math.dist((place.x, place.y - 4), point["at"]) > 16
+        assert not far or place.leader is not None
 
 
 TEMPLATES = sorted((render.FOLDER / "templates").glob("*.html"))
