@@ -1,4 +1,6 @@
-"""How often the interval of a sampled IFR holds the truth, and how wide it is.
+"""How often intervals of sampled metrics hold the truth, and how wide they are.
+
+IFR, IFR beyond the subject, and subject retention.
 
 On the chains of KnowGIC's rewrites, with simulated answers (`tests/support/coverage.py`): k answers
 a prompt, one-to-many prompts included, chains of 1 to 5 links, all facts at one level from .02 to
@@ -16,9 +18,10 @@ import bench
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from support.coverage import SCENARIOS, Run, Structure, runs, structure
+from support.coverage import METRICS, SCENARIOS, Run, Structure, all_runs, structure
 from thinkeval.service.graphs import datasets
 
+COLUMNS = ("runs", "coverage", "too low", "too high", "width", "least of a rewrite")
 Columns = dict[str, dict[str, float]]
 
 
@@ -30,10 +33,7 @@ def main() -> int:
     options = parser.parse_args()
     graph = datasets.read(str(bench.data_dir() / "knowgic")).graph
     found = {(s.prompts, s.chains): s for s in (structure(graph, r) for r in graph.rewrites)}
-    columns: Columns = {
-        name: {}
-        for name in ("runs", "coverage", "too low", "too high", "width", "least of a rewrite")
-    }
+    columns: Columns = {name: {} for name in COLUMNS}
     for k in (5, 10, 20):
         for scenario in SCENARIOS:
             bench.say(f"k = {k}, {scenario}")
@@ -51,7 +51,13 @@ def main() -> int:
 def _add(
     columns: Columns, name: str, structures: list[Structure], k: int, scenario: object, n: int
 ) -> None:
-    by_structure: list[list[Run]] = [list(runs(s, k, scenario, n)) for s in structures]
+    simulated = [list(all_runs(s, k, scenario, n)) for s in structures]
+    for metric in METRICS:
+        by_structure = [[run[metric] for run in of if metric in run] for of in simulated]
+        _add_metric(columns, f"{name}, {metric}", by_structure)
+
+
+def _add_metric(columns: Columns, name: str, by_structure: list[list[Run]]) -> None:
     every = [run for each in by_structure for run in each]
     columns["coverage"][name] = fmean(run.holds for run in every)
     columns["too low"][name] = fmean(run.truth > run.high for run in every)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from thinkeval.service.schemas import MetricValue
-from thinkeval.service.scoring.probe import ProbedFact, ask
+from thinkeval.service.scoring.probe import Answer, ProbedFact, Question, ask
 
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from thinkeval.editing.probe import ProbeSettings
 
 CHAT, PLAIN = "efficacy_chat", "efficacy_plain"
+SAMPLED = "p"
 
 
 def measured(
@@ -55,12 +56,23 @@ def measured(
             if other == PLAIN:
                 raise
     return [
-        MetricValue(
-            metric=metric,
-            measure=measure,
-            value=found.values[measure] if found else None,
-            n=1 if found else 0,
-        )
+        _value(metric, measure, question, found, asked=found is answer)
         for metric, found in ((own, new.post), (other, answer))
         for measure in settings.measures
     ]
+
+
+def _value(
+    metric: str, measure: str, question: Question, found: Answer | None, asked: bool
+) -> MetricValue:
+    """The value; with an interval where it is sampled and asked here, for the other is efficacy."""
+    if found is None:
+        return MetricValue(metric=metric, measure=measure, value=None, n=0)
+    low = high = None
+    if asked and measure == SAMPLED:
+        from thinkeval.service.scoring import intervals  # numpy; `--help` should not wait for it
+
+        names = (question.fact.object, *question.aliases)
+        low, high = intervals.of_answers(found.answers, names)
+    value = found.values[measure]
+    return MetricValue(metric=metric, measure=measure, value=value, n=1, low=low, high=high)

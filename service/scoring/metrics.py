@@ -106,6 +106,16 @@ def chain_rows(
     ]
 
 
+def chain_facts(db: Database, score: Score) -> frozenset[str]:
+    """Ids of the facts on the chains of a scored edit, parallel ones too, as in the data set."""
+    options = score.options
+    found = db.read(
+        rows.ChainFactsRow,
+        cases=[case_of(score)], max_steps=options.max_steps, bare=options.bare,
+    )  # fmt: skip
+    return frozenset(fact for row in found for fact in row.facts)
+
+
 def leakage_rows(db: Database, score: Score, measure: str) -> list[rows.LeakageRow]:
     """The facts of a scored edit by how many surviving chains they carry."""
     return db.read(rows.LeakageRow, **_chain_params(db, score, measure))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from statistics import fmean
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,11 +30,16 @@ SCENARIOS = (*LEVELS, "organism", "language model")
 
 @dataclass(frozen=True)
 class Structure:
-    """The chains of a rewrite, as lists of numbered facts, and the prompts, by their facts."""
+    """The chains of a rewrite, as lists of numbered facts, and the prompts, by their facts.
+
+    Attributes:
+        context: facts about the subject with another relation than the edited and another object.
+    """
 
     rewrite: str
     prompts: tuple[tuple[int, ...], ...]
     chains: tuple[tuple[int, ...], ...]
+    context: frozenset[int]
 
 
 def structure(graph: KnowledgeGraph, rewrite: RewriteRequest) -> Structure:
@@ -53,12 +59,19 @@ def structure(graph: KnowledgeGraph, rewrite: RewriteRequest) -> Structure:
         rewrite.id,
         tuple(map(tuple, prompts.values())),
         tuple(tuple(number[i] for i in chain) for chain in found),
+        frozenset(
+            new
+            for old, new in number.items()
+            if graph.facts[old].subject == rewrite.subject
+            and graph.facts[old].object != rewrite.target_true
+            and graph.facts[old].relation != rewrite.relation
+        ),
     )
 
 
 @dataclass(frozen=True)
 class Run:
-    """One simulated score: the true IFR of the observed chains, the observed one, its interval."""
+    """One simulated score: the true value of what was observed, the observed one, its interval."""
 
     truth: float
     observed: float
@@ -70,10 +83,30 @@ class Run:
         return self.low <= self.truth <= self.high
 
 
+IFR, BEYOND, RETENTION = "ifr", "ifr_beyond_subject", "subject_retention"
+METRICS = (IFR, BEYOND, RETENTION)
+
+
 def runs(
-    where: Structure, k: int, scenario: object, n: int, *, seed: int = 0, draws: int = 300
+    where: Structure,
+    k: int,
+    scenario: object,
+    n: int,
+    *,
+    metric: str = IFR,
+    seed: int = 0,
+    draws: int = 300,
 ) -> Iterator[Run]:
-    """n simulated scores with k answers a prompt; those without an observed chain are left out."""
+    """n simulated scores with k answers a prompt; those without an observed value are left out."""
+    for found in all_runs(where, k, scenario, n, seed=seed, draws=draws):
+        if metric in found:
+            yield found[metric]
+
+
+def all_runs(
+    where: Structure, k: int, scenario: object, n: int, *, seed: int = 0, draws: int = 300
+) -> Iterator[dict[str, Run]]:
+    """n simulated scores: the `METRICS` that each has."""
     rng = np.random.default_rng([seed, k, SCENARIOS.index(scenario), len(where.chains)])  # type: ignore[arg-type]
     for _ in range(n):
         true: dict[int, tuple[float, float]] = {}
@@ -82,9 +115,7 @@ def runs(
             pre, post = _world(scenario, len(facts), rng)
             true |= {fact: (pre[i], post[i]) for i, fact in enumerate(facts)}
             probed += _answered(number, facts, pre, post, rng.random(k))
-        run = _run(where, true, probed, draws, rng)
-        if run is not None:
-            yield run
+        yield _found(where, true, probed, draws, rng)
 
 
 def _world(scenario: object, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -128,30 +159,47 @@ def _fields(fact: Fact) -> Mapping[str, Any]:
     return {"subject": fact.subject, "object": fact.object, "prompt": fact.prompt}
 
 
-def _run(
+def _found(
     where: Structure,
     true: Mapping[int, tuple[float, float]],
     probed: list[ProbedFact],
     draws: int,
     rng: np.random.Generator,
-) -> Run | None:
+) -> dict[str, Run]:
     observed = {
         int(f.question.fact.id): (f.pre.values["p"], f.post.values["p"])
         for f in probed
         if f.post is not None
     }
     chains = [c for c in where.chains if all(observed[fact][0] for fact in c)]
-    if not chains:
-        return None
+    about = sorted(fact for fact in where.context if observed[fact][0])
     drawn = {fact: pair for (fact, _), pair in intervals.posterior(probed, draws, rng).items()}
-    value = ifr(chains, observed)
-    low, high = intervals.centred(intervals.ifr_draws(rows_of(chains), drawn), value)
-    return Run(ifr(chains, true), value, low, high)
+    out = {}
+    kept = {str(fact) for fact in where.context}
+    for metric, held in ((IFR, frozenset()), (BEYOND, where.context)):
+        if chains:
+            values = intervals.ifr_draws(rows_of(chains), drawn, kept if held else ())
+            out[metric] = _run(ifr(chains, true, held), ifr(chains, observed, held), values)
+    if about:
+        values = np.mean([drawn[str(f)][1] / drawn[str(f)][0] for f in about], axis=0)
+        means = [fmean(p[fact][1] / p[fact][0] for fact in about) for p in (true, observed)]
+        out[RETENTION] = _run(*means, values)
+    return out
 
 
-def ifr(chains: list[tuple[int, ...]], p: Mapping[int, tuple[float, float]]) -> float:
-    """Definition 3 (ThinkEval, section 5)."""
-    retained = [np.prod([p[fact][1] / p[fact][0] for fact in chain]) for chain in chains]
+def _run(truth: float, observed: float, draws: np.ndarray) -> Run:
+    return Run(truth, observed, *intervals.centred(draws, observed))
+
+
+def ifr(
+    chains: list[tuple[int, ...]],
+    p: Mapping[int, tuple[float, float]],
+    kept: frozenset[int] = frozenset(),
+) -> float:
+    """Definition 3 (ThinkEval, section 5); `kept` facts count with p_post = p_pre."""
+    retained = [
+        np.prod([p[fact][1] / p[fact][0] for fact in chain if fact not in kept]) for chain in chains
+    ]
     return float(np.average(retained, weights=[len(chain) ** -0.5 for chain in chains]))
 
 

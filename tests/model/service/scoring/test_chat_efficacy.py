@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -76,6 +77,27 @@ def test_both_are_those_of_the_edited_model(
         assert found[metric].value == pytest.approx(value, rel=1e-4)
         assert found[metric].n == 1
     assert expected["efficacy_plain"] > 10 * expected["efficacy_chat"], "the case tells nothing"
+
+
+def test_the_sampled_value_of_the_other_prompt_has_its_own_interval(
+    edited: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded, effect = edited
+    monkeypatch.setattr(loaded.tokenizer, "chat_template", TEMPLATE)
+    settings = ProbeSettings(measures=("p",), samples=5, chat="never")
+    (pre,) = ask(loaded, [NEW], settings)
+    with applied(loaded.model, effect):
+        (post,) = ask(loaded, [NEW], settings)
+    plain, chat = chat_efficacy.measured(loaded, settings, effect, [ProbedFact(NEW, pre, post)])
+    assert (plain.metric, chat.metric) == ("efficacy_plain", "efficacy_chat")
+    assert (plain.low, plain.high) == (None, None), "that of efficacy, which it is"
+    right = (chat.value or 0) * 5
+    expected = np.quantile(
+        np.random.default_rng(7).beta(0.5 + right, 5.5 - right, 400_000), (0.025, 0.975)
+    )
+    assert (min(expected[0], chat.value), max(expected[1], chat.value)) == pytest.approx(
+        (chat.low, chat.high), abs=0.02
+    )
 
 
 def test_without_a_template_there_is_nothing_to_tell_apart(edited: tuple[Any, Any]) -> None:

@@ -115,16 +115,31 @@ def test_what_was_observed_lies_inside_of_its_interval() -> None:
 def test_a_value_is_bounded_at_95_percent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four of five answers: the margin after the edit is Beta(4½, 1½)."""
     monkeypatch.setattr(intervals, "chain_rows", lambda *_: [])
+    monkeypatch.setattr(intervals, "chain_facts", lambda *_: frozenset())
     probed = _probed("x", [False] * 5, [True] * 4 + [False], role="target_new")
     value = MetricValue(metric="efficacy", measure="p", step=None, value=0.8, n=1, excluded=0)
+    same = value.model_copy(update={"metric": "efficacy_plain"})
+    other = same.model_copy(update={"metric": "efficacy_chat", "low": 0.1, "high": 0.9})
     score = SimpleNamespace(
-        measures=("p",), options=ScoringOptions(), values=[value], edit="e",
+        measures=("p",), options=ScoringOptions(), values=[value, same, other], edit="e",
         subject="x",
     )  # fmt: skip
-    (bounded,) = intervals.with_intervals(None, score, [probed])  # type: ignore[arg-type]
+    bounded, by_plain, by_chat = intervals.with_intervals(None, score, [probed])  # type: ignore[arg-type]
+    assert (by_plain.low, by_plain.high) == (bounded.low, bounded.high), "efficacy itself"
+    assert by_chat == other, "asked by itself, with an interval of its own"
     expected = np.quantile(np.random.default_rng(7).beta(4.5, 1.5, 400_000), LEVEL)
     # A 90 % interval is narrower by .06 at the lower end.
     assert (bounded.low, bounded.high) == pytest.approx(expected, abs=0.02)
+
+
+def test_a_fraction_of_answers_has_the_interval_of_efficacy() -> None:
+    answers = ["in Paris", "the city of Paris", "nowhere", "to Lutetia", "in Rome"]
+    expected = np.quantile(np.random.default_rng(7).beta(3.5, 2.5, 400_000), LEVEL)
+    assert intervals.of_answers(answers, ("Paris", "Lutetia")) == pytest.approx(expected, abs=0.02)
+    low, high = intervals.of_answers(answers, ("Oslo",))
+    assert low == 0
+    assert high == pytest.approx(np.quantile(np.random.default_rng(7).beta(0.5, 5.5, 400_000),
+                                             LEVEL[1]), abs=0.02)  # fmt: skip
 
 
 def test_a_bootstrap_of_a_mean_is_196_standard_errors_wide() -> None:
