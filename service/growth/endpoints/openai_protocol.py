@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Literal
 
@@ -56,7 +56,7 @@ class OpenAIProtocol:
         self.id = f"{client.model}@{client.address}"
         self.chat = True
 
-    def ask(self, requests: Sequence[Request]) -> Iterator[list[tuple[int, Reply]]]:
+    def ask(self, requests: Sequence[Request]) -> Generator[list[tuple[int, Reply]], None, None]:
         """Answer requests as they come: (place of the request, reply).
 
         At an error or interruption no further request is sent, and what the running ones give is
