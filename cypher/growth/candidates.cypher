@@ -5,10 +5,6 @@
 //   $run              STRING                        id of the run
 //   $ids              LIST<STRING>|NULL = null      only these, by their ids within the run
 //   $states           LIST<STRING>|NULL = null      only in these states
-//   $after            INTEGER = -1                  only after this place: the last page's last
-//   $after_id         STRING = ''                   and, in it, after this id within the run
-//   $undecided_by     STRING|NULL = null            only what this person has not decided
-//   $limit            INTEGER(1..1000000) = 1000000   maximum number of rows
 // returns: one row a candidate
 //   id                STRING         id within the run
 //   kind              STRING(triplet|chain)   a chain asks for its last entity from its first
@@ -34,17 +30,18 @@
 //   judge_corrected   STRING|NULL    JSON: the judge's correction
 //   statements        LIST<STRING>   texts of the statements it came from
 
-MATCH (c:Candidate {run: $run})
-WHERE ($ids IS NULL OR c.id IN [id IN $ids | $run + '|' + id])
-  AND ($states IS NULL OR c.state IN $states) AND c.place >= $after
-  AND (c.place > $after OR $after_id <> '' AND c.id > $run + '|' + $after_id)
-  AND ($undecided_by IS NULL OR NOT EXISTS {
-    (c)<-[:ABOUT]-(d:Decision)
-    WHERE d.role = 'human' AND d.by = $undecided_by
-  })
+CALL () {
+  WITH $ids AS ids
+  WHERE ids IS NULL
+  MATCH (c:Candidate {run: $run})
+  RETURN c
+  UNION ALL
+  UNWIND coalesce($ids, []) AS id
+  MATCH (c:Candidate {id: $run + '|' + id})
+  RETURN c
+}
 WITH c
-ORDER BY c.place, c.id
-LIMIT $limit
+WHERE $states IS NULL OR c.state IN $states
 RETURN substring(c.id, size($run) + 1) AS id, c.kind AS kind, c.subject AS subject,
   c.relation AS relation, c.object AS object, c.prompt AS prompt, c.question AS question,
   c.state AS state, c.reason AS reason, c.tries AS tries, c.share AS share,

@@ -164,6 +164,23 @@ class CandidateRow(Row):
 
 
 @dataclass(frozen=True)
+class CandidatePlaceRow(Row):
+    """A candidate on a page."""
+
+    QUERY: ClassVar[str] = "growth/candidate_page"
+    id: str
+    place: int
+
+
+@dataclass(frozen=True)
+class WaitingRow(Row):
+    """Number of candidates in some states."""
+
+    QUERY: ClassVar[str] = "growth/waiting"
+    candidates: int
+
+
+@dataclass(frozen=True)
 class CandidateCountRow(Row):
     """Number of candidates of one kind in one state."""
 

@@ -252,12 +252,12 @@ def _append(tx: Tx, run: str, end: rows.LockLogRow, **content: Any) -> Appended:
     }
     record["digest"] = _digest(run, record)
     tx.run(rows.AppendDecisionRow, run=run, **record)
-    counts = tx.run(rows.CandidateCountRow, run=run)
+    (left,) = tx.run(rows.WaitingRow, run=run, states=list(WAITING))
     return Appended(
         number=end.number,
         candidate=record["candidate"],
         digest=record["digest"],
-        waiting=sum(row.candidates for row in counts if row.state in WAITING),
+        waiting=left.candidates,
     )
 
 

@@ -49,11 +49,11 @@ def page(
         UsageError: the cursor is not one of ours.
     """
     place, name = _read_cursor(cursor)
-    counts = db.read(rows.CandidateCountRow, run=run)
-    if not counts:
+    if not db.read(rows.LogEndRow, run=run):
         run_of(db, run)
-    found = db.read(
-        rows.CandidateRow,
+    (all_,) = db.read(rows.WaitingRow, run=run, states=list(states or get_args(CandidateState)))
+    places = db.read(
+        rows.CandidatePlaceRow,
         run=run,
         states=None if states is None else list(states),
         after=place,
@@ -61,11 +61,13 @@ def page(
         limit=limit + 1,
         undecided_by=undecided_by,
     )
-    shown = found[:limit]
+    shown = places[:limit]
+    found = db.read(rows.CandidateRow, run=run, ids=[each.id for each in shown])
+    by_id = {row.id: row for row in found}
     return CandidatePage(
-        items=[out(row) for row in shown],
-        next=f"{shown[-1].place}{SEPARATOR}{shown[-1].id}" if len(found) > limit else None,
-        total=sum(row.candidates for row in counts if states is None or row.state in states),
+        items=[out(by_id[each.id]) for each in shown if each.id in by_id],
+        next=f"{shown[-1].place}{SEPARATOR}{shown[-1].id}" if len(places) > limit else None,
+        total=all_.candidates,
     )
 
 

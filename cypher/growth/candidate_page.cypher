@@ -1,0 +1,29 @@
+// A page of the candidates of a run, in order of appearance: which ones, for growth/candidates.
+//
+// The index on run and place gives the order, so that rows beyond the page are not read.
+//
+// mode: read
+// params:
+//   $run            STRING                     id of the run
+//   $states         LIST<STRING>|NULL = null   only in these states
+//   $after          INTEGER = -1               only after this place: that of the last page's last
+//   $after_id       STRING = ''                and, in this place, after this id within the run
+//   $undecided_by   STRING|NULL = null         only what this person has not decided
+//   $limit          INTEGER(1..1000000)        maximum number of rows
+// returns: one row a candidate
+//   id              STRING                     id within the run
+//   place           INTEGER                    its order of appearance
+
+MATCH (c:Candidate {run: $run})
+WHERE c.place >= $after
+  AND NOT (c.place = $after AND c.id <= $run + '|' + $after_id)
+  AND ($states IS NULL OR c.state IN $states)
+  AND ($undecided_by IS NULL OR NOT EXISTS {
+    (c)<-[:ABOUT]-(d:Decision)
+    WHERE d.role = 'human' AND d.by = $undecided_by
+  })
+WITH c
+ORDER BY c.run, c.place, c.id
+LIMIT $limit
+RETURN substring(c.id, size($run) + 1) AS id, c.place AS place
+ORDER BY place, id
