@@ -16,14 +16,14 @@
 //   remedy       STRING|NULL       remedy for the error
 //   created_at   STRING            ISO 8601
 //   finished_at  STRING|NULL       ISO 8601
-//   provenance   STRING|NULL       JSON: everything needed to reproduce it
 //   score        STRING|NULL       JSON: the metrics
-//   graph        STRING|NULL       id of its graph, once that is complete
 //   prompt       STRING            of the rewrite request, like the four below
 //   subject      STRING            subject of the fact
 //   relation     STRING            its relation
 //   target_true  STRING            its object before the edit
 //   target_new   STRING            its object after the edit
+//   provenance   STRING|NULL       JSON: everything needed to reproduce it
+//   graph        STRING|NULL       id of its graph, once that is complete
 
 OPTIONAL MATCH (direct:Edit {id: $id})
 OPTIONAL MATCH (:Post {id: $id})-[:ASKS_FOR]->(named:Edit)

@@ -16,16 +16,15 @@
 //   $scores      BOOLEAN = false      the scores too; each is some kilobytes
 // returns: one row an edit, newest first
 //   id           STRING            its id, and that of the graph it produces
-//   model        STRING            the model that is edited
+//   model        STRING            the edited model
 //   method       STRING            the editing method
 //   dataset      STRING            data set of its rewrite request
 //   rewrite      STRING            id of its rewrite request within the data set
 //   status       STRING            queued, running, succeeded, failed or cancelled
 //   progress     FLOAT             from 0 to 1
-//   stage        STRING|NULL       what it is doing, in words
+//   stage        STRING|NULL       stage of the work, as text
 //   error        STRING|NULL       why it failed
-//   remedy       STRING|NULL       what to do about it
-//   attempts     INTEGER           how often a worker took it up
+//   remedy       STRING|NULL       remedy for the error
 //   created_at   STRING            ISO 8601
 //   finished_at  STRING|NULL       ISO 8601
 //   score        STRING|NULL       JSON: the metrics, if asked for
@@ -33,7 +32,8 @@
 //   subject      STRING            subject of the fact
 //   relation     STRING            its relation
 //   target_true  STRING            its object before the edit
-//   target_new   STRING            and after
+//   target_new   STRING            its object after the edit
+//   attempts     INTEGER           number of times a worker claimed it
 
 CALL () {
   WITH 1 AS one
@@ -63,9 +63,10 @@ LIMIT $limit
 MATCH (e)-[:REWRITES]->(r:RewriteRequest)
 RETURN e.id AS id, e.model AS model, e.method AS method, e.dataset AS dataset,
   e.rewrite AS rewrite, e.status AS status, coalesce(e.progress, 0.0) AS progress,
-  e.stage AS stage, e.error AS error, e.remedy AS remedy, coalesce(e.attempts, 0) AS attempts,
+  e.stage AS stage, e.error AS error, e.remedy AS remedy,
   e.created_at AS created_at, e.finished_at AS finished_at,
   CASE WHEN $scores THEN e.score END AS score,
   r.prompt AS prompt, r.subject AS subject, r.relation AS relation,
-  r.target_true AS target_true, r.target_new AS target_new
+  r.target_true AS target_true, r.target_new AS target_new,
+  coalesce(e.attempts, 0) AS attempts
 ORDER BY datetime(created_at) DESC, id DESC

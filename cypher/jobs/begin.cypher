@@ -7,7 +7,7 @@
 //   $id          STRING        id of the job
 //   $lease       STRING        random token of the new lease
 //   $lease_ms    INTEGER       how long it lasts unless it is renewed
-//   $stage       STRING        what it is doing, in words
+//   $stage       STRING        stage of the work, as text
 //   $progress    PROBABILITY   from 0 to 1
 //   $event       STRING        JSON: the event that is recorded
 // returns: one row, none when there is no such job

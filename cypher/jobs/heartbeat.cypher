@@ -9,7 +9,7 @@
 //   $about       MAP = {}                  what is listed of the worker: device, host, pid
 //   $lease       STRING|NULL = null        token of the lease; null while idle
 //   $attempt     INTEGER|NULL = null       and its number
-//   $stage       STRING|NULL = null        what the job is doing, in words
+//   $stage       STRING|NULL = null        stage of the work, as text
 //   $progress    PROBABILITY|NULL = null   from 0 to 1
 // returns: one row
 //   valid        BOOLEAN                   whether the lease is still this process's

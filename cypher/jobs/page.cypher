@@ -13,7 +13,7 @@
 //   id            STRING         its id
 //   status        STRING         queued, running, succeeded, failed or cancelled
 //   progress      FLOAT          from 0 to 1
-//   stage         STRING|NULL    what it is doing, in words
+//   stage         STRING|NULL    stage of the work, as text
 //   request       STRING|NULL    JSON: what was submitted; null where a command works on it
 //   total         INTEGER        parts it consists of
 //   parts         LIST<STRING>   ids of the parts that are stored

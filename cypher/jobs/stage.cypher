@@ -4,7 +4,7 @@
 // params:
 //   $lease      STRING        token of the lease
 //   $attempt    INTEGER       and its number
-//   $stage      STRING        what it is doing, in words
+//   $stage      STRING        stage of the work, as text
 //   $progress   PROBABILITY   from 0 to 1
 //   $event      STRING        JSON: the event that is recorded
 // returns: one row, none where the lease belongs to another by now

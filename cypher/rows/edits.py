@@ -17,8 +17,8 @@ class MergeEditRow(WrittenRow):
 
 
 @dataclass(frozen=True)
-class _Edit(Row):
-    """A recorded edit with its rewrite request; `provenance` and `score` are JSON."""
+class _ListedEdit(Row):
+    """The columns that every query of edits returns; `score` is JSON."""
 
     id: str
     model: str
@@ -32,14 +32,20 @@ class _Edit(Row):
     remedy: str | None
     created_at: str
     finished_at: str | None
-    provenance: str | None
     score: str | None
-    graph: str | None
     prompt: str
     subject: str
     relation: str
     target_true: str
     target_new: str
+
+
+@dataclass(frozen=True)
+class _Edit(_ListedEdit):
+    """A recorded edit with its rewrite request; `provenance` is JSON."""
+
+    provenance: str | None
+    graph: str | None
 
 
 @dataclass(frozen=True)
@@ -114,29 +120,11 @@ class DropUnfinishedRow(Row):
 
 
 @dataclass(frozen=True)
-class PageEditRow(Row):
-    """An edit in a list; `score` is JSON."""
+class PageEditRow(_ListedEdit):
+    """An edit of a page of the list, with its number of attempts."""
 
     QUERY: ClassVar[str] = "edits/page_edits"
-    id: str
-    model: str
-    method: str
-    dataset: str
-    rewrite: str
-    status: str
-    progress: float
-    stage: str | None
-    error: str | None
-    remedy: str | None
     attempts: int
-    created_at: str
-    finished_at: str | None
-    score: str | None
-    prompt: str
-    subject: str
-    relation: str
-    target_true: str
-    target_new: str
 
 
 @dataclass(frozen=True)
