@@ -160,11 +160,13 @@ class Queue:
         """Seconds of submissions, one after the other."""
         until, found = time.perf_counter() + limit_s, []
         job = {"place": 0, "request": "{}", "affinity": "x", "total": 1, "properties": {}}
-        told = {"kind": f"{self.prefix}submitted", "limit": 10**6, "event": "{}"}
+        options = {"kind": f"{self.prefix}submitted", "limit": 10**6, "event": "{}"}
         while time.perf_counter() < until:
             one = job | {"id": f"{self.prefix}{uuid.uuid4().hex}"}
             found.append(
-                bench.seconds(lambda one=one: self.db.write(rows.SubmitJobsRow, rows=[one], **told))
+                bench.seconds(
+                    lambda one=one: self.db.write(rows.SubmitJobsRow, rows=[one], **options)
+                )
             )
         return found
 
@@ -182,12 +184,12 @@ class Queue:
 
     def by_sorting(self, affinity: str) -> Claim:
         """Claims as they were made before."""
-        told = {"owner": "w", "affinity": affinity, "patience_s": 300, "event": "{}"}
+        params = {"owner": "w", "affinity": affinity, "patience_s": 300, "event": "{}"}
 
         def claim() -> str | None:
             with self.driver.session() as session:
                 found = session.execute_write(
-                    lambda tx: tx.run(SORTED, told).single()  # type: ignore[arg-type]
+                    lambda tx: tx.run(SORTED, params).single()  # type: ignore[arg-type]
                 )
             return str(found["id"]) if found else None
 

@@ -62,10 +62,10 @@ def edit_out(db: Database, edit: str) -> EditOut:
     if not found:
         raise record.unknown(db, edit)
     row = found[0]
-    told = {"attempts": job.attempts, "posted_as": list(job.posted_as)}
+    more = {"attempts": job.attempts, "posted_as": list(job.posted_as)}
     if row.status == "succeeded" and row.score:
-        (told["score"],) = metrics.completed(db, [Score.model_validate_json(row.score)])
-    return EditOut.model_validate(_shown(row) | told)
+        (more["score"],) = metrics.completed(db, [Score.model_validate_json(row.score)])
+    return EditOut.model_validate(_shown(row) | more)
 
 
 def listed(row: rows.PageEditRow) -> EditOut:
@@ -74,13 +74,13 @@ def listed(row: rows.PageEditRow) -> EditOut:
 
 
 def _shown(row: rows.GetEditRow | rows.PageEditRow) -> dict[str, object]:
-    told = asdict(row)
+    columns = asdict(row)
     links = {"self": f"/v1/edits/{row.id}", "page": f"/edits/{row.id}"} | {
         name: f"/v1/edits/{row.id}/{name}"
         for name in ("score", "chains", "leakage", "graph", "events")
     }
     keep = EditOut.model_fields.keys() - {"score", "posted_as", "attempts", "links", "graph"}
-    return {k: told[k] for k in keep} | {"graph": row.dataset, "links": links}
+    return {k: columns[k] for k in keep} | {"graph": row.dataset, "links": links}
 
 
 def cancel(db: Database, edit: str) -> tuple[str, Status]:
@@ -107,8 +107,8 @@ def cancel_all(
         jobs: any ids they ever had.
         remedy: recorded with those that are cancelled at once.
     """
-    told = event("cancelled", "cancelled")
-    return db.write(rows.CancelJobsRow, ids=list(jobs), kind=kind, remedy=remedy, event=told)
+    recorded = event("cancelled", "cancelled")
+    return db.write(rows.CancelJobsRow, ids=list(jobs), kind=kind, remedy=remedy, event=recorded)
 
 
 def remove(db: Database, edit: str) -> str:

@@ -100,7 +100,7 @@ def test_a_missing_pad_token_is_set_in_memory_only(folder: Path):
 def test_weights_are_read_onto_an_accelerator_directly(
     folder: Path, monkeypatch: pytest.MonkeyPatch, device: str, installed: bool, expected: Any
 ):
-    """`accelerate` is not installed here, so what is asked of transformers is looked at."""
+    """Without `accelerate` here, the device map that transformers receives is compared."""
     asked: list[Any] = []
     original = transformers.AutoModelForCausalLM.from_pretrained
 

@@ -148,16 +148,16 @@ def test_what_has_ended_is_told_once(client: TestClient, score: Score) -> None:
 def test_every_query_of_an_edit_is_shown_as_it_is_run(
     client: TestClient, db: Database, score: Score, name: str
 ) -> None:
-    told = get(client, f"/v1/edits/{score.edit}/queries/{name}")
-    assert told["text"] == cypher.query(name).text
-    lines, _, query = told["browser_text"].partition("// 2. then this query\n")
-    assert query.strip() == told["text"].strip()
+    shown = get(client, f"/v1/edits/{score.edit}/queries/{name}")
+    assert shown["text"] == cypher.query(name).text
+    lines, _, query = shown["browser_text"].partition("// 2. then this query\n")
+    assert query.strip() == shown["text"].strip()
     assert {line.split()[1].rstrip(":") for line in lines.splitlines() if line[:6] == ":param"} or (
         ":params" in lines
     )
     if name.startswith("metrics/"):
         short = name.removeprefix("metrics/")
-        params = {key: told["params"][key] for key in told["params"]}
+        params = {key: shown["params"][key] for key in shown["params"]}
         expected = [
             (value.step, value.value, value.n)
             for value in score.values
@@ -169,8 +169,8 @@ def test_every_query_of_an_edit_is_shown_as_it_is_run(
 
 
 def test_a_query_about_something_else_is_refused(client: TestClient, score: Score) -> None:
-    told = problem(client.get(f"/v1/edits/{score.edit}/queries/jobs/get"), 422)
-    assert "$id" in told["detail"]
+    refused = problem(client.get(f"/v1/edits/{score.edit}/queries/jobs/get"), 422)
+    assert "$id" in refused["detail"]
     problem(client.get(f"/v1/edits/{score.edit}/queries/metrics/nothing"), 404)
 
 
@@ -259,8 +259,8 @@ def test_a_full_queue_says_when_to_come_back(client: TestClient, mine: Mine, sco
         while answer.status_code == 202 and len(accepted) < 3:
             accepted.append(answer.json()["id"])
             answer = client.post("/v1/edits", json=body | {"seed": 901 + len(accepted)})
-        told = problem(answer, 429)
-        assert "the limit is 2" in told["detail"]
+        refused = problem(answer, 429)
+        assert "the limit is 2" in refused["detail"]
         assert int(answer.headers["retry-after"]) > 0
         sweep = {"graph": mine.graph, "models": [mine.model], "methods": ["none", "rome", "memit"]}
         assert problem(client.post("/v1/sweeps", json=sweep), 429)
@@ -292,7 +292,7 @@ def test_requests_are_counted_by_route(client: TestClient, score: Score) -> None
     after = counted()
     assert after[route, "200"] - before.get((route, "200"), 0) == 3
     assert after[route, "404"] - before.get((route, "404"), 0) == 1
-    assert not any(score.edit in told for told, _ in after)
+    assert not any(score.edit in name for name, _ in after)
 
 
 def test_the_service_never_imports_torch(environment: dict[str, str], score: Score) -> None:

@@ -49,17 +49,17 @@ def reference(
     return mixed(facts, worth, list(names))
 
 
-def told(proof: ProofOut) -> Triple:
+def triple_of(proof: ProofOut) -> Triple:
     return (proof.subject, proof.relation, proof.object)
 
 
 def holds(proof: ProofOut, rules: dict[str, PlainRule], values: dict[Triple, float]) -> float:
     """The proof's strength, computed anew; every inference is one of its rule's."""
     if not proof.implied:
-        return values[told(proof)]
+        return values[triple_of(proof)]
     assert proof.rule is not None
     rule = rules[proof.rule]
-    one, *others = (told(premise) for premise in proof.premises)
+    one, *others = (triple_of(premise) for premise in proof.premises)
     y = next((n for n in one[::2] for other in others if n in other[::2]), "")
     assert rule.premises(proof.subject, y, proof.object) == (one, *others)
     strength = math.prod(holds(premise, rules, values) for premise in proof.premises)
@@ -68,7 +68,7 @@ def holds(proof: ProofOut, rules: dict[str, PlainRule], values: dict[Triple, flo
 
 
 def passed(proof: ProofOut) -> set[Triple]:
-    return {told(proof)}.union(*(passed(premise) for premise in proof.premises))
+    return {triple_of(proof)}.union(*(passed(premise) for premise in proof.premises))
 
 
 def check_link(
@@ -84,7 +84,7 @@ def check_link(
         assert (link.pre, link.post) == (before[mine], after[mine])
         return
     assert link.proof is not None
-    assert told(link.proof) == mine
+    assert triple_of(link.proof) == mine
     assert link.facts == link.proof.leaves
     assert holds(link.proof, rules, after) == pytest.approx(link.post) == link.proof.strength_post
     pre = holds(link.proof, rules, before)
@@ -198,7 +198,7 @@ def test_a_conclusion_is_counted_by_the_facts_below_it(db: Database, prefix: str
     assert (fact.facts, fact.pre, fact.post, fact.ratio) == (1, 1.0, 0.25, 0.25)
     assert implied.proof is not None
     assert implied.proof.text == stored(rule).rule.text()
-    assert [told(premise) for premise in implied.proof.premises] == [
+    assert [triple_of(premise) for premise in implied.proof.premises] == [
         ("S", "q", "A"),
         ("A", "q", "B"),
     ]

@@ -13,7 +13,7 @@ from thinkeval.service.settings import Settings
 
 
 class Recorded:
-    """A database that only records what is asked of it."""
+    """A database that records its queries and returns no rows."""
 
     def __init__(self) -> None:
         self.read_rows: list[tuple[type[rows.Row], dict[str, Any]]] = []

@@ -66,13 +66,13 @@ def test_the_leaderboard_over_rest_compares_common_rewrites(
                 db, f"{prefix}-{method}-{number}", random_facts(number), dataset=prefix,
                 method=method, rewrite=f"rewrite-{number}",
             )  # fmt: skip
-        told = client.get("/v1/leaderboard", params={"graph": prefix}).json()
-        assert {row["Technique"]: row["rewrites"] for row in told["rows"]} == {
+        board = client.get("/v1/leaderboard", params={"graph": prefix}).json()
+        assert {row["Technique"]: row["rewrites"] for row in board["rows"]} == {
             "rome": 1,
             "memit": 1,
         }
-        assert told["left_out"] == {"m": ["rewrite-0"]}
-        assert "left out: 1 rewrite (rewrite-0)" in told["warnings"][0]
+        assert board["left_out"] == {"m": ["rewrite-0"]}
+        assert "left out: 1 rewrite (rewrite-0)" in board["warnings"][0]
         whole = client.get("/v1/leaderboard", params={"graph": prefix, "rewrites": "all"}).json()
         assert {row["Technique"]: row["rewrites"] for row in whole["rows"]}["rome"] == 2
         figure = f"/v1/figures/ifr_by_steps.svg?graph={prefix}"

@@ -28,8 +28,8 @@ def finished(db: Database, edit: str, moment: str) -> None:
     end_edit(db.write, edit, at=moment)
 
 
-def edits(told: dict[str, Any]) -> dict[str, int]:
-    return {row["Technique"]: row["rewrites"] for row in told["rows"]}
+def edits(answer: dict[str, Any]) -> dict[str, int]:
+    return {row["Technique"]: row["rewrites"] for row in answer["rows"]}
 
 
 def on_rewrite(db: Database, edit: str, number: int, **more: Any) -> None:
@@ -45,13 +45,13 @@ def test_methods_on_different_rewrites_are_compared_on_those_they_share(
         on_rewrite(db, f"{prefix}-rome-{number}", number, dataset=prefix, method="rome")
     on_rewrite(db, f"{prefix}-memit-2", 2, dataset=prefix, method="memit")
     board = partial(leaderboard.board, db, Cache(32), prefix, "", None)
-    told = board()
-    assert edits(told) == {"rome": 1, "memit": 1}
-    first, second = told["rows"]
+    table = board()
+    assert edits(table) == {"rome": 1, "memit": 1}
+    first, second = table["rows"]
     assert first["IFR"] == second["IFR"], "the same facts in both graphs"
-    (warning,) = told["warnings"]
+    (warning,) = table["warnings"]
     assert "left out: 2 rewrites (rewrite-0, rewrite-1)" in warning
-    page = render("leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **told)
+    page = render("leaderboard.html", here="/leaderboard", names=MEASURE_NAMES, **table)
     assert warning in page
     assert "rewrites=all" in page
     whole = board("all")
@@ -76,10 +76,10 @@ def test_a_new_score_and_one_that_is_gone_show_at_once(db: Database, prefix: str
     for i, method in enumerate(("rome", "memit")):
         store_edit(db, f"{prefix}-{i}", random_facts(i), dataset=prefix, method=method)
         finished(db, f"{prefix}-{i}", f"2026-01-0{i + 1}T00:00:00.000+00:00")
-    told = board(prefix, "", None)
-    assert edits(told) == {"rome": 1, "memit": 1}
+    table = board(prefix, "", None)
+    assert edits(table) == {"rome": 1, "memit": 1}
     again = board(prefix, "", None)
-    assert again["rows"] is told["rows"]
+    assert again["rows"] is table["rows"]
     assert board(prefix, "none-such", None)["rows"] == []
     record.delete(db, f"{prefix}-1")
     assert edits(board(prefix, "", None)) == {"rome": 1}
@@ -88,4 +88,4 @@ def test_a_new_score_and_one_that_is_gone_show_at_once(db: Database, prefix: str
     finished(db, f"{prefix}-0", "2026-01-03T00:00:00.000+00:00")
     after = board(prefix, "", None)
     assert edits(after) == {"rome": 1}
-    assert after["rows"][0]["IFR"] != told["rows"][0]["IFR"]
+    assert after["rows"][0]["IFR"] != table["rows"][0]["IFR"]

@@ -64,10 +64,10 @@ def test_filters_keep_the_chains_they_name(shown: Shown, kept: list[int]) -> Non
 
 
 def test_the_list_is_cut_and_its_numbers_are_not() -> None:
-    told = Chains(STORED, STORED, at_most=1)
-    assert [len(told.shown), told.surviving, told.ways] == [1, 2, ["A"]]
-    assert told.by_step == {1: 1, 2: 2, 3: 1, 4: 0, 5: 0}
-    assert told.drawn["all"] == {
+    chains = Chains(STORED, STORED, at_most=1)
+    assert [len(chains.shown), chains.surviving, chains.ways] == [1, 2, ["A"]]
+    assert chains.by_step == {1: 1, 2: 2, 3: 1, 4: 0, 5: 0}
+    assert chains.drawn["all"] == {
         "g|SA": True, "g|AO": True, "g|AB": True, "g|BO": True, "g|SO": False, "g|SB": False,
     }  # fmt: skip
 
@@ -117,8 +117,8 @@ def score(**more: Any) -> Score:
 def test_a_plain_score_is_repeated_by_its_names_alone() -> None:
     body = commands.posted(score())
     assert body == {"graph": "hogwarts", "rewrite": "x", "model": "organism", "method": "rome"}
-    told = dict(commands.commands(score(), "http://here"))
-    assert next(iter(told.values())) == (
+    shown = dict(commands.commands(score(), "http://here"))
+    assert next(iter(shown.values())) == (
         "thinkeval score x --graph hogwarts --model organism --method rome"
     )
 
@@ -157,16 +157,16 @@ def test_lines_without_chains_of_a_length_are_left_out() -> None:
 
 
 def test_the_result_says_that_the_model_forgot_the_subject() -> None:
-    def told(retention: float | None, n: int) -> str:
+    def paragraph(retention: float | None, n: int) -> str:
         found = metric("subject_retention", 0.3).model_copy(update={"value": retention, "n": n})
         values = [found, metric("ifr", 0.07), metric("ifr_beyond_subject", 0.93)]
         return verdict(score(values=values), "likelihood", Chains([], [], 0))
 
-    text = told(0.027, 21)
+    text = paragraph(0.027, 21)
     assert "of 21 other facts about" in text
     assert "3 % of the probability is left on average. IFR is 0.070" in text
     assert "it would be 0.930" in text
-    for harmless in (told(0.9, 21), told(None, 0)):
+    for harmless in (paragraph(0.9, 21), paragraph(None, 0)):
         assert "forgot" not in harmless
 
 
