@@ -121,6 +121,15 @@ class Settings(BaseSettings):
         description="Hub models the service may load (* matches any text).",
     )
     model_dirs: Folders = Field(default=(), description="Folders the service may load models from.")
+    llm_base_url: str | None = Field(
+        default=None, description="Address of a server of the OpenAI protocol, ending in /v1."
+    )
+    llm_api_key: SecretStr | None = Field(default=None, description="Key of that server.")
+    llm_model: str | None = Field(default=None, description="Name of its model.")
+    llm_endpoints: Names = Field(
+        default=(),
+        description="Addresses of further such servers that clients of the service may name.",
+    )
     queue_limit: int = Field(
         default=2000, ge=1, description="Maximum number of queued and running edits."
     )
@@ -142,7 +151,7 @@ class Settings(BaseSettings):
         except ValidationError as error:
             first = error.errors()[0]
             name = f"{PREFIX}{first['loc'][0]}".upper()
-            secret = name.endswith(("_TOKEN", "_PASSWORD"))
+            secret = name.endswith(("_TOKEN", "_PASSWORD", "_KEY"))
             shown = "..." if secret else repr(first["input"])
             raise UsageError(
                 f"{name}={shown} is invalid: {first['msg']}.",

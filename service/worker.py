@@ -1,4 +1,4 @@
-"""`python -m thinkeval.service.worker`: a worker for edits and for runs of DepEdit's protocol."""
+"""`python -m thinkeval.service.worker`: a worker for edits, DepEdit's runs and growth."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import threading
 
 from thinkeval.service import logs
 from thinkeval.service.depedit.job import DepEditJob
+from thinkeval.service.growth.job import GrowthJob
 from thinkeval.service.jobs.edit_job import EditJob
 from thinkeval.service.jobs.worker import Worker
 from thinkeval.service.settings import Settings
 
-KINDS = (EditJob, DepEditJob)
+KINDS = (EditJob, DepEditJob, GrowthJob)
 NICENESS = 5
 """The service, the database and the user's own programs come first."""
 

@@ -20,6 +20,8 @@
 //         rewrites that may use it; empty for any
 //   $rows.role                              STRING(fact|target_true|target_new|implication)|NULL
 //         null for fact
+//   $rows.candidate                         STRING|NULL
+//         of a grown graph: id of the candidate within its run, which leads to the answers
 //   $rows.listed                            BOOLEAN|NULL
 //         whether the data set states it; null for true
 //   $rows.p_pre                             PROBABILITY|NULL    sampled probability before the edit

@@ -1,4 +1,4 @@
-// Store a growth run; one that is stored keeps when it was created and what it has spent.
+// Store a growth run; one that is stored stays as it is.
 //
 // mode: write
 // params:
@@ -17,7 +17,6 @@ OPTIONAL MATCH (before:GrowthRun {id: $id})
 WITH before IS NULL AS created
 MERGE (r:GrowthRun {id: $id})
 ON CREATE SET r.created_at = toString(datetime()), r.state = 'growing', r.seconds = 0.0,
-  r.n_decisions = 0
-SET r.graph = $graph, r.seed = $seed, r.elicit = $elicit, r.model = $model,
+  r.n_decisions = 0, r.graph = $graph, r.seed = $seed, r.elicit = $elicit, r.model = $model,
   r.endpoint = $endpoint, r.request = $request, r.prompts = $prompts
 RETURN created

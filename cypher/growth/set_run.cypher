@@ -6,12 +6,14 @@
 //   $state         STRING(growing|waiting_review|paused|finished)|NULL = null   its state
 //   $stop_reason   STRING|NULL = null   why it ended or pauses; recorded with a state
 //   $capabilities  STRING|NULL = null   JSON: what the endpoint can do
+//   $endpoint      STRING|NULL = null   id of the endpoint, once it was opened
 //   $seconds       FLOAT = 0.0          wall time to add
 // returns: one row, none where there is no such run
 //   seconds        FLOAT                wall time of all attempts
 
 MATCH (r:GrowthRun {id: $id})
 SET r.seconds = r.seconds + $seconds,
+  r.endpoint = coalesce($endpoint, r.endpoint),
   r.capabilities = coalesce($capabilities, r.capabilities),
   r.stop_reason = CASE WHEN $state IS NULL THEN r.stop_reason ELSE $stop_reason END,
   r.finished_at = CASE $state WHEN null THEN r.finished_at

@@ -72,6 +72,14 @@ class SetGrowthRunRow(Row):
 
 
 @dataclass(frozen=True)
+class SettleGrowthRunRow(Row):
+    """Number of candidates that a pass did not find any more."""
+
+    QUERY: ClassVar[str] = "growth/settle_run"
+    left: int
+
+
+@dataclass(frozen=True)
 class DeleteGrowthRunRow(Row):
     """Number of deleted nodes."""
 

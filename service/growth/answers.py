@@ -1,16 +1,16 @@
 """Answers of a run: each is stored before it is used, and equal requests are asked once.
 
 A run is a function of its request, its stored answers and the decisions about its candidates:
-after a kill it starts again from the beginning, finds what it had asked, and goes on.
+after a kill it starts again from the beginning, finds what it had asked, and continues.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from thinkeval.cypher import rows
 from thinkeval.loaders.records import digest
@@ -20,6 +20,8 @@ from thinkeval.service.growth.endpoints.endpoint import Endpoint, Reply, Request
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
     from thinkeval.service.leases import Lease
+
+T = TypeVar("T")
 
 BATCH = 2000
 """Answers that are looked up, or stored, in one query."""
@@ -75,21 +77,38 @@ class Budget:
         """Wall time of all attempts."""
         return self.seconds + time.monotonic() - self.started
 
+    def check(self) -> None:
+        """Refuse any further call once tokens or time are spent.
+
+        Raises:
+            BudgetReached: they are.
+        """
+        if self.max_tokens is not None and self.tokens >= self.max_tokens:
+            raise BudgetReached(f"token budget of {self.max_tokens:,} reached")
+        if self.max_seconds is not None and self.spent_seconds >= self.max_seconds:
+            raise BudgetReached(f"time budget of {self.max_seconds:g} s reached")
+
     def room(self, wanted: int) -> int:
         """How many of the wanted calls may be made.
 
         Raises:
             BudgetReached: none.
         """
-        if self.max_tokens is not None and self.tokens >= self.max_tokens:
-            raise BudgetReached(f"token budget of {self.max_tokens:,} reached")
-        if self.max_seconds is not None and self.spent_seconds >= self.max_seconds:
-            raise BudgetReached(f"time budget of {self.max_seconds:g} s reached")
+        self.check()
         if self.max_calls is None:
             return wanted
         if self.calls >= self.max_calls:
             raise BudgetReached(f"call budget of {self.max_calls:,} reached")
         return min(wanted, self.max_calls - self.calls)
+
+
+@dataclass(slots=True)
+class Usage:
+    """What the answers that a pass has used have cost, whenever they were asked."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
 
 
 class Answers:
@@ -102,6 +121,10 @@ class Answers:
         lease: of the job; every write is fenced by it. None in tests and commands without one.
         check: called between two parts; raises where the job shall stop.
         progress: called with answered and all requests of a call.
+
+    Attributes:
+        iteration: stored with further answers.
+        usage: of the answers used so far, each counted once.
     """
 
     def __init__(
@@ -117,6 +140,7 @@ class Answers:
     ) -> None:
         self.db, self.run, self.endpoint, self.budget = db, run, endpoint, budget
         self.iteration = 0
+        self.usage = Usage()
         self._lease, self._check, self._progress = lease, check, progress
         self._known: dict[str, Reply] = {}
 
@@ -145,20 +169,27 @@ class Answers:
         for start in range(0, len(keys), BATCH):
             part = list(keys[start : start + BATCH])
             for row in self.db.read(rows.KnownAnswerRow, run=self.run, ids=part):
-                self._known[row.id] = Reply(
-                    row.text, row.finish, row.seconds, row.tokens_in, row.tokens_out
-                )
+                told = (row.text, row.finish, row.seconds, row.tokens_in, row.tokens_out)
+                self._learn(row.id, Reply(*told))
+
+    def _learn(self, key: str, reply: Reply) -> None:
+        self._known[key] = reply
+        self.usage.calls += 1
+        self.usage.tokens_in += reply.tokens_in or 0
+        self.usage.tokens_out += reply.tokens_out or 0
 
     def _ask(self, missing: Sequence[tuple[str, Request]], stage: str) -> None:
         done = 0
         while done < len(missing):
             part = missing[done : done + self.budget.room(len(missing) - done)]
             asked = [request for _, request in part]
-            for replies in self.endpoint.ask(asked):
+            for replies in _closing(self.endpoint.ask(asked)):
                 self._store([(part[place], reply) for place, reply in replies])
-                self._progress(done + sum(k in self._known for k, _ in part), len(missing), stage)
+                done += len(replies)
+                self._progress(done, len(missing), stage)
                 self._check()
-            done += len(part)
+                if done < len(missing):
+                    self.budget.check()
 
     def _store(self, replies: Sequence[tuple[tuple[str, Request], Reply]]) -> None:
         stored = [self._row(key, request, reply) for (key, request), reply in replies]
@@ -169,7 +200,7 @@ class Answers:
                 if self._lease is not None:
                     self._lease.hold(tx.run)
         for (key, _), reply in replies:
-            self._known[key] = reply
+            self._learn(key, reply)
             self.budget.calls += 1
             self.budget.tokens += (reply.tokens_in or 0) + (reply.tokens_out or 0)
 
@@ -183,6 +214,15 @@ class Answers:
             "sample": request.sample,
             **asdict(reply),
         }
+
+
+def _closing(parts: Iterator[T]) -> Iterator[T]:
+    """The parts; a generator is closed at once where their reader stops."""
+    try:
+        yield from parts
+    finally:
+        if isinstance(parts, Generator):
+            parts.close()
 
 
 def query_of(request: Request, endpoint: str) -> str:

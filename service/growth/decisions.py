@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from thinkeval.service.growth import job
 from thinkeval.service.growth.review import log
 from thinkeval.service.growth.review.schemas import Appended, Triplet, Verdict
+from thinkeval.service.growth.store import require_run
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -53,5 +55,7 @@ def add(
 
 
 def _resumed(db: Database, settings: Settings, run: str, done: Appended) -> Appended:
-    del db, settings, run
+    row = require_run(db, run)
+    if row.state == "waiting_review" and not row.to_review:
+        job.post_again(db, settings, row)
     return done

@@ -1,0 +1,222 @@
+"""Candidates of one pass over a run: triplets and chains in order of appearance, with their states.
+
+A pass computes them anew from request, answers and decisions; what it finds is written over what an
+earlier pass stored. Decisions are read from the database, never written here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.cypher import rows
+from thinkeval.cypher.rows.growth import CandidateKind, CandidateState, Verb
+from thinkeval.loaders.records import digest
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.leases import Lease
+
+BATCH = 2000
+"""Rows of one query."""
+Triplet = tuple[str, str, str]
+"""Subject, relation, object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What was decided about a candidate.
+
+    Attributes:
+        verdict, corrected: a person's.
+        judged, judge_corrected: the model judge's.
+    """
+
+    verdict: Verb | None = None
+    corrected: Triplet | None = None
+    judged: Verb | None = None
+    judge_corrected: Triplet | None = None
+    question: str | None = None
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A triplet, or a chain's question; see growth/write_candidates.
+
+    Attributes:
+        subject, relation, object: as found; of a chain its ends and its relations.
+        relations: of a chain, in order.
+        entities: of a chain, in order.
+        corrected: the triplet that a decision put in its place.
+        asked: questions that were tried, with their answers' texts.
+    """
+
+    id: str
+    kind: CandidateKind
+    subject: str
+    relation: str
+    object: str
+    iteration: int
+    place: int
+    state: CandidateState = "new"
+    reason: str | None = None
+    tries: int = 0
+    share: float | None = None
+    n_answers: int = 0
+    prompt: str | None = None
+    question: str | None = None
+    relations: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    corrected: Triplet | None = None
+    paraphrases: tuple[str, ...] = ()
+    statements: list[str] = field(default_factory=list)
+    queries: list[str] = field(default_factory=list)
+    checks: dict[str, Any] = field(default_factory=dict)
+    asked: list[tuple[str, list[str]]] = field(default_factory=list)
+
+    @property
+    def triplet(self) -> Triplet:
+        """The triplet in force: the corrected one where there is one."""
+        return self.corrected or (self.subject, self.relation, self.object)
+
+    def end(self, state: CandidateState, reason: str | None = None) -> None:
+        """Set its state with the reason."""
+        self.state, self.reason = state, reason
+
+    def row(self) -> dict[str, Any]:
+        """As growth/write_candidates takes it."""
+        checks = dict(self.checks)
+        if self.kind == "chain":
+            checks["entities"] = list(self.entities)
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "subject": self.subject,
+            "relation": self.relation,
+            "object": self.object,
+            "prompt": self.prompt,
+            "question": self.question,
+            "state": self.state,
+            "reason": self.reason,
+            "tries": self.tries,
+            "share": self.share,
+            "n_answers": self.n_answers,
+            "iteration": self.iteration,
+            "place": self.place,
+            "statements": list(dict.fromkeys(self.statements)),
+            "queries": list(dict.fromkeys(self.queries)),
+            "checks": json.dumps(checks, ensure_ascii=False, sort_keys=True) if checks else None,
+        }
+
+
+def triplet_id(subject: str, relation: str, object: str) -> str:
+    """Id of a triplet's candidate within its run."""
+    return digest(["triplet", subject, relation, object], 16)
+
+
+class Candidates:
+    """The candidates of one pass."""
+
+    def __init__(self, decided: dict[str, Verdicts]) -> None:
+        self.decided = decided
+        self._all: dict[str, Candidate] = {}
+        self._in_force: dict[Triplet, str] = {}
+        self._written: dict[str, str] = {}
+
+    def verdicts(self, candidate: Candidate) -> Verdicts:
+        """What was decided about it."""
+        return self.decided.get(candidate.id, Verdicts())
+
+    def all(self, kind: CandidateKind | None = None) -> list[Candidate]:
+        """All of a kind, in order of appearance."""
+        return [one for one in self._all.values() if kind is None or one.kind == kind]
+
+    def triplet(
+        self, subject: str, relation: str, object: str, iteration: int
+    ) -> tuple[Candidate, bool]:
+        """The candidate of a triplet; whether it is new."""
+        known = self._in_force.get((subject, relation, object))
+        name = known or triplet_id(subject, relation, object)
+        if name in self._all:
+            return self._all[name], False
+        made = Candidate(name, "triplet", subject, relation, object, iteration, len(self._all))
+        self._all[name] = made
+        self._in_force[made.triplet] = name
+        return made, True
+
+    def correct(self, candidate: Candidate, triplet: Triplet) -> bool:
+        """Put a corrected triplet in force; False where another candidate has it already."""
+        other = self._in_force.get(triplet, candidate.id)
+        if other != candidate.id:
+            return False
+        self._in_force[triplet] = candidate.id
+        candidate.corrected = triplet
+        return True
+
+    def chain(
+        self, entities: Sequence[str], relations: Sequence[str], iteration: int
+    ) -> tuple[Candidate, bool]:
+        """The candidate of a chain; whether it is new."""
+        name = digest(["chain", list(entities), list(relations)], 16)
+        if name in self._all:
+            return self._all[name], False
+        made = Candidate(
+            name,
+            "chain",
+            entities[0],
+            " → ".join(relations),
+            entities[-1],
+            iteration,
+            len(self._all),
+            relations=tuple(relations),
+            entities=tuple(entities),
+        )
+        self._all[name] = made
+        return made, True
+
+    def write(self, db: Database, run: str, lease: Lease | None) -> None:
+        """Store what changed since the last call."""
+        fresh = []
+        for one in self._all.values():
+            row = one.row()
+            text = json.dumps(row, sort_keys=True)
+            if self._written.get(one.id) != text:
+                self._written[one.id] = text
+                fresh.append(row)
+        for start in range(0, len(fresh), BATCH):
+            with db.transaction() as tx:
+                tx.run(rows.WriteCandidatesRow, run=run, rows=fresh[start : start + BATCH])
+                if lease is not None:
+                    lease.hold(tx.run)
+
+
+def decisions(db: Database, run: str) -> tuple[dict[str, Verdicts], list[Triplet]]:
+    """What was decided, by candidate; and the triplets that persons added, in their order."""
+    found: dict[str, Verdicts] = {}
+    added: list[Triplet] = []
+    for row in db.read(rows.CandidateRow, run=run):
+        if row.verdict is None and row.judged is None:
+            continue
+        found[row.id] = Verdicts(
+            row.verdict,
+            _triplet(row.corrected),
+            row.judged,
+            _triplet(row.judge_corrected),
+            _question(row.corrected),
+        )
+        if row.verdict == "add":
+            added.append((row.subject, row.relation, row.object))
+    return found, added
+
+
+def _triplet(text: str | None) -> Triplet | None:
+    if not text:
+        return None
+    told = json.loads(text)
+    return (str(told["subject"]), str(told["relation"]), str(told["object"]))
+
+
+def _question(text: str | None) -> str | None:
+    return json.loads(text).get("question") if text else None

@@ -1,0 +1,151 @@
+"""What the components of one pass over a run share: request, answers, entities, relations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from thinkeval.cypher import rows
+from thinkeval.editing.probe.matching import first_sentence, normalise
+from thinkeval.service.database import Progress, silent
+from thinkeval.service.growth import prompts
+from thinkeval.service.growth.endpoints.endpoint import Form, Kind, Message, Request, Sampling
+from thinkeval.service.growth.entities import Entities
+from thinkeval.service.growth.relations import Relations
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.loaders.records import KnowledgeGraph
+    from thinkeval.service.growth.answers import Answers
+    from thinkeval.service.growth.candidates import Candidates
+    from thinkeval.service.growth.endpoints.capabilities import Form as JsonForm
+    from thinkeval.service.growth.findings import Statement
+    from thinkeval.service.growth.schemas import GrowthIn, RoleName
+    from thinkeval.service.leases import Lease
+
+SHORT, LONG = 64, 512
+"""Tokens of a direct answer, and of reasoning or JSON, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A role of a run: its answers, and how its endpoint gives JSON.
+
+    Attributes:
+        form: see `service.growth.structured`.
+    """
+
+    answers: Answers
+    form: JsonForm = "prompt"
+
+    @property
+    def chat(self) -> bool:
+        """Whether it answers messages."""
+        return self.answers.endpoint.chat
+
+
+@dataclass(slots=True)
+class Context:
+    """One pass over a run.
+
+    Attributes:
+        main: the model whose knowledge is grown.
+        roles: other models; a role without one is the main model's.
+        base: graph whose relations and entities are known from the start.
+        added: triplets that persons added.
+    """
+
+    db: Database
+    run: str
+    graph: str
+    posted: GrowthIn
+    main: Seat
+    candidates: Candidates
+    roles: dict[RoleName, Seat] = field(default_factory=dict)
+    base: KnowledgeGraph | None = None
+    added: Sequence[tuple[str, str, str]] = ()
+    lease: Lease | None = None
+    progress: Progress = silent
+    check: Callable[[], None] = lambda: None
+    entities: Entities = field(init=False)
+    relations: Relations = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.entities = Entities(self.base, self.same)
+        self.relations = Relations(self.base)
+
+    def role(self, name: RoleName) -> Seat:
+        """The model of a role."""
+        return self.roles.get(name, self.main)
+
+    @property
+    def seats(self) -> list[Seat]:
+        """All models, the main one first."""
+        return [self.main, *self.roles.values()]
+
+    @property
+    def samples(self) -> int:
+        """Answers to a validating question."""
+        return 1 if self.posted.greedy else self.posted.samples
+
+    @property
+    def pass_share(self) -> float:
+        """Least fraction of answers that name the object."""
+        return self.posted.pass_share or 1 / self.samples
+
+    def requests(
+        self,
+        text: str,
+        kind: Kind,
+        *,
+        n: int = 1,
+        form: Form = "chat",
+        max_tokens: int = SHORT,
+        temperature: float | None = None,
+    ) -> list[Request]:
+        """The samples of one text.
+
+        Args:
+            temperature: None for the request's.
+        """
+        heat = self.posted.temperature if temperature is None else temperature
+        sampling = Sampling(
+            0.0 if self.posted.greedy else heat, max_tokens, self.posted.random_seed
+        )
+        messages = (Message("user", text),)
+        return [Request(messages, sampling, sample, kind, form) for sample in range(n)]
+
+    def same(self, one: str, other: str) -> bool | None:
+        """Whether a majority of the extractor's answers says that two names are the same."""
+        seat = self.role("extractor")
+        if not seat.chat:
+            return None
+        text = prompts.fill("same", names=prompts.data(f"{one}\n{other}"))
+        asked = self.requests(text, "same", n=self.samples, max_tokens=8)
+        told = [normalise(first_sentence(answer)) for answer in seat.answers.texts(asked, "names")]
+        return 2 * sum(answer.split()[:1] == ["yes"] for answer in told) > len(told)
+
+    def enter(self, iteration: int) -> None:
+        """Answers from now on belong to this iteration."""
+        for seat in self.seats:
+            seat.answers.iteration = iteration
+
+    def store(self, statements: Sequence[Statement]) -> None:
+        """Store statements before candidates refer to them."""
+        told = [
+            {
+                "id": one.id,
+                "text": one.text,
+                "answer": one.answer,
+                "source": one.source,
+                "place": one.place,
+                "state": "parsed" if one.parsed else "unparsed",
+            }
+            for one in statements
+        ]
+        for start in range(0, len(told), 2000):
+            with self.db.transaction() as tx:
+                tx.run(rows.WriteStatementsRow, run=self.run, rows=told[start : start + 2000])
+                if self.lease is not None:
+                    self.lease.hold(tx.run)

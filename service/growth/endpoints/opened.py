@@ -1,0 +1,67 @@
+"""Open what a request names as a model that answers: in this process, or at an address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from thinkeval.service.growth.endpoints.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from thinkeval.service.growth.endpoints.capabilities import Form
+    from thinkeval.service.growth.schemas import EndpointIn
+    from thinkeval.service.scoring.runtime import Runtime
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An endpoint with what it is able to do.
+
+    Attributes:
+        form: how it gives JSON.
+        capabilities: as found by asking it, for storing; None for a model in this process.
+    """
+
+    endpoint: Endpoint
+    form: Form = "prompt"
+    capabilities: str | None = None
+
+
+def opened(
+    runtime: Runtime,
+    posted: EndpointIn,
+    *,
+    graph: str = "",
+    known: str | None = None,
+    greedy: bool = False,
+) -> Opened:
+    """Open an endpoint.
+
+    Args:
+        graph: what an organism is trained on.
+        known: capabilities that were stored before; the server is not asked for them again.
+        greedy: accept a server that does not sample.
+
+    Raises:
+        UsageError: the server does not sample.
+        EndpointError: it does not answer.
+        EditingError: the model cannot be loaded.
+    """
+    if posted.url is None:
+        from thinkeval.service.growth.endpoints.in_process import InProcess
+
+        return Opened(InProcess(runtime.model(posted.model, graph).loaded))
+    from thinkeval.service.growth.endpoints import capabilities
+    from thinkeval.service.growth.endpoints.openai_protocol import OpenAIProtocol
+    from thinkeval.service.llm import Client
+
+    secret = runtime.settings.llm_api_key
+    client = Client(posted.url, posted.model, key=secret.get_secret_value() if secret else None)
+    try:
+        found = capabilities.Capabilities.from_json(known) if known else capabilities.probe(client)
+        if not greedy:
+            capabilities.require_sampling(found, client.address)
+    except BaseException:
+        client.close()
+        raise
+    return Opened(OpenAIProtocol(client, found), found.structured, found.to_json())

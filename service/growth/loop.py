@@ -1,0 +1,270 @@
+"""Growing a graph from a model: validation, elicitation, synthesis, again (ThinkEval, Algorithm 1).
+
+A pass is a function of the request, the stored answers and the decisions: it begins at the seed
+each time, and asks only what is not stored. Work goes breadth-first, ties by first appearance.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+from thinkeval.cypher import rows
+from thinkeval.service.errors import UsageError
+from thinkeval.service.growth.answers import BudgetReached
+from thinkeval.service.growth.elicitors import open_elicitor
+from thinkeval.service.growth.entities import is_type_word
+from thinkeval.service.growth.findings import Elicited, Found
+from thinkeval.service.growth.synthesis import Synthesis
+from thinkeval.service.growth.validation import Validation
+
+if TYPE_CHECKING:
+    from thinkeval.service.growth.candidates import Candidate, Triplet, Verdicts
+    from thinkeval.service.growth.context import Context
+    from thinkeval.service.growth.schemas import GrowthIn
+
+CONVERGED = "no new triplet"
+WAITING = "waits for review"
+Judge = Callable[["Context", "Sequence[Candidate]"], None]
+"""Has a model decide about found triplets: appends its decisions to the log, once each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a pass ended: the run's state, and why."""
+
+    state: Literal["finished", "waiting_review"]
+    reason: str
+    iterations: int
+    chains: int
+
+
+def seed_of(posted: GrowthIn) -> Triplet | None:
+    """The seed's triplet; None where the request names none, or a crawl's subject only.
+
+    Raises:
+        UsageError: it has not three parts, or its object is its subject.
+    """
+    if posted.seed is None:
+        return None
+    parts = [" ".join(part.split()) for part in posted.seed.split("|")]
+    if len(parts) == 1 and posted.elicit == "crawl" and parts[0]:
+        return None
+    if len(parts) != 3 or not all(parts):
+        raise UsageError(
+            f"The seed {posted.seed!r} is no triplet.",
+            remedy='Write it as "subject|relation|object"; a crawl needs the subject only.',
+        )
+    subject, relation, object = parts
+    if subject == object:
+        raise UsageError("The seed's object is its subject.", remedy="Give another fact.")
+    return subject, relation, object
+
+
+class Loop:
+    """One pass.
+
+    Args:
+        report: called with each iteration's row.
+        judge: where the request wants a model's judgement.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        report: Callable[[rows.IterationRow], None] = lambda row: None,
+        judge: Judge | None = None,
+    ) -> None:
+        self._context, self._report, self._judge = context, report, judge
+        self._seed = self._resolved(seed_of(context.posted))
+        self._validation = Validation(context)
+        self._synthesis = Synthesis(context, self._seed)
+        self._elicitor = open_elicitor(context)
+        self._number, self._cot_queries = 1, 0
+        self._paths: list[rows.ChainRow] = []
+        self._began = time.monotonic()
+
+    def run(self) -> Outcome:
+        """Iterate until a stop rule holds; what is known then is stored.
+
+        Raises:
+            EndpointError: the endpoint does not answer; what was found until then is stored.
+        """
+        try:
+            state, reason = self._iterate()
+        except BudgetReached as stop:
+            self._finish_iteration()
+            state, reason = "finished", stop.reason
+        except BaseException:
+            self._context.candidates.write(self._context.db, self._context.run, None)
+            raise
+        return Outcome(state, reason, self._number, len(self._paths))
+
+    def _iterate(self) -> tuple[Literal["finished", "waiting_review"], str]:
+        posted = self._context.posted
+        reasoned: set[str] = set()
+        work = self._first()
+        while True:
+            self._context.enter(self._number)
+            passed = self._validation.run(work)
+            self._validation.paraphrase(passed)
+            fresh = [one for one in passed if one.id not in reasoned]
+            reasoned.update(one.id for one in fresh)
+            new = self._take(self._elicitor.elicit(fresh))
+            self._finish_iteration()
+            chains = self._new_chains()
+            if self._undecided():
+                return "waiting_review", WAITING
+            if self._seed is not None and len(self._paths) >= posted.chains:
+                return "finished", f"{len(self._paths)} chains"
+            if not new and not chains:
+                return "finished", CONVERGED
+            if self._number >= posted.iterations:
+                return "finished", f"{posted.iterations} iterations"
+            work = [*new, *chains]
+            self._number += 1
+
+    def _first(self) -> list[Candidate]:
+        """The first inputs: the seed, a base graph's facts, a text's triplets, persons' own."""
+        context = self._context
+        found: list[Triplet] = [self._seed] if self._seed is not None else []
+        if context.posted.seed is None and context.posted.elicit != "text" and context.base:
+            found += [(f.subject, f.relation, f.object) for f in context.base.facts]
+        work = []
+        for triplet in [*found, *filter(None, map(self._resolved, context.added))]:
+            one, new = context.candidates.triplet(*triplet, self._number)
+            if new:
+                self._gate(one, None, seed=True)
+                work.append(one)
+        return [*work, *self._take(self._elicitor.start())]
+
+    def _resolved(self, triplet: Triplet | None) -> Triplet | None:
+        if triplet is None:
+            return None
+        subject, relation, object = triplet
+        entities = self._context.entities
+        return (
+            entities.canonical(subject),
+            self._context.relations.canonical(relation)[0],
+            entities.canonical(object),
+        )
+
+    def _take(self, elicited: Elicited) -> list[Candidate]:
+        """New candidates of what was found that are to be validated, in order of appearance."""
+        self._cot_queries += elicited.queries
+        self._context.store(elicited.statements)
+        new = []
+        for found in elicited.found:
+            one = self._candidate(found)
+            if one is not None:
+                new.append((one, found))
+        if self._judge is not None and self._context.posted.judge in ("model", "both"):
+            self._context.candidates.write(self._context.db, self._context.run, self._context.lease)
+            self._judge(self._context, [one for one, _ in new])
+        for one, found in new:
+            self._gate(one, one.reason or found.review)
+            if one.state == "new" and found.unknown:
+                one.end("unknown", "the model says that it does not know")
+            elif one.state == "new" and found.share is not None and one.corrected is None:
+                one.share, one.n_answers = found.share, found.n_answers
+                one.end("validated")
+        return [one for one, _ in new if one.state in ("new", "validated")]
+
+    def _candidate(self, found: Found) -> Candidate | None:
+        """The candidate of a triplet; None where it is known or has an empty name."""
+        context = self._context
+        names = [" ".join(name.split()) for name in (found.subject, found.object)]
+        relation = " ".join(found.relation.split())
+        if not names[0] or not relation or not (names[1] or found.unknown):
+            return None
+        kinds = [n for n in names if n and is_type_word(n) and not context.entities.knows(n)]
+        if not kinds:
+            names = [context.entities.canonical(name) if name else name for name in names]
+        relation, near = context.relations.canonical(relation)
+        one, new = context.candidates.triplet(names[0], relation, names[1], self._number)
+        one.statements += found.statements
+        one.queries += found.queries
+        if not new:
+            return None
+        one.checks |= found.checks
+        if near is not None:
+            one.checks["relation_like"] = near
+        if kinds:
+            one.reason = f"{kinds[0]!r} reads as a kind, not as a name"
+        if context.posted.elicit != "crawl":
+            one.question = None
+        return one
+
+    def _gate(self, one: Candidate, doubt: str | None, *, seed: bool = False) -> None:
+        """Let a new candidate pass, or not: a person's decision, a doubt, the judge's decision."""
+        how, told = self._context.posted.judge, self._context.candidates.verdicts(one)
+        one.reason = None
+        if told.verdict == "prune":
+            one.end("pruned", "pruned by a person")
+        elif told.verdict == "correct":
+            self._correct(one, told.corrected)
+        elif told.verdict is not None or seed:
+            return
+        elif doubt is not None:
+            one.end("review", doubt)
+        elif how == "human" or (how == "both" and told.judged != "keep"):
+            one.end("review", _asked(told))
+        elif how == "model" and told.judged == "prune":
+            one.end("pruned", "pruned by the judge")
+        elif how == "model" and told.judged == "correct":
+            self._correct(one, told.judge_corrected)
+
+    def _correct(self, one: Candidate, triplet: Triplet | None) -> None:
+        corrected = self._resolved(triplet)
+        if corrected is not None and not self._context.candidates.correct(one, corrected):
+            one.end("duplicate", "the corrected triplet is another candidate")
+
+    def _finish_iteration(self) -> None:
+        """Store graph, candidates and the iteration's row."""
+        context = self._context
+        facts = self._synthesis.facts()
+        self._synthesis.write(facts)
+        self._paths = self._synthesis.chains(facts)
+        context.candidates.write(context.db, context.run, context.lease)
+        usage = [seat.answers.usage for seat in context.seats]
+        row = rows.IterationRow(
+            number=self._number,
+            triplets=len(facts),
+            paths=len(self._paths),
+            cot_queries=self._cot_queries,
+            calls=sum(one.calls for one in usage),
+            tokens_in=sum(one.tokens_in for one in usage),
+            tokens_out=sum(one.tokens_out for one in usage),
+            seconds=time.monotonic() - self._began,
+        )
+        self._began = time.monotonic()
+        told = asdict(row)
+        context.db.write(rows.WriteIterationRow, run=context.run, **told)
+        self._report(row)
+
+    def _new_chains(self) -> list[Candidate]:
+        """Chains of two steps and more that are not asked yet."""
+        if not self._elicitor.expands_chains:
+            return []
+        found = []
+        for path in self._paths:
+            if path.steps < 2:
+                continue
+            one, new = self._context.candidates.chain(path.entities, path.relations, self._number)
+            if new:
+                found.append(one)
+        return found
+
+    def _undecided(self) -> bool:
+        """Whether the next iteration depends on what a person has not decided yet."""
+        posted = self._context.posted
+        if posted.judge not in ("human", "both") and posted.refine != "human":
+            return False
+        states = ("review", "conflict") if posted.judge in ("human", "both") else ("review",)
+        return any(one.state in states for one in self._context.candidates.all("triplet"))
+
+
+def _asked(told: Verdicts) -> str:
+    return f"the judge would {told.judged} it" if told.judged else "found; not decided yet"

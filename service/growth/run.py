@@ -1,0 +1,213 @@
+"""One attempt at a growth run: open its models, make passes until no decision is missing, record.
+
+Whatever ends an attempt, the next one finds every stored answer and continues.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from thinkeval.cypher import rows
+from thinkeval.service.errors import ConflictError, EndpointError
+from thinkeval.service.graphs.datasets import ensure, stored_graph
+from thinkeval.service.growth import prompts
+from thinkeval.service.growth.answers import Answers, Budget, spent
+from thinkeval.service.growth.candidates import Candidates, decisions
+from thinkeval.service.growth.context import Context, Seat
+from thinkeval.service.growth.endpoints.opened import Opened, opened
+from thinkeval.service.growth.loop import Judge, Loop, Outcome
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
+    from thinkeval.service.leases import Lease
+    from thinkeval.service.scoring.runtime import Runtime
+
+AS_NEW = "Start it as a new run with --as-new (`as_new` over REST); this one stays as it is."
+PASSES = 20
+"""Passes of one attempt, at most: decisions may come faster than passes end."""
+
+Open = Callable[["Runtime", "EndpointIn"], Opened]
+Report = Callable[[rows.IterationRow], None]
+
+
+def silent(row: rows.IterationRow) -> None:
+    """Report of iterations that shows nothing."""
+
+
+class Attempt:
+    """An attempt under a lease.
+
+    Args:
+        run: id of the run, which is stored.
+        open: opens an endpoint; None for the usual way.
+        report: called with each iteration's row.
+        check: raises where the job shall stop; called between two parts of answers.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        run: str,
+        posted: GrowthIn,
+        *,
+        lease: Lease | None = None,
+        open: Open | None = None,
+        report: Report = silent,
+        judge: Judge | None = None,
+    ) -> None:
+        self._runtime, self._run, self._posted = runtime, run, posted
+        self._lease, self._report, self._judge = lease, report, judge
+        self._open = open or self._opened
+        self._row = stored_run(runtime.db, run)
+
+    def run(self) -> Outcome:
+        """Make passes until the run is finished or waits for people.
+
+        Raises:
+            ConflictError: prompts or model are not those that the run began with.
+            EndpointError: an endpoint does not answer: the run is paused.
+        """
+        began = time.monotonic()
+        require_prompts(self._row)
+        self._set(state="growing")
+        budget = Budget(
+            self._posted.max_calls,
+            self._posted.max_tokens,
+            self._posted.max_seconds,
+            seconds=self._row.seconds,
+        )
+        spent(self._runtime.db, self._run, budget)
+        opened_all: dict[str, Opened] = {}
+        try:
+            outcome = self._passes(budget, opened_all)
+        except EndpointError as error:
+            self._set(state="paused", reason=error.detail, seconds=time.monotonic() - began)
+            raise
+        except BaseException:
+            self._set(seconds=time.monotonic() - began)
+            raise
+        finally:
+            for one in opened_all.values():
+                one.endpoint.close()
+        self._set(state=outcome.state, reason=outcome.reason, seconds=time.monotonic() - began)
+        return outcome
+
+    def _passes(self, budget: Budget, opened_all: dict[str, Opened]) -> Outcome:
+        posted = self._posted
+        opened_all["main"] = self._open(self._runtime, posted.answers)
+        self._require_same(opened_all["main"])
+        for role, endpoint in posted.roles.items():
+            opened_all[role] = self._open(self._runtime, endpoint)
+        for _ in range(PASSES):
+            context = self._context(budget, opened_all)
+            n = stored_run(self._runtime.db, self._run).decisions
+            outcome = Loop(context, self._report, self._judge).run()
+            self._settle(context, outcome)
+            if stored_run(self._runtime.db, self._run).decisions == n:
+                break
+        return outcome  # pyright: ignore[reportPossiblyUnboundVariable]  (PASSES is not 0)
+
+    def _context(self, budget: Budget, opened_all: dict[str, Opened]) -> Context:
+        db, runtime = self._runtime.db, self._runtime
+        decided, added = decisions(db, self._run)
+        seats = {
+            name: Seat(
+                Answers(
+                    db,
+                    self._run,
+                    one.endpoint,
+                    budget,
+                    lease=self._lease,
+                    progress=runtime.progress,
+                ),
+                one.form,
+            )
+            for name, one in opened_all.items()
+        }
+        base = stored_graph(db, ensure(db, self._posted.base).id) if self._posted.base else None
+        return Context(
+            db,
+            self._run,
+            self._row.graph,
+            self._posted,
+            seats.pop("main"),
+            Candidates(decided),
+            roles=seats,  # type: ignore[arg-type]
+            base=base,
+            added=added,
+            lease=self._lease,
+            progress=runtime.progress,
+        )
+
+    def _opened(self, runtime: Runtime, endpoint: EndpointIn) -> Opened:
+        main = endpoint == self._posted.answers
+        return opened(
+            runtime,
+            endpoint,
+            graph=self._posted.base or "",
+            known=self._row.capabilities if main else None,
+            greedy=self._posted.greedy,
+        )
+
+    def _require_same(self, one: Opened) -> None:
+        """Answers of another model are not mixed with those that are stored."""
+        name, before = one.endpoint.id, self._row.endpoint
+        if self._row.calls and before != name:
+            raise ConflictError(
+                f"Run {self._run!r} was begun with {before}, and now {name} answers.",
+                remedy=AS_NEW,
+            )
+        self._set(endpoint=name, capabilities=one.capabilities)
+
+    def _settle(self, context: Context, outcome: Outcome) -> None:
+        ids = [one.id for one in context.candidates.all()]
+        with self._runtime.db.transaction() as tx:
+            tx.run(rows.SettleGrowthRunRow, run=self._run, ids=ids, iterations=outcome.iterations)
+            if self._lease is not None:
+                self._lease.hold(tx.run)
+
+    def _set(
+        self,
+        *,
+        state: str | None = None,
+        reason: str | None = None,
+        seconds: float = 0.0,
+        endpoint: str | None = None,
+        capabilities: str | None = None,
+    ) -> None:
+        self._runtime.db.write(
+            rows.SetGrowthRunRow,
+            id=self._run,
+            state=state,
+            stop_reason=reason,
+            seconds=seconds,
+            endpoint=endpoint,
+            capabilities=capabilities,
+        )
+
+
+def stored_run(db: Database, run: str) -> rows.GrowthRunRow:
+    """A stored run.
+
+    Raises:
+        NotFoundError: there is none; close ones are suggested.
+    """
+    from thinkeval.service.growth.store import require_run
+
+    return require_run(db, run)
+
+
+def require_prompts(row: rows.GrowthRunRow) -> None:
+    """Refuse to continue with other prompts than those a run began with.
+
+    Raises:
+        ConflictError: they changed.
+    """
+    if row.prompts != prompts.digest():
+        raise ConflictError(
+            f"The prompts of run {row.id!r} have changed since it began: its answers would mix.",
+            remedy=AS_NEW,
+        )

@@ -1,0 +1,73 @@
+"""Stored growth runs: as every interface shows them, found by id, and deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from thinkeval.cypher import rows
+from thinkeval.service.errors import ConflictError, NotFoundError
+from thinkeval.service.growth.schemas import GrowthOut
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+LISTING = "thinkeval grow list"
+
+
+def require_run(db: Database, run: str) -> rows.GrowthRunRow:
+    """A stored run.
+
+    Raises:
+        NotFoundError: there is none; close ones are suggested.
+    """
+    found = db.read(rows.GrowthRunRow, id=run)
+    if not found:
+        known = [row.id for row in db.read(rows.GrowthRunRow, limit=1000)]
+        raise NotFoundError("growth run", run, known, listing=LISTING)
+    return found[0]
+
+
+def list_runs(db: Database, limit: int = 100) -> list[GrowthOut]:
+    """Runs, newest first."""
+    return [shown(row) for row in db.read(rows.GrowthRunRow, limit=limit)]
+
+
+def shown(row: rows.GrowthRunRow) -> GrowthOut:
+    """A run as every interface shows it."""
+    status = row.status or "succeeded"
+    if status == "succeeded" and row.state == "waiting_review":
+        status = "waiting_review"
+    elif status == "failed" and row.state == "paused":
+        status = "paused"
+    place = f"/v1/growth/{row.id}"
+    return GrowthOut.model_validate(
+        {name: getattr(row, name) for name in _SAME}
+        | {
+            "status": status,
+            "links": {
+                "self": place,
+                "graph": f"/v1/graphs/{row.graph}",
+                **{name: f"{place}/{name}" for name in ("iterations", "candidates", "log")},
+            },
+        }
+    )
+
+
+_SAME = tuple(
+    name
+    for name in GrowthOut.model_fields
+    if name in rows.GrowthRunRow.__dataclass_fields__ and name != "status"
+)
+
+
+def delete(db: Database, run: str) -> int:
+    """Delete a run with its answers and decisions; number of deleted nodes. Its graph stays.
+
+    Raises:
+        NotFoundError: there is none.
+        ConflictError: it is queued or running.
+    """
+    row = require_run(db, run)
+    if row.status in ("queued", "running"):
+        raise ConflictError(f"Run {run!r} is {row.status}.", remedy="Cancel it first.")
+    return cast("int", db.autocommit(rows.DeleteGrowthRunRow, id=row.id)[0].deleted)

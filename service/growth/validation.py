@@ -1,0 +1,163 @@
+"""Component 1 of ThinkEval (§4.1): does the model know a triplet, or the answer of a chain?
+
+A candidate's question is asked k times; the fraction of answers that name the object (or an alias)
+is compared with the threshold. A failed question is replaced by another one, at most k_max in all;
+then the candidate is discarded, and every question with its answers stays as evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from thinkeval.editing.probe.matching import contains
+from thinkeval.loaders.records import SUBJECT_SLOT
+from thinkeval.service.growth import prompts
+from thinkeval.service.growth.entities import names_itself
+from thinkeval.service.growth.relations import Wording
+from thinkeval.service.growth.replies import state_of
+from thinkeval.service.growth.writing import Writer
+
+if TYPE_CHECKING:
+    from thinkeval.service.growth.answers import Answer
+    from thinkeval.service.growth.candidates import Candidate
+    from thinkeval.service.growth.context import Context
+    from thinkeval.service.growth.endpoints.endpoint import Request
+
+AT_ONCE = 200
+"""Candidates that are asked in one call: where a budget ends, no more of them wait for answers."""
+UNKNOWN = "unknown to the model"
+
+
+@dataclass(slots=True)
+class _Trial:
+    """A candidate under validation, with the wordings that are left for it."""
+
+    candidate: Candidate
+    left: Iterator[Wording]
+    wording: Wording | None = None
+
+
+class Validation:
+    """Component 1 of one pass."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._writer = Writer(context)
+
+    def run(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Give every candidate a verdict; those that passed, in order.
+
+        Raises:
+            BudgetReached: candidates whose answers are stored have their verdict.
+            EndpointError: the endpoint does not answer.
+        """
+        waiting = [one for one in candidates if one.state == "new" and not self._senseless(one)]
+        for start in range(0, len(waiting), AT_ONCE):
+            self._validate(waiting[start : start + AT_ONCE])
+        return [one for one in candidates if one.state == "validated"]
+
+    def paraphrase(self, passed: Sequence[Candidate]) -> None:
+        """Have paraphrases of new facts written; each is validated by itself.
+
+        Raises:
+            as `run`.
+        """
+        self._writer.paraphrases([one for one in passed if one.kind == "triplet"])
+
+    def _senseless(self, one: Candidate) -> bool:
+        if one.kind == "chain":
+            return False
+        subject, _, object = one.triplet
+        if subject == object:
+            one.end("pruned", "its object is its subject")
+        elif names_itself(subject, self._context.entities.names(object)):
+            one.end("discarded", "its subject already names the object")
+        return one.state != "new"
+
+    def _validate(self, candidates: Sequence[Candidate]) -> None:
+        """Try one question of every candidate at a time."""
+        first = self._writer.questions([one for one in candidates if one.kind == "triplet"])
+        trials = [_Trial(one, iter(self._wordings(one, first.get(one.id)))) for one in candidates]
+        while trials:
+            trials = [trial for trial in trials if self._choose(trial)]
+            self._ask(trials)
+            trials = [trial for trial in trials if trial.candidate.state == "new"]
+
+    def _wordings(self, one: Candidate, written: Wording | None) -> list[Wording]:
+        """A question that a person gave, the writer's, the relation's; of a chain its question."""
+        context = self._context
+        if one.kind == "chain":
+            told = " → ".join(one.relations)
+            text = prompts.fill("chain", subject=SUBJECT_SLOT, relations=told)
+            return [Wording(text, "chat")]
+        _, relation, _ = one.triplet
+        given = context.candidates.verdicts(one).question
+        found = [Wording(given, "chat")] if given else []
+        found += [written] if written else []
+        return [*found, *context.relations.wordings(relation, chat=context.main.chat)]
+
+    def _choose(self, trial: _Trial) -> bool:
+        """Take the next question; False where the candidate got a verdict without one."""
+        one, context = trial.candidate, self._context
+        subject, _, object = one.triplet
+        names = context.entities.names(object)
+        while one.tries < (context.posted.k_max if one.kind == "triplet" else 1):
+            wording = self._next(trial)
+            if wording is None:
+                break
+            one.tries += 1
+            one.question = wording.of(subject)
+            if contains(wording.text, names):
+                # Asked like this, an answer would prove nothing: the next question, please.
+                one.checks["named"] = [*one.checks.get("named", []), one.question]
+                continue
+            trial.wording = wording
+            return True
+        self._give_up(one)
+        return False
+
+    def _next(self, trial: _Trial) -> Wording | None:
+        one, how = trial.candidate, self._context.posted.refine
+        if one.kind == "chain" or one.tries == 0 or how == "none":
+            return next(trial.left, None)
+        if how == "model":
+            return self._writer.refined(one) or next(trial.left, None)
+        # A person's correction brings one more question, its own.
+        decided = self._context.candidates.verdicts(one).verdict
+        return next(trial.left, None) if decided == "correct" and one.tries < 2 else None
+
+    def _give_up(self, one: Candidate) -> None:
+        decided = self._context.candidates.verdicts(one).verdict
+        if one.kind == "triplet" and self._context.posted.refine == "human" and decided is None:
+            one.end("review", "its question failed: correct the question or the triplet, or prune")
+            return
+        one.end("discarded", UNKNOWN if one.asked else "every question names the object")
+
+    def _ask(self, trials: Sequence[_Trial]) -> None:
+        context = self._context
+        asked = [self._requests(trial) for trial in trials]
+        flat = [request for each in asked for request in each]
+        answers = iter(context.main.answers.ask(flat, "validation"))
+        for trial, requests in zip(trials, asked, strict=True):
+            self._judge(trial, [next(answers) for _ in requests])
+
+    def _requests(self, trial: _Trial) -> list[Request]:
+        one, context, wording = trial.candidate, self._context, trial.wording
+        assert wording is not None  # set by _choose
+        kind = "chain" if one.kind == "chain" else "direct"
+        return context.requests(one.question or "", kind, n=context.samples, form=wording.form)
+
+    def _judge(self, trial: _Trial, answers: Sequence[Answer]) -> None:
+        one, context = trial.candidate, self._context
+        names = context.entities.names(one.triplet[2])
+        states = [state_of(answer.reply) for answer in answers]
+        hits = sum(contains(answer.text, names) for answer in answers)
+        one.queries += list(dict.fromkeys(answer.query for answer in answers))
+        one.asked.append((one.question or "", [answer.text for answer in answers]))
+        one.share, one.n_answers = hits / len(answers), len(answers)
+        if hits >= context.pass_share * len(answers) - 1e-9:
+            one.end("validated")
+        elif 2 * states.count("refused") > len(states):
+            one.end("refused", "the model refuses to answer")
