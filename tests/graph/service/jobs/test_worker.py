@@ -56,6 +56,23 @@ class Counting:
         self.lease.ended = True
 
 
+def until_interrupted(self: Counting, runtime: Runtime) -> None:
+    """A long loop that looks whether it shall stop."""
+    while True:
+        time.sleep(0.01)
+        interruption.check()
+
+
+def once(act: Callable[[Counting, Runtime], None]) -> Callable[[Counting, Runtime], None]:
+    """The act of one job; those after it count."""
+
+    def first(self: Counting, runtime: Runtime) -> None:
+        Counting.act = Counting.count
+        act(self, runtime)
+
+    return first
+
+
 @pytest.fixture
 def settings(server: dict[str, str]) -> Settings:
     return Settings(
@@ -110,10 +127,9 @@ def test_a_third_kind_is_a_class_and_no_query(db: Database, worker: Worker) -> N
 
 def test_an_error_is_recorded_and_the_worker_takes_the_next(db: Database, worker: Worker) -> None:
     def fail(self: Counting, runtime: Runtime) -> None:
-        Counting.act = Counting.count
         raise ValueError("no luck")
 
-    Counting.act = fail
+    Counting.act = once(fail)
     first = submitted(db)
     failed = ended(db, first)
     assert (failed.status, failed.error, failed.attempts) == ("failed", "no luck", 1)
@@ -122,13 +138,7 @@ def test_an_error_is_recorded_and_the_worker_takes_the_next(db: Database, worker
 
 
 def test_cancelling_stops_the_next_step_of_a_loop(db: Database, worker: Worker) -> None:
-    def loop(self: Counting, runtime: Runtime) -> None:
-        Counting.act = Counting.count
-        while True:
-            time.sleep(0.01)
-            interruption.check()
-
-    Counting.act = loop
+    Counting.act = once(until_interrupted)
     job = submitted(db)
     until(lambda: job_of(db, job).status == "running")
     began = time.monotonic()
@@ -140,12 +150,7 @@ def test_cancelling_stops_the_next_step_of_a_loop(db: Database, worker: Worker) 
 
 
 def test_a_worker_that_stops_releases_its_job_at_once(db: Database, worker: Worker) -> None:
-    def loop(self: Counting, runtime: Runtime) -> None:
-        while True:
-            time.sleep(0.01)
-            interruption.check()
-
-    Counting.act = loop
+    Counting.act = until_interrupted
     job = submitted(db)
     until(lambda: job_of(db, job).status == "running")
     worker.stop()
@@ -158,15 +163,12 @@ def test_a_job_that_another_took_over_is_left_alone(db: Database, worker: Worker
     stopped = threading.Event()
 
     def loop(self: Counting, runtime: Runtime) -> None:
-        Counting.act = Counting.count
         try:
-            while True:
-                time.sleep(0.01)
-                interruption.check()
+            until_interrupted(self, runtime)
         finally:
             stopped.set()
 
-    Counting.act = loop
+    Counting.act = once(loop)
     job = submitted(db)
     until(lambda: job_of(db, job).status == "running")
     token = uuid.uuid4().hex

@@ -34,6 +34,8 @@ TRIPLES = st.lists(
     unique=True,
 )
 KIND_OF = st.fixed_dictionaries({name: st.sampled_from(KINDS) for name in NAMES})
+OF_RULE = st.tuples(*[st.sampled_from(("p", "q", None, None))] * 3)
+"""Kinds that a rule demands of x, y and z."""
 QUIETLY = settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
@@ -96,6 +98,14 @@ def split(rules: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
     return [r for r in rules if r.second], [r for r in rules if not r.second]
 
 
+def grounded_rules(
+    db: Database, graph: str, rules: Sequence[Rule]
+) -> tuple[list[store.StoredRule], groundings.Instances]:
+    """The rules as kept ones of a graph, and their groundings in it."""
+    stored = [store.StoredRule(r.id, graph, r, "kept") for r in rules]
+    return stored, groundings.instantiate(db, graph, stored)
+
+
 def kinds_of(rule: Rule) -> Kinds:
     return rule.kind("x"), rule.kind("y"), rule.kind("z")
 
@@ -139,7 +149,7 @@ def test_mining_finds_what_every_triangle_suggests(
                   st.sampled_from("rst")),
         min_size=1, max_size=4, unique=True,
     ),
-    kinds=st.tuples(*[st.sampled_from(("p", "q", None, None))] * 3),
+    kinds=OF_RULE,
 )  # fmt: skip
 def test_groundings_are_those_of_brute_force(
     db: Database,
@@ -151,8 +161,7 @@ def test_groundings_are_those_of_brute_force(
 ) -> None:
     graph = write(db, f"{prefix}-{uuid.uuid4().hex[:6]}", facts, kind_of)
     rules = [made(shape, kinds) for shape in shapes]
-    stored = [store.StoredRule(r.id, graph, r, "kept") for r in rules]
-    found = groundings.instantiate(db, graph, stored)
+    stored, found = grounded_rules(db, graph, rules)
     expected = {r.id: set(reference.groundings(shape_of(r), kinds, facts, kind_of)) for r in rules}
     assert len(found.groundings) == sum(map(len, expected.values()))
     for rule in rules:
@@ -186,7 +195,7 @@ def test_groundings_are_those_of_brute_force(
         max_size=4,
         unique=True,
     ),
-    kinds=st.tuples(*[st.sampled_from(("p", "q", None, None))] * 3),
+    kinds=OF_RULE,
 )
 def test_groundings_of_one_premise_are_those_of_brute_force(
     db: Database,
@@ -198,8 +207,7 @@ def test_groundings_of_one_premise_are_those_of_brute_force(
 ) -> None:
     graph = write(db, f"{prefix}-{uuid.uuid4().hex[:6]}", facts, kind_of)
     rules = [made_pair(shape, kinds) for shape in shapes]
-    stored = [store.StoredRule(r.id, graph, r, "kept") for r in rules]
-    found = groundings.instantiate(db, graph, stored)
+    stored, found = grounded_rules(db, graph, rules)
     for rule in rules:
         wanted = reference.pair_groundings(pair_of(rule), kinds, facts, kind_of)
         got = [(g.x, g.z, g.conclusion is not None) for g in found.groundings if g.rule == rule.id]
