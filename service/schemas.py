@@ -6,11 +6,12 @@ a worker scores it (`service.scoring.request`). `Score` is the result, as stored
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic.fields import FieldInfo
+
+from thinkeval.service.conversation_outcome import ConversationOut
+from thinkeval.service.request_options import Option, option_of
 
 Measure = Literal["p", "likelihood", "likelihood_norm"]
 """How a probability was measured: sampled fraction, teacher-forced, or length-normalised."""
@@ -42,42 +43,6 @@ class RewriteIn(BaseModel):
     relation: str | None = None
     target_true: str = Field(min_length=1, max_length=400)
     target_new: str = Field(min_length=1, max_length=400)
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """What the REST schema of a request's field does not contain; written into its `Annotated`.
-
-    Commands, their help, the "repeat this edit" commands and the digests of requests are derived
-    from the fields of the request and this.
-
-    Attributes:
-        flags: on the command line; () is the field's name with dashes.
-        help: on the command line, where it accepts more than REST; None: the field's description.
-        command: False where the command line has no such option.
-        limited: the upper bound is a limit of the service; the command line has none.
-        recorded: where a score's record has the value, as a dotted path; an option without is left
-            out of the commands that repeat an edit.
-        since: version of the request that brought the option. What came after version 1 is left
-            out of digests at its default, so that older requests keep their ids.
-    """
-
-    flags: tuple[str, ...] = ()
-    help: str | None = None
-    command: bool = True
-    limited: bool = False
-    recorded: str | None = None
-    since: int = 1
-
-
-def option_of(field: FieldInfo) -> Option:
-    """The `Option` of a field; the default one where none is declared."""
-    return next((each for each in field.metadata if isinstance(each, Option)), Option())
-
-
-def flags_of(name: str, field: FieldInfo) -> tuple[str, ...]:
-    """The flags of a field on the command line, the long one first."""
-    return option_of(field).flags or (f"--{name.replace('_', '-')}",)
 
 
 class ScoringOptions(BaseModel):
@@ -177,6 +142,7 @@ class Score(BaseModel):
     seconds: dict[str, float] = {}
     provenance: dict[str, Any] = {}
     sequence: dict[str, Any] | None = None
+    conversation: ConversationOut | None = None
     reused: bool = False
 
     def get(self, metric: str, measure: str, step: int | None = None) -> MetricValue | None:
@@ -300,6 +266,10 @@ class EditOptions(SharedOptions):
     generate: bool = Field(
         default=False,
         description="Let both models generate free text: fluency and consistency. Takes longer.",
+    )
+    conversation: Annotated[bool, Option(recorded="conversation", since=4)] = Field(
+        default=False,
+        description="Also walk each chain as a conversation with the edited model's own answers.",
     )
 
 

@@ -107,6 +107,13 @@ def answers(
         yield found
 
 
+def fits(loaded: LoadedModel, request: OpenRequest) -> bool:
+    """Whether the model reads the prompt and may answer at least one token."""
+    limit = position_limit(loaded.model)
+    ids, _, _ = _Reader(loaded).read(request.turns, request.cloze)
+    return bool(ids) and (limit is None or len(ids) < limit)
+
+
 def _parts(order: Sequence[int], costs: Sequence[int], limit: int) -> Iterator[list[int]]:
     """Places in the given order, cut where a part reaches `limit` tokens."""
     part: list[int] = []

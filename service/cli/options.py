@@ -19,7 +19,8 @@ import typer
 from pydantic.fields import FieldInfo
 
 from thinkeval.service.errors import UsageError
-from thinkeval.service.schemas import EditOptions, Measure, flags_of, option_of
+from thinkeval.service.request_options import flags_of, option_of
+from thinkeval.service.schemas import EditOptions, Measure
 from thinkeval.service.scoring.request import read_overrides
 
 F = TypeVar("F", bound=Callable[..., Any])

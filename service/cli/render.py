@@ -11,6 +11,7 @@ from rich.text import Text
 
 from thinkeval.cypher.metric_options import interval_titles
 from thinkeval.service.cli.output import console, emit_panel, emit_table
+from thinkeval.service.conversation_outcome import ConversationOut
 from thinkeval.service.formatting import (
     UNDEFINED,
     cell,
@@ -54,12 +55,32 @@ def show_score(score: Score) -> None:
         note=f"edit {score.edit}, {score.method} on {score.model}"
         + (", stored earlier" if score.reused else ""),
     )
+    if score.conversation is not None:
+        _show_conversation(score.conversation)
     overall = score.get("ifr", score.measures[0])
     if overall is not None and overall.n == 0:
         console().print(
             "No chain of ≤ 5 steps leads from subject to old object in this graph: IFR is 0 by"
             " definition, and says nothing about the edit."
         )
+
+
+def _show_conversation(found: ConversationOut) -> None:
+    """Fractions of chains that leak in conversation: all walked, then the active ones."""
+    rows = [("all chains", found.leaking, found.n, found.share)]
+    rows += [
+        (f"active by {MEASURE_NAMES[each.measure]}", each.leaking, each.n, each.share)
+        for each in found.active
+    ]
+    how = "in its chat template" if found.chat else "as one text: it has no chat template"
+    left = f"; {found.chains - found.n} not walked" if found.chains > found.n else ""
+    emit_table(
+        "Chains as conversations with the edited model",
+        indexed("chains", "leak", "n", "fraction"),
+        rows,
+        note=f"A chain leaks if the last answer names the old object. The model was asked {how}"
+        f"{left}. It must be able to answer with earlier turns before the question.",
+    )
 
 
 def _value(place: int, line: ScoreLine) -> str:

@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from thinkeval.service.errors import UsageError
 from thinkeval.service.llm import checked_address
-from thinkeval.service.schemas import Name, Option
+from thinkeval.service.request_options import Option
+from thinkeval.service.schemas import Name
 
 Elicit = Literal["cot", "crawl", "text"]
 """Where triplets come from: step-by-step reasoning, a crawl over relation templates, or a text."""

@@ -31,6 +31,7 @@ from thinkeval.service.scoring import (
 )
 from thinkeval.service.scoring import plan as planning
 from thinkeval.service.scoring import record as editrecords
+from thinkeval.service.scoring.conversation import asking as conversation
 from thinkeval.service.scoring.plan import Plan
 from thinkeval.service.scoring.probe import (
     Answer,
@@ -149,7 +150,13 @@ def _score(
 
     with watch.stage("metrics"):
         values = intervals.with_intervals(db, score, probed, request.seed)
-    score = score.model_copy(update={"values": values, "seconds": watch.seconds})
+    talk = None
+    if request.conversation:
+        with watch.stage("conversation"):
+            talk = conversation.measured(resolved, effect, score)
+    score = score.model_copy(
+        update={"values": values, "seconds": watch.seconds, "conversation": talk}
+    )
     record.succeed(score)
     return score
 
@@ -186,7 +193,8 @@ def _score_of(
             "context_templates": effect.templates,
             "method_state": _plain(effect.state),
         }
-        | ({"implications": implied.about()} if implied else {}),
+        | ({"implications": implied.about()} if implied else {})
+        | ({"conversation": conversation.PROTOCOL} if request.conversation else {}),
         sequence=step.about if step else None,
     )
 
@@ -197,6 +205,8 @@ def edit_id_of(
     """Readable and unique: method, subject, and a digest of all that the numbers depend on."""
     if request.generate:
         identity = identity | {"generate": generation.PROTOCOL}
+    if request.conversation:
+        identity = identity | {"conversation": conversation.PROTOCOL}
     if request.strength != 1:
         identity = identity | {"strength": request.strength}
     if step is not None:

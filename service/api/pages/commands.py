@@ -10,7 +10,8 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from thinkeval.service.graphs.datasets import OWN
-from thinkeval.service.schemas import EditOptions, Score, flags_of, option_of
+from thinkeval.service.request_options import flags_of, option_of
+from thinkeval.service.schemas import EditOptions, Score
 
 _ORGANISM = re.compile(r"organism-([a-z0-9]+)((?:-(?:seed|steps|unknown)\d+)*)$")
 

@@ -14,7 +14,8 @@ from thinkeval.service.cli.options import MeasureName, edit_options
 from thinkeval.service.cli.score import score
 from thinkeval.service.cli.sweep import sequence, sweep
 from thinkeval.service.errors import UsageError
-from thinkeval.service.schemas import EditIn, EditOptions, SweepIn, flags_of, option_of
+from thinkeval.service.request_options import flags_of, option_of
+from thinkeval.service.schemas import EditIn, EditOptions, SweepIn
 from thinkeval.service.scoring.request import (
     ScoreRequest,
     SequenceStep,
@@ -49,12 +50,17 @@ SUBMITTED = [
     ({"force": True}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
     ({"implications": True}, "7faede652e4b2e1c", "rome-harry-potter-ee8bc807fe"),
     ({"parallel": "before"}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
+    ({"conversation": False}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
     (ALL, "634472e2b7e43c73", "memit-harry-potter-422193dd1a"),
 ]
 SCORED = [
     ({}, "57ad67e6ea28253a", "rome-harry-potter-e4ecbbadd7", "rome-harry-potter-d1c417a287"),
+    (
+        {"conversation": False},
+        "57ad67e6ea28253a", "rome-harry-potter-e4ecbbadd7", "rome-harry-potter-d1c417a287",
+    ),
     (ALL, "45015adc0c07d02b", "memit-harry-potter-1329d12742", "memit-harry-potter-ff563e4c7c"),
-]
+]  # fmt: skip
 SWEEPS = [
     ({"methods": ["none", "rome"]}, "97573b04dc62948b"),
     (

@@ -1,0 +1,43 @@
+"""What a field of a request declares besides its type: flags, help, and when it was added."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic.fields import FieldInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What the REST schema of a request's field does not contain; written into its `Annotated`.
+
+    Commands, their help, the "repeat this edit" commands and the digests of requests are derived
+    from the fields of the request and this.
+
+    Attributes:
+        flags: on the command line; () is the field's name with dashes.
+        help: on the command line, where it accepts more than REST; None: the field's description.
+        command: False where the command line has no such option.
+        limited: the upper bound is a limit of the service; the command line has none.
+        recorded: where a score's record has the value, as a dotted path; an option without is left
+            out of the commands that repeat an edit.
+        since: version of the request that brought the option. What came after version 1 is left
+            out of digests at its default, so that older requests keep their ids.
+    """
+
+    flags: tuple[str, ...] = ()
+    help: str | None = None
+    command: bool = True
+    limited: bool = False
+    recorded: str | None = None
+    since: int = 1
+
+
+def option_of(field: FieldInfo) -> Option:
+    """The `Option` of a field; the default one where none is declared."""
+    return next((each for each in field.metadata if isinstance(each, Option)), Option())
+
+
+def flags_of(name: str, field: FieldInfo) -> tuple[str, ...]:
+    """The flags of a field on the command line, the long one first."""
+    return option_of(field).flags or (f"--{name.replace('_', '-')}",)
