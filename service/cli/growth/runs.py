@@ -1,0 +1,92 @@
+"""`thinkeval grow list|status|show|delete`: stored runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from thinkeval.cypher import rows
+from thinkeval.service.cli.growth.render_runs import CANDIDATE_COUNTS, ITERATIONS, RUNS, reasons
+from thinkeval.service.cli.options import JsonFlag
+from thinkeval.service.cli.output import emit_json, emit_table, emit_values
+from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.formatting import several
+from thinkeval.service.reports.formats import indexed
+from thinkeval.service.scoring.runtime import Runtime
+from thinkeval.service.settings import Settings
+
+RunArgument = Annotated[str, typer.Argument(help="Id of a growth run.")]
+
+
+def list_(json: JsonFlag = False) -> None:
+    """List growth runs, newest first."""
+    from thinkeval.service.growth import store
+
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        found = store.list_runs(runtime.db)
+    if json:
+        emit_json([run.model_dump() for run in found])
+    else:
+        emit_table("Growth runs", RUNS, found)
+
+
+def status(
+    run: Annotated[str | None, typer.Argument(help="Id of a growth run; default: newest.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Show what a run is doing, and its iterations."""
+    from thinkeval.service.growth import store
+
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        newest = store.list_runs(runtime.db, limit=1) if run is None else []
+        row = store.require_run(runtime.db, newest[0].id if newest else run or "")
+        found = store.shown(row)
+        iterations = runtime.db.read(rows.IterationRow, run=row.id)
+        counts = reasons(runtime.db.read(rows.CandidateRow, run=row.id))
+    if json:
+        emit_json(
+            found.model_dump()
+            | {
+                "table": [asdict(each) for each in iterations],
+                "states": [asdict(each) for each in counts],
+            }
+        )
+        return
+    told = {k: v for k, v in found.model_dump().items() if k != "links" and v is not None}
+    emit_values(f"Growth run {found.id}", told)
+    emit_table("Iterations", ITERATIONS, iterations)
+    emit_table("Candidates", CANDIDATE_COUNTS, counts)
+
+
+def show(
+    run: RunArgument,
+    candidate: Annotated[str, typer.Argument(help="Id of a candidate; see `grow review --list`.")],
+    json: JsonFlag = False,
+) -> None:
+    """Show what a candidate rests on: statements, questions and every answer."""
+    from thinkeval.service.growth.review import queue
+
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        found = queue.detail(runtime.db, run, candidate)
+    if json:
+        emit_json(found.model_dump())
+        return
+    shown = ("subject", "relation", "object", "state", "reason", "tries", "share", "n_answers")
+    emit_values(f"Candidate {found.id}", [(name, getattr(found, name)) for name in shown])
+    evidence = [
+        (one.role, one.attempt or "", one.question or "", one.answer or one.statement or "")
+        for one in found.evidence
+    ]
+    columns = indexed("evidence", "try", "question", "answer")
+    emit_table("Evidence", columns, evidence, note=several(len(evidence), "answer"))
+
+
+def delete(run: RunArgument) -> None:
+    """Delete a run with its answers, candidates and log; its graph stays."""
+    from thinkeval.service.growth import store
+
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        gone = store.delete(runtime.db, run)
+    typer.echo(f"Deleted {run}: {several(gone, 'node')}.")

@@ -1,0 +1,291 @@
+"""`thinkeval grow start`: a graph from one fact and a model."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import annotated_types
+import typer
+
+from thinkeval.service.cli.growth.render_runs import (
+    CANDIDATE_COUNTS,
+    CHAINS,
+    ITERATIONS,
+    iteration_line,
+    reasons,
+)
+from thinkeval.service.cli.options import JsonFlag
+from thinkeval.service.cli.output import emit_json, emit_table
+from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.errors import UsageError
+from thinkeval.service.formatting import several
+from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
+from thinkeval.service.reports.formats import indexed
+from thinkeval.service.scoring.runtime import Runtime
+from thinkeval.service.settings import Settings
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.growth.command import Grown
+
+NO_CHAIN = 1
+"""Exit code of a run that ended without any chain."""
+SHOWN = 20
+"""Chains that are printed."""
+
+
+def _option(name: str, *flags: str) -> Any:
+    """A field of the request as an option: its help and bounds."""
+    field = GrowthIn.model_fields[name]
+    bounds: dict[str, Any] = {}
+    for each in field.metadata:
+        if isinstance(each, annotated_types.Ge):
+            bounds["min"] = each.ge
+        elif isinstance(each, annotated_types.Le):
+            bounds["max"] = each.le
+    return typer.Option(*flags, help=field.description, **bounds)
+
+
+class ElicitName(StrEnum):
+    """Where triplets come from."""
+
+    cot = "cot"
+    crawl = "crawl"
+
+
+class RefineName(StrEnum):
+    """Who rewords a failed question."""
+
+    none = "none"
+    model = "model"
+    human = "human"
+
+
+class JudgeName(StrEnum):
+    """Who decides about found triplets."""
+
+    none = "none"
+    human = "human"
+    model = "model"
+    both = "both"
+
+
+def start(
+    seed: Annotated[
+        str | None,
+        typer.Option(metavar="'SUBJECT|RELATION|OBJECT'", help="The fact to begin with."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", "-m", help="Model that answers; with --endpoint its name at that server."
+        ),
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="Server of the OpenAI protocol.")
+    ] = None,
+    elicit: Annotated[
+        ElicitName, typer.Option(help="cot: step-by-step reasoning; crawl: relation templates.")
+    ] = ElicitName.cot,
+    graph: Annotated[
+        str | None, typer.Option("--graph", "-g", help="Id of the graph that is made.")
+    ] = None,
+    base: Annotated[str | None, _option("base", "--base")] = None,
+    chains: Annotated[int, _option("chains", "--chains")] = 100,
+    iterations: Annotated[int, _option("iterations", "--iterations")] = 10,
+    max_steps: Annotated[int, _option("max_steps", "--max-steps")] = 5,
+    samples: Annotated[int, _option("samples", "--samples")] = 5,
+    pass_share: Annotated[float | None, _option("pass_share", "--pass")] = None,
+    k_max: Annotated[int, _option("k_max", "--k-max")] = 3,
+    cot_samples: Annotated[int, _option("cot_samples", "--cot-samples")] = 1,
+    temperature: Annotated[float, _option("temperature", "--temperature")] = 1.0,
+    greedy: Annotated[
+        bool, typer.Option("--greedy", help="One most likely answer a question, no sampling.")
+    ] = False,
+    random_seed: Annotated[int, _option("random_seed", "--random-seed")] = 0,
+    refine: Annotated[RefineName, _option("refine", "--refine")] = RefineName.none,
+    judge: Annotated[JudgeName, _option("judge", "--judge")] = JudgeName.none,
+    writer: Annotated[
+        str | None, typer.Option(help="Other model at the same server that writes questions.")
+    ] = None,
+    extractor: Annotated[
+        str | None, typer.Option(help="Other model at the same server that extracts triplets.")
+    ] = None,
+    judge_model: Annotated[
+        str | None, typer.Option(help="Other model at the same server that judges.")
+    ] = None,
+    single_link: Annotated[
+        bool, typer.Option(help="At most one fact an ordered pair of entities.")
+    ] = True,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Option of the crawl, as depth=3."),
+    ] = None,
+    max_calls: Annotated[int | None, _option("max_calls", "--max-calls")] = None,
+    max_tokens: Annotated[int | None, _option("max_tokens", "--max-tokens")] = None,
+    max_seconds: Annotated[float | None, _option("max_seconds", "--max-seconds")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what the first iteration asks; ask nothing.")
+    ] = False,
+    queue: Annotated[
+        bool, typer.Option("--queue", help="Only submit it; a worker of the service runs it.")
+    ] = False,
+    as_new: Annotated[
+        bool, typer.Option("--as-new", help="Begin another run of the same request.")
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Grow a graph from one fact that a model knows.
+
+    The model answers the fact's question, reasons about it step by step, and what its sentences
+    state is validated by questions of its own; so on, until there are enough chains from the fact's
+    subject to its object, or a budget or the knowledge ends. Every answer is stored before it is
+    used: the same command continues a run that was killed, and asks nothing twice.
+
+    [bold]thinkeval grow start --seed "Harry Potter|studied at|Hogwarts" --endpoint
+    http://127.0.0.1:8001/v1 --model NAME[/bold]
+    """
+    settings = Settings()
+    answers = _endpoint(settings, model, endpoint)
+    others = (("writer", writer), ("extractor", extractor), ("judge", judge_model))
+    posted = _request(
+        seed=seed,
+        graph=graph,
+        base=base,
+        elicit=elicit.value,
+        answers=answers,
+        roles={role: EndpointIn(model=m, url=answers.url) for role, m in others if m},
+        samples=samples,
+        pass_share=pass_share,
+        k_max=k_max,
+        cot_samples=cot_samples,
+        temperature=temperature,
+        greedy=greedy,
+        random_seed=random_seed,
+        max_steps=max_steps,
+        chains=chains,
+        iterations=iterations,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_seconds=max_seconds,
+        refine=refine.value,
+        judge=judge.value,
+        single_link=single_link,
+        crawl={key: value for key, _, value in (each.partition("=") for each in set_ or [])},
+    )
+    with ProgressBars() as progress, Runtime(settings, progress) as runtime:
+        if dry_run:
+            _show_first_calls(runtime, posted, as_new=as_new, json=json)
+        elif queue:
+            _submit(runtime, posted, as_new=as_new, json=json)
+        else:
+            run_here(runtime, posted, as_new=as_new, json=json)
+
+
+def run_here(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> None:
+    """Run a request in this process, and print its iterations and chains."""
+    from thinkeval.service.growth import command
+
+    report = (lambda row: None) if json else (lambda row: typer.echo(iteration_line(row), err=True))
+    grown = command.grow(runtime, posted, as_new=as_new, report=report)
+    without = _show(runtime.db, grown, posted, json=json)
+    if without:
+        raise typer.Exit(NO_CHAIN)
+
+
+def _endpoint(settings: Settings, model: str | None, url: str | None) -> EndpointIn:
+    """The model of the options, else that of the environment, else an organism.
+
+    Raises:
+        UsageError: a server, and no name of its model.
+    """
+    if url is None and model is None and settings.llm_base_url is not None:
+        url = settings.llm_base_url
+    if url is None:
+        return EndpointIn(model=model or "organism")
+    name = model or settings.llm_model
+    if name is None:
+        raise UsageError(
+            f"Nothing says which model at {url} is meant.",
+            remedy="Give its name there with --model, or set THINKEVAL_LLM_MODEL.",
+        )
+    return EndpointIn(model=name, url=url)
+
+
+def _request(**values: Any) -> GrowthIn:
+    from pydantic import ValidationError
+
+    try:
+        return GrowthIn.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise UsageError(
+            f"{place}: {first['msg']}." if place else f"{first['msg']}.",
+            remedy="See `thinkeval grow start --help`.",
+        ) from error
+
+
+def _show_first_calls(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> None:
+    from thinkeval.service.growth.dry_run import first_calls
+    from thinkeval.service.growth.job import prepare
+
+    prepared = prepare(runtime.db, posted, as_new=as_new)
+    told = first_calls(runtime.db, prepared)
+    known = sum(n for _, n in told if n is not None)
+    if json:
+        calls = [{"what": what, "answers": n} for what, n in told]
+        emit_json({"id": prepared.id, "calls": calls, "known": known})
+        return
+    rows = [(what, "depends on the answers" if n is None else n) for what, n in told]
+    note = f"{several(known, 'answer')} known beforehand."
+    emit_table(f"First iteration of {prepared.id}", indexed("what", "answers"), rows, note=note)
+
+
+def _submit(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> None:
+    from thinkeval.service.growth import job, store
+
+    accepted = job.post(runtime.db, runtime.settings, posted, as_new=as_new)
+    if json:
+        emit_json(store.shown(store.require_run(runtime.db, accepted.edit)).model_dump())
+    else:
+        typer.echo(f"{accepted.edit}: {accepted.outcome}. `thinkeval grow status` shows it.")
+
+
+def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
+    """Print a run after an attempt; whether it ended without a chain."""
+    from thinkeval.cypher import rows
+    from thinkeval.service.growth import chains as found
+    from thinkeval.service.growth import store
+
+    chains = found.chains_of(db, grown.graph, posted)
+    counts = reasons(db.read(rows.CandidateRow, run=grown.run))
+    without = posted.seed is not None and "|" in posted.seed and not chains
+    iterations = db.read(rows.IterationRow, run=grown.run)
+    if json:
+        emit_json(
+            {
+                "run": store.shown(store.require_run(db, grown.run)).model_dump(),
+                "iterations": iterations and [_plain(row) for row in iterations],
+                "chains": [_plain(row) for row in chains],
+                "candidates": [_plain(row) for row in counts],
+            }
+        )
+    else:
+        emit_table(f"Iterations of {grown.run}", ITERATIONS, iterations)
+        note = f"{several(len(chains), 'chain')}; stopped: {grown.outcome.reason}."
+        if chains:
+            emit_table(f"Chains of {grown.graph}", CHAINS, chains[:SHOWN], note=note)
+            typer.echo(f"`thinkeval score --graph {grown.graph} --all` scores edits of it.")
+        else:
+            emit_table("No chain was found: why", CANDIDATE_COUNTS, counts, note=note)
+        if grown.outcome.state == "waiting_review":
+            typer.echo(f"It waits: `thinkeval grow review {grown.run} --as NAME`.")
+    return without and grown.outcome.state == "finished"
+
+
+def _plain(row: Any) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(row)

@@ -1,0 +1,56 @@
+"""What the first iteration of a run asks for, without asking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from thinkeval.service.graphs.datasets import ensure, stored_graph
+from thinkeval.service.growth.answers import Answers, Budget
+from thinkeval.service.growth.candidates import Candidates
+from thinkeval.service.growth.context import Context, Seat
+from thinkeval.service.growth.elicitors import open_elicitor
+from thinkeval.service.scoring.runtime import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.growth.endpoints.endpoint import Reply, Request
+    from thinkeval.service.growth.job import Prepared
+    from thinkeval.service.growth.schemas import EndpointIn
+
+
+class _Unopened:
+    """An endpoint that is described, and never asked."""
+
+    def __init__(self, endpoint: EndpointIn) -> None:
+        self.id = self.model = endpoint.model
+        self.chat = endpoint.url is not None or parse(endpoint.model).organism is None
+
+    def ask(self, requests: Sequence[Request]) -> Iterator[list[tuple[int, Reply]]]:
+        raise RuntimeError("a dry run asks nothing")
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def first_calls(db: Database, prepared: Prepared) -> list[tuple[str, int | None]]:
+    """The requests of the first iteration: (what, number of answers or None: not known).
+
+    Raises:
+        UsageError: the model cannot do what the request wants.
+    """
+    posted = prepared.request
+    base = stored_graph(db, ensure(db, posted.base).id) if posted.base else None
+    main = Seat(Answers(db, prepared.id, _Unopened(posted.answers), Budget()))
+    context = Context(db, prepared.id, "", posted, main, Candidates({}), base=base)
+    seed: list[tuple[str, int | None]] = []
+    if posted.seed is not None and "|" in posted.seed:
+        relation = context.relations.canonical(posted.seed.split("|")[1])[0]
+        if main.chat and relation not in context.relations.templates:
+            seed.append(("question about the seed", 1))
+        seed.append(("validation of the seed", context.samples))
+    elif posted.seed is None and base is not None and posted.elicit != "text":
+        seed.append(("validation of the graph's facts", context.samples * len(base.facts)))
+    return [*seed, *open_elicitor(context).first_calls()]
