@@ -1,6 +1,7 @@
 // Append a decision to the log of a run, which the transaction has locked, and note it on its
 // candidate: a person's in verdict, a judge's in judged. A judge's never changes a person's. What
-// a person corrects is validated anew; who keeps it then keeps the correction.
+// a person corrects is validated anew; who keeps it then keeps the correction, and
+// the verdict remains that.
 //
 // mode: write
 // params:
@@ -28,7 +29,9 @@ CREATE (d:Decision {id: $run + '|' + toString($number), run: $run, number: $numb
   digest: $digest})-[:ABOUT]->(c)
 SET r.n_decisions = $number, r.log_digest = $digest
 FOREACH (_ IN CASE $role WHEN 'human' THEN [1] ELSE [] END |
-  SET c.verdict = $verb, c.decided_by = $by,
+  SET c.verdict = CASE WHEN $verb = 'keep' AND c.verdict IN ['add', 'correct'] THEN c.verdict
+      ELSE $verb END,
+    c.decided_by = $by,
     c.corrected = CASE $verb WHEN 'correct' THEN $after WHEN 'keep' THEN c.corrected END,
     c.reason = $reason,
     c.state = CASE WHEN $verb = 'prune' THEN 'pruned'

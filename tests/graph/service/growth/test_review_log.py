@@ -68,7 +68,7 @@ def test_the_latest_human_decision_counts(db: Database, run: str) -> None:
     now = stored(db, run, "c0")
     # What bob corrected is what ann keeps, and the record says so.
     assert log.log_of(db, run).items[-1].before == TRIPLET
-    assert (now.verdict, now.decided_by, now.state) == ("keep", "ann", "new")
+    assert (now.verdict, now.decided_by, now.state) == ("correct", "ann", "new")
     assert log.current(now) == TRIPLET
     assert log.log_of(db, run).total == 3
 
