@@ -1,6 +1,6 @@
 // A page of the candidates of a run, in order of appearance: which ones, for growth/candidates.
 //
-// The index on run and place gives the order, so that rows beyond the page are not read.
+// The index on run and place gives the order, so that later rows are not read.
 //
 // mode: read
 // params:

@@ -24,6 +24,8 @@ from thinkeval.service.api import (
     edits,
     events,
     graphs,
+    growth,
+    growth_review,
     health,
     openapi,
     problems,
@@ -94,8 +96,8 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     for router in (
         health.router, graphs.router, edits.router, events.router, results.router, rules.router,
         rules.closure_router, results.diff_router, sweeps.router, catalog.router,
-        results.figures_router, depedit.router, catalog.browser_router, security.router,
-        routes.router, routes.depedit_router,
+        results.figures_router, depedit.router, growth.router, growth_review.router,
+        catalog.browser_router, security.router, routes.router, routes.depedit_router,
     ):  # fmt: skip
         app.include_router(router)
     registry.register(health.Edits(connection))

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from thinkeval.service.client.depedit import Protocols
+from thinkeval.service.client.growth import Growth
 from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, report
 from thinkeval.service.client.results import CHAIN_COLUMNS, LEAK_COLUMNS, Results
 from thinkeval.service.schemas import ENDED, EditOut, RewriteIn, Score, Status, SweepOut
@@ -32,7 +33,7 @@ POLL_S = 0.5
 EDIT_COLUMNS = tuple(n for n in EditOut.model_fields if n not in ("score", "links", "posted_as"))
 
 
-class Client(Results, Protocols):
+class Client(Results, Protocols, Growth):
     """Client of one service; use it as a context manager, or close it.
 
     Args:

@@ -56,6 +56,7 @@ def add(
 
 def _resumed(db: Database, settings: Settings, run: str, done: Appended) -> Appended:
     row = require_run(db, run)
-    if row.state == "waiting_review" and not row.to_review:
-        job.post_again(db, settings, row)
-    return done
+    if row.state != "waiting_review" or row.to_review:
+        return done
+    job.post_again(db, settings, row)
+    return done.model_copy(update={"resumed": True})

@@ -37,7 +37,7 @@ def shown(row: rows.GrowthRunRow) -> GrowthOut:
     status = row.status or "succeeded"
     if status == "succeeded" and row.state == "waiting_review":
         status = "waiting_review"
-    elif status == "failed" and row.state == "paused":
+    elif status in ("failed", "cancelled") and row.state == "paused":
         status = "paused"
     place = f"/v1/growth/{row.id}"
     return GrowthOut.model_validate(

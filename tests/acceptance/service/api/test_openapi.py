@@ -90,6 +90,7 @@ def names(edit: str, mine: Mine, rule_id: str) -> dict[str, tuple[str, ...]]:
         "knowledge_set": HOSTILE,
         "run": HOSTILE,
         "job": HOSTILE,
+        "candidate": HOSTILE,
         "name": ("metrics/ifr", "chains/leakage", "jobs/heartbeat", "rome", "ifr", *HOSTILE),
     }
 

@@ -1,0 +1,164 @@
+"""/v1/growth: runs that grow a graph from a model, their iterations and events."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi import Path as PathParam
+from pydantic import BaseModel
+from sse_starlette import EventSourceResponse
+from starlette.concurrency import run_in_threadpool
+
+from thinkeval.cypher import rows
+from thinkeval.service.api import events
+from thinkeval.service.api.problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
+from thinkeval.service.api.state import Db, Here
+from thinkeval.service.errors import NotFoundError
+from thinkeval.service.growth import control, job, store
+from thinkeval.service.growth.schemas import GrowthIn, GrowthOut
+from thinkeval.service.jobs import queue
+
+router = APIRouter(prefix="/v1/growth", tags=["growth"], responses=DESCRIBED)
+
+RunId = Annotated[str, PathParam(min_length=1, max_length=200, description="Id of a growth run.")]
+
+
+class GrowthRuns(BaseModel):
+    """Growth runs, newest first."""
+
+    items: list[GrowthOut]
+
+
+class IterationOut(BaseModel):
+    """Sizes and cost after one iteration, in sum over it and those before; seconds are its own."""
+
+    number: int
+    triplets: int
+    paths: int
+    cot_queries: int
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+
+
+class Iterations(BaseModel):
+    """The iterations of a run."""
+
+    items: list[IterationOut]
+
+
+@router.post(
+    "",
+    status_code=202,
+    response_model=GrowthOut,
+    responses={200: {"description": "It has run already.", "model": GrowthOut}, 429: QUEUE_FULL},
+    summary="Grow a graph from a model",
+)
+def post_growth(
+    body: GrowthIn,
+    db: Db,
+    here: Here,
+    response: Response,
+    idempotency_key: IdempotencyKey = None,
+) -> GrowthOut:
+    """The run is stored before the response is sent; the same request continues the same run.
+
+    What it has asked is never asked again. Addresses of models must be among those that the
+    operator allows.
+    """
+    accepted = job.post(db, here.settings, body, key=idempotency_key)
+    if accepted.outcome != "known":
+        here.supervisor.wake()
+    found = store.shown(store.require_run(db, accepted.edit))
+    response.headers["Location"] = f"/v1/growth/{found.id}"
+    if found.status == "succeeded":
+        response.status_code = 200
+    return found
+
+
+@router.get("", response_model=GrowthRuns, summary="List growth runs")
+def list_growth(db: Db, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> GrowthRuns:
+    """Newest first."""
+    return GrowthRuns(items=store.list_runs(db, limit))
+
+
+@router.get("/{run}", response_model=GrowthOut, summary="Get a growth run")
+def get_growth(run: RunId, db: Db) -> GrowthOut:
+    """Status, counts, and why it stopped; `waiting_review`: a person must decide."""
+    return store.shown(store.require_run(db, run))
+
+
+@router.get("/{run}/iterations", response_model=Iterations, summary="List a run's iterations")
+def get_growth_iterations(run: RunId, db: Db) -> Iterations:
+    """Triplets, chains, calls, tokens and seconds after each iteration."""
+    row = store.require_run(db, run)
+    found = db.read(rows.IterationRow, run=row.id)
+    return Iterations(items=[IterationOut.model_validate(asdict(each)) for each in found])
+
+
+@router.get(
+    "/{run}/events",
+    summary="Follow a growth run until it stops (server-sent events)",
+    response_class=EventSourceResponse,
+    responses=events.STREAM,
+)
+async def follow_growth(
+    run: RunId, db: Db, here: Here, request: Request, last_event_id: events.LastEventId = None
+) -> Response:
+    """A `stage` event for each iteration, `progress` in between, `end` as the last event.
+
+    The job of a run that waits for people is finished; the last decision queues it again.
+    """
+    row = await run_in_threadpool(_job, db, run)
+    return events.stream(here.connection, request, job.GROWTH, row, last_event_id)
+
+
+def _job(db: Db, run: str) -> rows.JobRow:
+    row = queue.find(db, job.GROWTH, run)
+    if row is None:
+        raise NotFoundError("job of the growth run", run, [], listing=store.LISTING)
+    return row
+
+
+@router.post(
+    "/{run}/pause", status_code=202, response_model=GrowthOut, summary="Pause a growth run"
+)
+def pause_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
+    """A running one stops within about a second; what it has asked and found is kept."""
+    row = control.pause(db, run)
+    here.supervisor.wake()
+    return store.shown(row)
+
+
+@router.post(
+    "/{run}/resume",
+    status_code=202,
+    response_model=GrowthOut,
+    responses={429: QUEUE_FULL},
+    summary="Resume a growth run",
+)
+def resume_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
+    """Queues a run again that was paused, cancelled or failed, or that waits for people."""
+    row = control.resume(db, here.settings, run)
+    here.supervisor.wake()
+    return store.shown(row)
+
+
+@router.post(
+    "/{run}/cancel", status_code=202, response_model=GrowthOut, summary="Cancel a growth run"
+)
+def cancel_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
+    """A queued or running one ends; others are unaffected. Its answers stay stored."""
+    row = control.cancel(db, run)
+    here.supervisor.wake()
+    return store.shown(row)
+
+
+@router.delete("/{run}", status_code=204, summary="Delete a growth run")
+def delete_growth(run: RunId, db: Db) -> Response:
+    """Deletes a run with answers, candidates and log; its graph stays. 409 while it runs."""
+    store.delete(db, run)
+    return Response(status_code=204)

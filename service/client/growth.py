@@ -1,0 +1,158 @@
+"""Client methods for growth runs: start, follow, review."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, report
+from thinkeval.service.growth.review.schemas import (
+    AgreementReport,
+    Appended,
+    CandidateDetail,
+    JudgeReport,
+    Verified,
+)
+from thinkeval.service.growth.schemas import GrowthOut
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+POLL_S = 0.5
+STOPPED = ("waiting_review", "paused", "succeeded", "failed", "cancelled")
+
+
+class Growth:
+    """Methods of the client for growth runs."""
+
+    _http: Http
+
+    def grow(
+        self,
+        seed: str | None = None,
+        *,
+        wait: bool = True,
+        progress: Progress | None = None,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> GrowthOut:
+        """Grow a graph from a model; the same request continues the same run.
+
+        Args:
+            seed: `subject|relation|object`.
+            wait: wait until it stops; False returns the queued run.
+            timeout: maximum seconds to wait; the run continues after it.
+            options: elicit, answers, base, judge ... of `POST /v1/growth`.
+
+        Raises:
+            ProblemError: refused, or the run failed; with reason and remedy.
+            TimeoutError: not stopped in time; call `wait_growth` to continue waiting.
+        """
+        body = {**options} if seed is None else {"seed": seed, **options}
+        run = GrowthOut.model_validate(self._http.post("/v1/growth", body))
+        return self.wait_growth(run.id, progress, timeout) if wait else run
+
+    def wait_growth(
+        self, run: str, progress: Progress | None = None, timeout: float | None = None
+    ) -> GrowthOut:
+        """Wait until a run is finished, waits for people, or is paused.
+
+        Raises:
+            ProblemError: it failed or was cancelled; its answers remain.
+            TimeoutError: not stopped in time; the run continues.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            found = self.growth(run)
+            report(progress, found.stage or found.status, found.progress)
+            if found.status in ("failed", "cancelled"):
+                raise ProblemError(
+                    f"Run {found.id} {found.status}: {found.error or 'without a reason'}",
+                    found.remedy or "Start it again.",
+                )
+            if found.status in STOPPED:
+                return found
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"Run {found.id} is {found.status} after {timeout:g} s.")
+            time.sleep(POLL_S)
+
+    def growth(self, run: str) -> GrowthOut:
+        """The status of a run."""
+        return GrowthOut.model_validate(self._http.json(f"/v1/growth/{part(run)}"))
+
+    def growth_runs(self, limit: int = 100) -> pd.DataFrame:
+        """The runs, newest first."""
+        columns = [name for name in GrowthOut.model_fields if name != "links"]
+        return frame(self._http.json("/v1/growth", limit=limit)["items"], columns)
+
+    def growth_iterations(self, run: str) -> pd.DataFrame:
+        """Sizes and cost of a run after each iteration."""
+        return frame(self._http.json(f"/v1/growth/{part(run)}/iterations")["items"])
+
+    def candidates(
+        self, run: str, state: str | None = None, *, limit: int | None = None
+    ) -> pd.DataFrame:
+        """Candidates in order of appearance; `state` such as `review`, None: all."""
+        path = f"/v1/growth/{part(run)}/candidates"
+        return frame(self._http.pages(path, limit, 1000, state=state))
+
+    def candidate(self, run: str, candidate: str) -> CandidateDetail:
+        """A candidate with the answers that it rests on."""
+        found = self._http.json(f"/v1/growth/{part(run)}/candidates/{part(candidate)}")
+        return CandidateDetail.model_validate(found)
+
+    def decide(
+        self,
+        run: str,
+        candidate: str,
+        verb: str,
+        by: str,
+        *,
+        after: Mapping[str, str] | None = None,
+        reason: str | None = None,
+    ) -> Appended:
+        """Decide `keep`, `prune` or `correct` (with `after`) about a candidate."""
+        body = {"verb": verb, "by": by, "after": after, "reason": reason}
+        path = f"/v1/growth/{part(run)}/candidates/{part(candidate)}/decision"
+        return Appended.model_validate(self._http.post(path, body))
+
+    def add_triplet(
+        self, run: str, triplet: Mapping[str, str], by: str, *, reason: str | None = None
+    ) -> Appended:
+        """Add a triplet: a mapping with subject, relation and object."""
+        body = {"triplet": dict(triplet), "by": by, "reason": reason}
+        return Appended.model_validate(self._http.post(f"/v1/growth/{part(run)}/candidates", body))
+
+    def decision_log(self, run: str) -> pd.DataFrame:
+        """The log of decisions, oldest first."""
+        return frame(self._http.json(f"/v1/growth/{part(run)}/log")["items"])
+
+    def verify_log(self, run: str) -> Verified:
+        """Whether the log of decisions is whole."""
+        return Verified.model_validate(self._http.json(f"/v1/growth/{part(run)}/verify"))
+
+    def judge_report(self, run: str) -> JudgeReport:
+        """The model judge against people, by iteration and in sum."""
+        return JudgeReport.model_validate(self._http.json(f"/v1/growth/{part(run)}/judge"))
+
+    def review_agreement(self, run: str) -> AgreementReport:
+        """Agreement of the people who decided."""
+        found = self._http.json(f"/v1/growth/{part(run)}/agreement")
+        return AgreementReport.model_validate(found)
+
+    def pause_growth(self, run: str) -> GrowthOut:
+        """Pause a queued or running run."""
+        return GrowthOut.model_validate(self._http.post(f"/v1/growth/{part(run)}/pause"))
+
+    def resume_growth(self, run: str) -> GrowthOut:
+        """Queue a stopped run again."""
+        return GrowthOut.model_validate(self._http.post(f"/v1/growth/{part(run)}/resume"))
+
+    def cancel_growth(self, run: str) -> GrowthOut:
+        """Cancel a queued or running run; its answers remain."""
+        return GrowthOut.model_validate(self._http.post(f"/v1/growth/{part(run)}/cancel"))
+
+    def delete_growth(self, run: str) -> None:
+        """Delete a run with its answers and log; its graph stays."""
+        self._http.delete(f"/v1/growth/{part(run)}")

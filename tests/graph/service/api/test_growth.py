@@ -1,0 +1,190 @@
+"""Growth runs by REST: submitted, paused, resumed; candidates decided; the same as the modules."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from fastapi.testclient import TestClient
+
+from support.growth_runs import candidate, grown
+from support.own_graphs import hogwarts_as
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.service.api.app import create_app
+from thinkeval.service.api.state import database
+from thinkeval.service.client import Client, ProblemError
+from thinkeval.service.growth.review import judge_report, log, people, queue
+
+TRIPLET = {"subject": "A", "relation": "b", "object": "C"}
+
+
+@pytest.fixture(scope="module")
+def client(db: Database) -> TestClient:
+    """The routes on the tests' database; without its lifespan, so that no worker starts."""
+    app = create_app(workers=0)
+    app.dependency_overrides[database] = lambda: db
+    return TestClient(app, base_url="http://localhost")
+
+
+@pytest.fixture
+def run(db: Database, graph_id: str) -> Iterator[str]:
+    with grown(db, f"{graph_id}-run", [candidate(place) for place in range(7)]) as name:
+        yield name
+
+
+@pytest.fixture
+def submitted(db: Database, graph_id: str) -> Iterator[dict[str, object]]:
+    """A crawl of a graph of the test's own, as a client submits it."""
+    base = hogwarts_as(db, f"{graph_id}-base")
+    yield {"seed": "Harry Potter", "elicit": "crawl", "base": base, "graph": f"{graph_id}-grown"}
+    for row in db.read(rows.GrowthRunRow):
+        if row.graph.startswith(graph_id):
+            db.autocommit(rows.DeleteGrowthRunRow, id=row.id)
+
+
+def test_a_run_is_submitted_paused_resumed_cancelled_and_deleted(
+    client: TestClient, submitted: dict[str, object]
+) -> None:
+    posted = client.post("/v1/growth", json=submitted)
+    assert posted.status_code == 202, posted.text
+    place = posted.headers["Location"]
+    run = posted.json()
+    assert (place, run["status"]) == (f"/v1/growth/{run['id']}", "queued")
+    assert client.post("/v1/growth", json=submitted).json()["id"] == run["id"]
+    assert client.get(place).json()["graph"] == submitted["graph"]
+    assert run["id"] in [each["id"] for each in client.get("/v1/growth").json()["items"]]
+    assert client.get(f"{place}/iterations").json() == {"items": []}
+    assert client.delete(place).status_code == 409
+    assert client.post(f"{place}/resume").status_code == 409
+    paused = client.post(f"{place}/pause")
+    assert (paused.status_code, paused.json()["status"]) == (202, "paused")
+    assert paused.json()["stop_reason"] == "paused by a person"
+    assert client.post(f"{place}/pause").status_code == 409
+    assert client.post(f"{place}/resume").json()["status"] == "queued"
+    assert client.post(f"{place}/cancel").json()["status"] == "cancelled"
+    assert client.delete(place).status_code == 204
+    assert client.get(place).status_code == 404
+
+
+def test_what_a_run_may_not_be_is_refused(client: TestClient, submitted: dict[str, object]) -> None:
+    for wrong, status in [
+        ({"seed": "A|b"}, 422),
+        ({"seed": "A|b|A", "elicit": "cot"}, 422),
+        ({"answers": {"model": "x", "url": "http://10.0.0.1/v1"}}, 422),
+        ({"answers": {"model": "not-allowed"}}, 422),
+        ({"base": "no-such-graph"}, 404),
+        ({"samples": 0}, 422),
+        ({"unknown": 1}, 422),
+    ]:
+        answer = client.post("/v1/growth", json=submitted | wrong)
+        assert answer.status_code == status, (wrong, answer.text)
+        assert answer.json()["remedy"]
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_candidates_decisions_and_reports(db: Database, client: TestClient, run: str) -> None:
+    place = f"/v1/growth/{run}"
+    first = client.get(f"{place}/candidates", params={"state": "review", "limit": 3}).json()
+    assert first == queue.page(db, run, ["review"], limit=3).model_dump(mode="json")
+    rest = client.get(f"{place}/candidates", params={"cursor": first["next"], "limit": 50}).json()
+    assert [each["id"] for each in first["items"] + rest["items"]] == [f"c{n}" for n in range(7)]
+    found = client.get(f"{place}/candidates/c0").json()
+    assert found["evidence"][0]["answer"] == "1. Subject 0 studied at Object 0."
+    corrected = {"verb": "correct", "by": "ann", "after": TRIPLET, "reason": "as in the book"}
+    done = client.post(f"{place}/candidates/c0/decision", json=corrected)
+    assert (done.status_code, done.json()["waiting"], done.json()["resumed"]) == (201, 6, False)
+    added = {"triplet": TRIPLET | {"object": "D"}, "by": "bob"}
+    assert client.post(f"{place}/candidates", json=added).status_code == 201
+    log.decide(db, run, "c0", "prune", "m@local", role="judge")
+    told = client.get(f"{place}/log").json()
+    assert told == log.log_of(db, run).model_dump(mode="json")
+    assert [each["verb"] for each in told["items"]] == ["correct", "add", "prune"]
+    assert client.get(f"{place}/verify").json()["ok"] is True
+    assert client.get(f"{place}/judge").json() == judge_report.stored(db, run).model_dump()
+    assert client.get(f"{place}/judge").json()["sum"]["fn"] == 1
+    assert client.get(f"{place}/agreement").json() == people.stored(db, run).model_dump()
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("candidates/c99/decision", {"verb": "keep", "by": "ann"}, 404),
+        ("candidates/c0/decision", {"verb": "add", "by": "ann"}, 422),
+        ("candidates/c0/decision", {"verb": "keep", "by": ""}, 422),
+        ("candidates/c0/decision", {"verb": "correct", "by": "ann"}, 422),
+        ("candidates",
+         {"triplet": {"subject": "A", "relation": "b", "object": "a"}, "by": "x"}, 422),
+        ("candidates",
+         {"triplet": {"subject": "Subject 1", "relation": "studied at", "object": "Object 1"},
+          "by": "x"}, 409),
+    ],
+)  # fmt: skip
+def test_decisions_that_are_refused(
+    client: TestClient, run: str, path: str, body: dict[str, object], status: int
+) -> None:
+    answer = client.post(f"/v1/growth/{run}/{path}", json=body)
+    assert (answer.status_code, bool(answer.json()["remedy"])) == (status, True), answer.text
+    assert client.get(f"/v1/growth/{run}/log").json()["total"] == 0
+
+
+def test_the_last_decision_queues_a_waiting_run_again(
+    db: Database, client: TestClient, submitted: dict[str, object]
+) -> None:
+    run = client.post("/v1/growth", json=submitted).json()["id"]
+    client.post(f"/v1/growth/{run}/cancel")
+    db.write(rows.SetGrowthRunRow, id=run, state="waiting_review", stop_reason="waits for review")
+    made = [candidate(0), candidate(1, state="conflict"), candidate(2, state="validated")]
+    db.write(rows.WriteCandidatesRow, run=run, rows=made)
+    decide = f"/v1/growth/{run}/candidates/{{}}/decision"
+    body = {"verb": "keep", "by": "ann"}
+    assert client.post(decide.format("c0"), json=body).json()["resumed"] is False
+    assert client.get(f"/v1/growth/{run}").json()["status"] != "queued"
+    assert client.post(decide.format("c1"), json=body).json()["resumed"] is True
+    assert client.get(f"/v1/growth/{run}").json()["status"] == "queued"
+    client.post(f"/v1/growth/{run}/cancel")
+
+
+def test_a_page_of_many_candidates_is_quick(
+    db: Database, client: TestClient, graph_id: str
+) -> None:
+    """A bound far above the measured 23 ms (benchmarks/review_queue.py), for busy machines."""
+    with grown(db, f"{graph_id}-many", [candidate(n) for n in range(2000)]) as run:
+        path = f"/v1/growth/{run}/candidates?state=review&state=conflict&cursor=1000~c1000"
+        assert len(client.get(path).json()["items"]) == 50
+        taken = []
+        for _ in range(5):
+            start = time.perf_counter()
+            client.get(path)
+            taken.append(time.perf_counter() - start)
+    assert min(taken) < 0.1, taken
+
+
+def test_the_python_client_reads_and_writes_the_same(
+    db: Database, client: TestClient, run: str
+) -> None:
+    def answered(request: httpx.Request) -> httpx.Response:
+        told = client.request(
+            request.method, str(request.url), content=request.content, headers=dict(request.headers)
+        )
+        return httpx.Response(told.status_code, headers=dict(told.headers), content=told.content)
+
+    with Client("http://localhost", transport=httpx.MockTransport(answered)) as te:
+        assert list(te.candidates(run, "review").id) == [f"c{n}" for n in range(7)]
+        assert te.decide(run, "c0", "correct", "ann", after=TRIPLET).waiting == 6
+        te.add_triplet(run, TRIPLET | {"object": "D"}, "ann")
+        assert list(te.decision_log(run).verb) == ["correct", "add"]
+        assert te.verify_log(run).ok
+        assert te.candidate(run, "c0").verdict == "correct"
+        assert te.growth(run).decisions == 2
+        assert te.judge_report(run).sum.triplets == 0
+        assert te.review_agreement(run).n == 0
+        assert run in set(te.growth_runs().id)
+        assert len(te.growth_iterations(run)) == 0
+        with pytest.raises(ProblemError, match="candidate"):
+            te.decide(run, "c99", "keep", "ann")
+        te.delete_growth(run)
+        with pytest.raises(ProblemError, match="growth run"):
+            te.growth(run)
