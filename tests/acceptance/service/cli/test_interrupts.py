@@ -43,11 +43,15 @@ def test_a_stopped_score_leaves_no_graph_and_can_be_taken_again(
     with thinkeval.start(*args, **LEASE) as process:
         try:
             # With 24 samples a prompt the second probe takes long enough to stop it.
+            # Once the edit is known it is read by its id: a list takes longer to read.
             deadline = time.monotonic() + 300
-            while not (edits := under_way()) or edits[0].stage != "probe post":
+            started: rows.EditRow | rows.GetEditRow | None = None
+            while started is None or started.stage != "probe post":
                 assert process.poll() is None, process.communicate()
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
+                found = db.read(rows.GetEditRow, id=started.id) if started else under_way()
+                started = found[0] if found else None
             process.send_signal(how)
             out, err = process.communicate(timeout=120)
         finally:
