@@ -26,8 +26,11 @@ T = TypeVar("T")
 ENDED = ("succeeded", "failed", "cancelled")
 
 
-def until(look: Callable[[], T | None], timeout_s: float = 120.0, pause_s: float = 0.02) -> T:
-    """What `look` gives as soon as it is true; fails after the time."""
+def until(look: Callable[[], T | None], timeout_s: float = 120.0, pause_s: float = 0.1) -> T:
+    """What `look` gives as soon as it is true; fails after the time.
+
+    Each look that queries takes processor time from what is waited for: no more often than needed.
+    """
     deadline = time.monotonic() + timeout_s
     while True:
         found = look()
@@ -39,10 +42,7 @@ def until(look: Callable[[], T | None], timeout_s: float = 120.0, pause_s: float
 
 def in_stage(db: Database, edit: str, stage: str) -> None:
     """Wait until the edit has entered a stage: the record of it is kept with the edit."""
-    until(
-        lambda: any(f'"stage": "{stage}"' in told for told in queue.job_of(db, edit).events),
-        pause_s=0.005,
-    )
+    until(lambda: any(f'"stage": "{stage}"' in told for told in queue.job_of(db, edit).events))
 
 
 class Service:
