@@ -73,8 +73,8 @@ class CrawlOptions(BaseModel):
     )
     gate: Literal["kind", "stored", "none"] = Field(
         default="kind",
-        description="Ask a relation only of subjects of a kind seen with it: the kind that the model"
-        " gives, or the one stored with the base graph; none: of every subject.",
+        description="Ask a relation only of subjects of a kind seen with it: the kind that the"
+        " model gives, or the one stored with the base graph; none: of every subject.",
     )
     max_questions: int | None = Field(
         default=None, ge=1, description="Stop after this many subject-relation pairs."

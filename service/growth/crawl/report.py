@@ -189,9 +189,7 @@ def _against(
     if to is None:
         to = next((r.target_true for r in content.rewrites if r.subject == start[0]), None)
     elif names.find(to) is None:
-        raise NotFoundError(
-            "entity", to, sorted(names.given), listing=f"thinkeval query graph/entities {truth}"
-        )
+        raise NotFoundError("entity", to, sorted(names.given), listing=f"thinkeval graphs {truth}")
     return AgainstTruth(
         truth=truth,
         steps=steps,
