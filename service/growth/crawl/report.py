@@ -16,7 +16,7 @@ from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.growth.crawl import measures
 from thinkeval.service.growth.crawl.measures import Triplet
-from thinkeval.service.growth.crawl.names import Names
+from thinkeval.service.growth.crawl.names import Names, unknown_entity
 from thinkeval.service.growth.crawl.schemas import (
     AgainstTruth,
     Agreement,
@@ -189,7 +189,7 @@ def _against(
     if to is None:
         to = next((r.target_true for r in content.rewrites if r.subject == start[0]), None)
     elif names.find(to) is None:
-        raise NotFoundError("entity", to, sorted(names.given), listing=f"thinkeval graphs {truth}")
+        raise unknown_entity(to, truth, names)
     return AgainstTruth(
         truth=truth,
         steps=steps,

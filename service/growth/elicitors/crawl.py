@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from thinkeval.editing.probe.matching import first_sentence, normalise
 from thinkeval.loaders.records import digest
-from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.errors import UsageError
 from thinkeval.service.growth.context import SHORT
 from thinkeval.service.growth.crawl.crawler import Crawler, Knobs, Level, Pair
 from thinkeval.service.growth.crawl.crawler import Found as Named
 from thinkeval.service.growth.crawl.kinds import examples
-from thinkeval.service.growth.crawl.names import Names
+from thinkeval.service.growth.crawl.names import Names, unknown_entity
 from thinkeval.service.growth.crawl.wordings import relations_of
 from thinkeval.service.growth.endpoints.endpoint import Sampling
 from thinkeval.service.growth.findings import Elicited, Found, Statement
@@ -162,8 +162,7 @@ def start_entity(base: KnowledgeGraph, names: Names, posted: GrowthIn) -> str:
     text = posted.seed.split("|")[0].strip()
     found = names.find(text)
     if found is None:
-        listing = f"thinkeval graphs {base.name}"
-        raise NotFoundError("entity", text, sorted(names.given), listing=listing)
+        raise unknown_entity(text, base.name, names)
     return found
 
 
