@@ -9,3 +9,5 @@ def set_up() -> None:
     """Begin to log."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
     logging.getLogger("neo4j").setLevel(logging.CRITICAL)  # we tell of its errors ourselves
+    for client in ("httpx", "httpx2"):
+        logging.getLogger(client).setLevel(logging.WARNING)  # a line for each request says nothing

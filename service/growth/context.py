@@ -54,6 +54,8 @@ class Context:
         roles: other models; a role without one is the main model's.
         base: graph whose relations and entities are known from the start.
         added: triplets that persons added.
+        statements: texts of all statements, by id.
+        judged: decisions that the judge made in this pass.
     """
 
     db: Database
@@ -70,6 +72,8 @@ class Context:
     check: Callable[[], None] = lambda: None
     entities: Entities = field(init=False)
     relations: Relations = field(init=False)
+    statements: dict[str, str] = field(default_factory=dict)
+    judged: int = 0
 
     def __post_init__(self) -> None:
         self.entities = Entities(self.base, self.same)
@@ -133,6 +137,7 @@ class Context:
 
     def store(self, statements: Sequence[Statement]) -> None:
         """Store statements before candidates refer to them."""
+        self.statements |= {one.id: one.text for one in statements}
         told = [
             {
                 "id": one.id,

@@ -7,7 +7,7 @@ each time, and asks only what is not stored. Work goes breadth-first, ties by fi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -17,6 +17,7 @@ from thinkeval.service.growth.answers import BudgetReached
 from thinkeval.service.growth.elicitors import open_elicitor
 from thinkeval.service.growth.entities import is_type_word
 from thinkeval.service.growth.findings import Elicited, Found
+from thinkeval.service.growth.judging import judge
 from thinkeval.service.growth.synthesis import Synthesis
 from thinkeval.service.growth.validation import Validation
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 CONVERGED = "no new triplet"
 WAITING = "waits for review"
-Judge = Callable[["Context", "Sequence[Candidate]"], None]
-"""Has a model decide about found triplets: appends its decisions to the log, once each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +67,14 @@ class Loop:
 
     Args:
         report: called with each iteration's row.
-        judge: where the request wants a model's judgement.
     """
 
     def __init__(
         self,
         context: Context,
         report: Callable[[rows.IterationRow], None] = lambda row: None,
-        judge: Judge | None = None,
     ) -> None:
-        self._context, self._report, self._judge = context, report, judge
+        self._context, self._report = context, report
         self._seed = self._resolved(seed_of(context.posted))
         self._validation = Validation(context)
         self._synthesis = Synthesis(context, self._seed)
@@ -119,8 +116,8 @@ class Loop:
                 return "waiting_review", WAITING
             if self._seed is not None and len(self._paths) >= posted.chains:
                 return "finished", f"{len(self._paths)} chains"
-            if not chains and (self._elicitor.stopped or not new):
-                return "finished", self._elicitor.stopped or CONVERGED
+            if not new and not chains:
+                return "finished", CONVERGED
             if self._number >= posted.iterations:
                 return "finished", f"{posted.iterations} iterations"
             work = [*new, *chains]
@@ -160,27 +157,17 @@ class Loop:
             one = self._candidate(found)
             if one is not None:
                 new.append((one, found))
-        if self._judge is not None and self._context.posted.judge in ("model", "both"):
+        if self._context.posted.judge in ("model", "both"):
             self._context.candidates.write(self._context.db, self._context.run, self._context.lease)
-            self._judge(self._context, [one for one, _ in new])
+            judge(self._context, [one for one, _ in new])
         for one, found in new:
-            if self._only_recorded(one, found):
-                continue
             self._gate(one, one.reason or found.review)
-            if one.state == "new" and found.share is not None and one.corrected is None:
+            if one.state == "new" and found.unknown:
+                one.end("unknown", "the model says that it does not know")
+            elif one.state == "new" and found.share is not None and one.corrected is None:
                 one.share, one.n_answers = found.share, found.n_answers
                 one.end("validated")
         return [one for one, _ in new if one.state in ("new", "validated")]
-
-    def _only_recorded(self, one: Candidate, found: Found) -> bool:
-        """End a candidate that is no fact by its answers, unless a person decided otherwise."""
-        if self._context.candidates.verdicts(one).verdict is not None:
-            return False
-        if found.unknown:
-            one.end("unknown", "the model says that it does not know")
-        elif found.discarded is not None:
-            one.end("discarded", found.discarded)
-        return one.state != "new"
 
     def _candidate(self, found: Found) -> Candidate | None:
         """The candidate of a triplet; None where it is known or has an empty name."""
@@ -196,9 +183,9 @@ class Loop:
         one, new = context.candidates.triplet(names[0], relation, names[1], self._number)
         one.statements += found.statements
         one.queries += found.queries
-        one.checks |= found.checks
         if not new:
             return None
+        one.checks |= found.checks
         if near is not None:
             one.checks["relation_like"] = near
         if kinds:

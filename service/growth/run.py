@@ -17,7 +17,7 @@ from thinkeval.service.growth.answers import Answers, Budget, spent
 from thinkeval.service.growth.candidates import Candidates, decisions
 from thinkeval.service.growth.context import Context, Seat
 from thinkeval.service.growth.endpoints.opened import Opened, opened
-from thinkeval.service.growth.loop import Judge, Loop, Outcome
+from thinkeval.service.growth.loop import Loop, Outcome
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -56,10 +56,9 @@ class Attempt:
         lease: Lease | None = None,
         open: Open | None = None,
         report: Report = silent,
-        judge: Judge | None = None,
     ) -> None:
         self._runtime, self._run, self._posted = runtime, run, posted
-        self._lease, self._report, self._judge = lease, report, judge
+        self._lease, self._report = lease, report
         self._open = open or self._opened
         self._row = stored_run(runtime.db, run)
 
@@ -104,9 +103,9 @@ class Attempt:
         for _ in range(PASSES):
             context = self._context(budget, opened_all)
             n = stored_run(self._runtime.db, self._run).decisions
-            outcome = Loop(context, self._report, self._judge).run()
+            outcome = Loop(context, self._report).run()
             self._settle(context, outcome)
-            if stored_run(self._runtime.db, self._run).decisions == n:
+            if stored_run(self._runtime.db, self._run).decisions == n + context.judged:
                 break
         return outcome  # pyright: ignore[reportPossiblyUnboundVariable]  (PASSES is not 0)
 

@@ -49,7 +49,6 @@ class StepByStep:
     """Component 2 by reasoning."""
 
     expands_chains = True
-    stopped = None
 
     def __init__(self, context: Context) -> None:
         if not context.main.chat:
@@ -136,6 +135,7 @@ def _found(question: str, statement: Statement, told: ExtractedTriplet) -> Found
         told.relation,
         told.object,
         (statement.id,),
+        checks={"asked": question},
         review=None if subject_told and object_told else "its statement does not name it",
     )
 

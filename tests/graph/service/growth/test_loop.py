@@ -8,14 +8,17 @@ from collections.abc import Callable, Iterator
 import pytest
 from pydantic import SecretStr
 
-from support.endpoints.scripted_model import SCHOOL, ScriptedModel, Stopped
+from support.endpoints.scripted_model import DATA, SCHOOL, ScriptedModel, Stopped
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.errors import ConflictError, EndpointError, UsageError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth import job, store
+from thinkeval.service.growth import decisions, job, store
+from thinkeval.service.growth.endpoints.endpoint import Request
 from thinkeval.service.growth.endpoints.opened import Opened
 from thinkeval.service.growth.loop import Outcome
+from thinkeval.service.growth.review import log
+from thinkeval.service.growth.review.schemas import Triplet
 from thinkeval.service.growth.run import Attempt
 from thinkeval.service.growth.schemas import GrowthIn
 from thinkeval.service.scoring.runtime import Runtime
@@ -173,17 +176,6 @@ def test_without_a_refiner_the_wordings_of_the_relation_are_tried(db: Database, 
     assert candidates(db, run)[false].tries == 5
 
 
-def test_only_the_first_sentence_answers(db: Database, grow: Grow) -> None:
-    false = ("Harry Potter", "was a cousin of", "Tom Riddle")
-
-    class Talkative(ScriptedModel):
-        def recall(self, text: str) -> str:
-            return f"{super().recall(text)} Tom Riddle was never in doubt."
-
-    run, _ = grow(Talkative(told=[false]))
-    assert candidates(db, run)[false].state == "discarded"
-
-
 def test_a_refusal_is_not_an_unknown(db: Database, grow: Grow) -> None:
     class Refusing(ScriptedModel):
         def recall(self, text: str) -> str:
@@ -308,3 +300,100 @@ def test_an_endpoint_that_fails_pauses_the_run(db: Database, grow: Grow) -> None
     assert (row.state, row.stop_reason, row.calls) == ("paused", "503 from the server", 10)
     grow(ScriptedModel())
     assert store.require_run(db, row.id).state == "finished"
+
+
+def test_a_run_waits_for_people_and_goes_on_with_their_decisions(
+    db: Database, grow: Grow, graph_id: str, runtime: Runtime
+) -> None:
+    model = ScriptedModel(told=[("Harry Potter", "was a cousin of", "Tom Riddle")])
+    rounds = 0
+    run, outcome = grow(model, judge="human")
+    while outcome.state == "waiting_review":
+        rounds += 1
+        row = store.require_run(db, run)
+        assert row.state == "waiting_review"
+        waiting = [c for c in db.read(rows.CandidateRow, run=run) if c.state == "review"]
+        assert len(waiting) == row.to_review > 0
+        for one in waiting:
+            if one.object == "Ginny Weasley":
+                decisions.decide(db, runtime.settings, run, one.id, "prune", "ann")
+            elif one.object == "Tom Riddle":
+                after = Triplet(subject="Ron Weasley", relation="is a sibling of", object="Fred")
+                decisions.decide(db, runtime.settings, run, one.id, "correct", "ann", after=after)
+            else:
+                decisions.decide(db, runtime.settings, run, one.id, "keep", "ann")
+        queued = store.require_run(db, run)
+        assert (queued.status, queued.to_review) == ("queued", 0)  # by itself
+        run, outcome = grow(model, judge="human")
+    assert rounds >= 2
+    assert facts(db, graph_id) == {f for f in SCHOOL if "Ginny Weasley" not in f}
+    found = candidates(db, run)
+    corrected = found[("Harry Potter", "was a cousin of", "Tom Riddle")]
+    assert (corrected.state, corrected.verdict) == ("discarded", "correct")
+    assert "Ron Weasley" in (corrected.question or "")
+    assert found[("Ron Weasley", "is a sibling of", "Ginny Weasley")].state == "pruned"
+
+
+def test_a_triplet_that_a_person_adds_is_validated_and_becomes_a_fact(
+    db: Database, grow: Grow, graph_id: str, runtime: Runtime
+) -> None:
+    extra = ("Draco Malfoy", "was sorted into", "Slytherin")
+    model = ScriptedModel([*SCHOOL, extra])
+    run, _ = grow(model)
+    assert extra not in facts(db, graph_id)
+    subject, relation, object = extra
+    triplet = Triplet(subject=subject, relation=relation, object=object)
+    decisions.add(db, runtime.settings, run, triplet, "ann")
+    grow(model)
+    assert facts(db, graph_id) == {*SCHOOL, extra}
+    assert candidates(db, run)[extra].verdict == "add"
+
+
+def test_what_a_pruned_triplet_led_to_leaves_the_graph(
+    db: Database, grow: Grow, graph_id: str, runtime: Runtime
+) -> None:
+    model = ScriptedModel()
+    run, _ = grow(model)
+    ron = candidates(db, run)[("Harry Potter", "was a friend of", "Ron Weasley")]
+    decisions.decide(db, runtime.settings, run, ron.id, "prune", "ann")
+    grow(model)
+    assert facts(db, graph_id) == {
+        f for f in SCHOOL if "Ron Weasley" not in f and "Ginny Weasley" not in f
+    }
+    gone = candidates(db, run)[("Ron Weasley", "was sorted into", "Gryffindor")]
+    assert (gone.state, gone.reason) == ("pruned", "not found any more after a decision")
+
+
+def test_the_judge_prunes_and_corrects_once_and_a_person_overrules_it(
+    db: Database, grow: Grow, graph_id: str, runtime: Runtime
+) -> None:
+    wrong = ("Harry Potter", "was an ally of", "Draco Malfoy")
+
+    class Judging(ScriptedModel):
+        def answer(self, request: Request) -> str:
+            if request.kind != "judge":
+                return super().answer(request)
+            triplet = DATA.findall(request.messages[-1].text)[2]
+            if "Draco" in triplet:
+                return json.dumps({"verdict": "prune", "reason": "they were not"})
+            if "Ron" in triplet and "friend" in triplet:
+                told = {"subject": "Harry Potter", "relation": "knew", "object": "Ron Weasley"}
+                return json.dumps({"verdict": "correct", "triplet": told, "reason": "rather"})
+            return json.dumps({"verdict": "keep"})
+
+    known = [*SCHOOL, wrong, ("Harry Potter", "knew", "Ron Weasley")]
+    model = Judging(known)
+    run, _ = grow(model, judge="model")
+    found = candidates(db, run)
+    assert (found[wrong].state, found[wrong].reason) == ("pruned", "pruned by the judge")
+    assert ("Harry Potter", "knew", "Ron Weasley") in facts(db, graph_id)
+    records = log.log_of(db, run).items
+    assert {(r.role, r.by) for r in records} == {("judge", "scripted@test")}
+    assert len({r.candidate for r in records}) == len(records)
+    asked = len(model.asked)
+    grow(model, judge="model")
+    assert (len(model.asked), log.log_of(db, run).total) == (asked, len(records))
+    decisions.decide(db, runtime.settings, run, found[wrong].id, "keep", "ann")
+    grow(model, judge="model")
+    assert candidates(db, run)[wrong].state == "validated"
+    assert log.verify(db, run).ok
