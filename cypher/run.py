@@ -13,6 +13,7 @@ of thinkeval.cypher.errors. A Database may be shared by threads.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -51,6 +52,10 @@ from thinkeval.cypher.sending import (
     rows_of,
     send,
 )
+
+# Without a handler Python prints warnings of the driver, such as of a connection dropped by Ctrl-C,
+# to standard error; its errors reach the user as GraphErrors.
+logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
 OLDEST_SERVER = (5, 26)
 """The oldest Neo4j release on which every query runs (5.26 LTS)."""

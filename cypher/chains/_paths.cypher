@@ -14,7 +14,9 @@
 
 // All paths of 1..$max_steps facts from s to o that pass neither in between, searched from both
 // ends: r1 from s to an entity x, r2 from x to o, as long as r1 or one shorter, joined at x. A
-// path has no parameter as its bound, hence three branches. Where s is o, nothing is searched.
+// path has no parameter as its bound, hence a branch for each. Of five steps three are
+// searched from the end with fewer facts: from s, or (r2 as long as r1 or one longer) from o.
+// Where s is o, nothing is searched.
 CALL (c, s, o) {
   WITH c, s, o
   WHERE 1 <= $max_steps <= 2 AND s <> o
@@ -40,6 +42,7 @@ CALL (c, s, o) {
   UNION ALL
   WITH c, s, o
   WHERE 5 <= $max_steps <= 5 AND s <> o
+    AND count { (s)-[:FACT]->() } <= count { (o)<-[:FACT]-() }
   MATCH (s)-[r1:FACT*1..3]->(x)-[r2:FACT*0..2]->(o)
     USING JOIN ON x
   WHERE all(f IN r1 WHERE startNode(f) <> o AND endNode(f) <> s
@@ -47,6 +50,18 @@ CALL (c, s, o) {
     AND all(f IN r2 WHERE startNode(f) <> o AND endNode(f) <> s
       AND (c.rewrite IS NULL OR coalesce(c.rewrite IN f.cases, true) OR f.cases = []))
     AND 0 <= size(r1) - size(r2) <= 1
+  RETURN r1 + r2 AS r
+  UNION ALL
+  WITH c, s, o
+  WHERE 5 <= $max_steps <= 5 AND s <> o
+    AND count { (s)-[:FACT]->() } > count { (o)<-[:FACT]-() }
+  MATCH (s)-[r1:FACT*1..2]->(x)-[r2:FACT*0..3]->(o)
+    USING JOIN ON x
+  WHERE all(f IN r1 WHERE startNode(f) <> o AND endNode(f) <> s
+      AND (c.rewrite IS NULL OR coalesce(c.rewrite IN f.cases, true) OR f.cases = []))
+    AND all(f IN r2 WHERE startNode(f) <> o AND endNode(f) <> s
+      AND (c.rewrite IS NULL OR coalesce(c.rewrite IN f.cases, true) OR f.cases = []))
+    AND (0 <= size(r2) - size(r1) <= 1 OR size(r1 + r2) = 1)
   RETURN r1 + r2 AS r
 }
 // No entity twice, no fact that states the new object, none that only probes an implication.

@@ -20,6 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from thinkeval.service import __version__, logs
 from thinkeval.service.api import (
     catalog,
+    crawl,
     depedit,
     edits,
     events,
@@ -97,7 +98,8 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         health.router, graphs.router, edits.router, events.router, results.router, rules.router,
         rules.closure_router, results.diff_router, sweeps.router, catalog.router,
         results.figures_router, depedit.router, growth.router, growth_review.router,
-        catalog.browser_router, security.router, routes.router, routes.depedit_router,
+        crawl.router, catalog.browser_router, security.router, routes.router,
+        routes.depedit_router,
     ):  # fmt: skip
         app.include_router(router)
     registry.register(health.Edits(connection))

@@ -36,6 +36,7 @@ class Found:
             triplet is not validated again. None: it is to be validated.
         n_answers: number of these answers.
         queries: ids of their queries within the run.
+        discarded: why it is recorded and is no fact; None where it may be one.
         unknown: the model says that it does not know: the triplet is recorded, and is no fact.
         review: why a person shall decide about it.
         checks: further figures that are stored with it.
@@ -48,6 +49,7 @@ class Found:
     share: float | None = None
     n_answers: int = 0
     queries: tuple[str, ...] = ()
+    discarded: str | None = None
     unknown: bool = False
     review: str | None = None
     checks: Mapping[str, object] = field(default_factory=dict)

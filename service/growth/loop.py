@@ -116,8 +116,8 @@ class Loop:
                 return "waiting_review", WAITING
             if self._seed is not None and len(self._paths) >= posted.chains:
                 return "finished", f"{len(self._paths)} chains"
-            if not new and not chains:
-                return "finished", CONVERGED
+            if not chains and (self._elicitor.stopped or not new):
+                return "finished", self._elicitor.stopped or CONVERGED
             if self._number >= posted.iterations:
                 return "finished", f"{posted.iterations} iterations"
             work = [*new, *chains]
@@ -161,13 +161,23 @@ class Loop:
             self._context.candidates.write(self._context.db, self._context.run, self._context.lease)
             judge(self._context, [one for one, _ in new])
         for one, found in new:
+            if self._only_recorded(one, found):
+                continue
             self._gate(one, one.reason or found.review)
-            if one.state == "new" and found.unknown:
-                one.end("unknown", "the model says that it does not know")
-            elif one.state == "new" and found.share is not None and one.corrected is None:
+            if one.state == "new" and found.share is not None and one.corrected is None:
                 one.share, one.n_answers = found.share, found.n_answers
                 one.end("validated")
         return [one for one, _ in new if one.state in ("new", "validated")]
+
+    def _only_recorded(self, one: Candidate, found: Found) -> bool:
+        """End a candidate that is no fact by its answers, unless a person decided otherwise."""
+        if self._context.candidates.verdicts(one).verdict is not None:
+            return False
+        if found.unknown:
+            one.end("unknown", "the model says that it does not know")
+        elif found.discarded is not None:
+            one.end("discarded", found.discarded)
+        return one.state != "new"
 
     def _candidate(self, found: Found) -> Candidate | None:
         """The candidate of a triplet; None where it is known or has an empty name."""
@@ -183,9 +193,9 @@ class Loop:
         one, new = context.candidates.triplet(names[0], relation, names[1], self._number)
         one.statements += found.statements
         one.queries += found.queries
+        one.checks |= found.checks
         if not new:
             return None
-        one.checks |= found.checks
         if near is not None:
             one.checks["relation_like"] = near
         if kinds:

@@ -71,8 +71,10 @@ class CrawlOptions(BaseModel):
     agreement: float = Field(
         default=0.75, ge=0, le=1, description="Least fraction of wordings that name an object."
     )
-    gate: Literal["kind", "none"] = Field(
-        default="kind", description="Ask a relation only of subjects of a kind seen with it."
+    gate: Literal["kind", "stored", "none"] = Field(
+        default="kind",
+        description="Ask a relation only of subjects of a kind seen with it: the kind that the"
+        " model gives, or the one stored with the base graph; none: of every subject.",
     )
     max_questions: int | None = Field(
         default=None, ge=1, description="Stop after this many subject-relation pairs."

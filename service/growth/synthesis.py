@@ -7,6 +7,7 @@ aliases, and rewrite requests for the seed, so that `thinkeval score` takes it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
@@ -39,7 +40,8 @@ class Synthesis:
         """The candidates that are facts now; conflicts and parallel links get their states."""
         context = self._context
         found = [one for one in context.candidates.all("triplet") if one.state == "validated"]
-        for one, other in conflicts(found):
+        # A crawl's thresholds decide how many objects a subject has.
+        for one, other in conflicts(found) if context.posted.elicit != "crawl" else ():
             if context.candidates.verdicts(one).verdict is None:
                 one.end(
                     "conflict",
@@ -123,7 +125,12 @@ class Synthesis:
         )
 
     def _rewrites(self, facts: Sequence[Fact]) -> list[RewriteRequest]:
-        """Requests to change the seed: to the base graph's targets, or other objects like it."""
+        """Requests to change the seed: to the base graph's targets, or other objects like it.
+
+        A run without a seed fact gets the base graph's requests to change facts that it found.
+        """
+        if self._seed is None:
+            return self._rewrites_of_base(facts)
         seed = next((f for f in facts if (f.subject, f.relation, f.object) == self._seed), None)
         if seed is None:
             return []
@@ -153,4 +160,13 @@ class Synthesis:
                 seed.paraphrases,
             )
             for target in targets[:TARGETS]
+        ]
+
+    def _rewrites_of_base(self, facts: Sequence[Fact]) -> list[RewriteRequest]:
+        found = {(f.subject, f.relation, f.object) for f in facts}
+        base = self._context.base
+        return [
+            replace(request, dataset=self._context.graph, n_records=0)
+            for request in (base.rewrites if base else ())
+            if (request.subject, request.relation, request.target_true) in found
         ]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.editing.probe.matching import contains
+from thinkeval.editing.probe.matching import contains, first_sentence
 from thinkeval.loaders.records import SUBJECT_SLOT
 from thinkeval.service.growth import prompts
 from thinkeval.service.growth.entities import names_itself
@@ -153,7 +153,9 @@ class Validation:
         one, context = trial.candidate, self._context
         names = context.entities.names(one.triplet[2])
         states = [state_of(answer.reply) for answer in answers]
-        hits = sum(contains(answer.text, names) for answer in answers)
+        # A server generates text past the sentence that answers: what follows it answers nothing.
+        answered = [first_sentence(answer.text, names) for answer in answers]
+        hits = sum(contains(text, names) for text in answered)
         one.queries += list(dict.fromkeys(answer.query for answer in answers))
         one.asked.append((one.question or "", [answer.text for answer in answers]))
         one.share, one.n_answers = hits / len(answers), len(answers)

@@ -158,7 +158,7 @@ class Crawler:
         chat: whether the endpoint answers messages.
 
     Attributes:
-        reason: why the crawl stopped; None while it has not.
+        reason: why no further level follows; None while one does.
         depths: the level at which each entity was found, 0 for the start.
     """
 
@@ -191,14 +191,14 @@ class Crawler:
             self.depths[entity] = 0
             self._joined.stands_alone(entity)
         depth = 0
-        while frontier and depth < self._knobs.depth and self.reason is None:
+        self._stop_if(depth, frontier)
+        while self.reason is None:
             depth += 1
             wanted = self._within_budget(self._pairs(frontier))
             level = self._level(depth, frontier, wanted)
             frontier = list(level.new)
+            self._stop_if(depth, frontier)
             yield level
-        if self.reason is None:
-            self.reason = "depth" if frontier else "frontier empty"
 
     def inverse(self, fact: Found) -> float | None:
         """Fraction of answers that name the subject, where the relation is asked of the object.
@@ -208,6 +208,11 @@ class Crawler:
         """
         shares = self._shares.get((fact.object, fact.relation))
         return None if shares is None else shares.get(fact.subject, 0.0)
+
+    def _stop_if(self, depth: int, frontier: Sequence[str]) -> None:
+        """Note why no level follows, if none does."""
+        if self.reason is None and (not frontier or depth >= self._knobs.depth):
+            self.reason = "depth" if frontier else "frontier empty"
 
     def _pairs(self, frontier: Sequence[str]) -> list[tuple[str, Relation]]:
         if self._knobs.gate == "stored":

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from thinkeval.editing.probe.matching import normalise
 from thinkeval.loaders.records import Entity
+from thinkeval.service.errors import NotFoundError
 
 
 class Names:
@@ -50,3 +51,10 @@ class Names:
     def given(self) -> frozenset[str]:
         """Names of the entities that were given at the start."""
         return self._given
+
+
+def unknown_entity(name: str, graph: str, names: Names) -> NotFoundError:
+    """The error for an entity that a graph does not have; suggests close names."""
+    missing = NotFoundError("entity", name, sorted(names.given), listing="thinkeval graphs")
+    missing.remedy = f"Take the name or an alias of an entity of {graph!r}."
+    return missing

@@ -22,9 +22,15 @@ class Elicitor(Protocol):
 
     Attributes:
         expands_chains: whether the questions of new chains are asked, and reasoned about.
+        stopped: why it will find nothing more; None while it may.
     """
 
     expands_chains: bool
+
+    @property
+    def stopped(self) -> str | None:
+        """See the class."""
+        ...
 
     def start(self) -> Elicited:
         """What is known before the first iteration; nothing for most."""

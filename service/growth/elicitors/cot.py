@@ -49,6 +49,7 @@ class StepByStep:
     """Component 2 by reasoning."""
 
     expands_chains = True
+    stopped = None
 
     def __init__(self, context: Context) -> None:
         if not context.main.chat:

@@ -51,7 +51,7 @@ def test_paths_from_both_ends_are_joined_in_the_middle(session: neo4j.Session, n
     plan = session.run(f"EXPLAIN {q.text}", given).consume().plan  # pyright: ignore[reportArgumentType]
     assert plan is not None
     found = [each["operatorType"].removesuffix("@neo4j") for each in operators(plan)]
-    assert found.count("NodeHashJoin") == 3
+    assert found.count("NodeHashJoin") == 4
     assert not [each for each in found if "Shortest" in each]
 
 
@@ -72,8 +72,12 @@ def hub() -> list[Edge]:
     return [*edges, Edge("k", "s", "o", 0.5, 0.5), Edge("l", "s", "s"), Edge("m", "o", "o")]
 
 
-def test_chains_between_hubs_equal_brute_force(db: Database, graph_id: str) -> None:
-    edges, case = hub(), Case("s", "o")
+@pytest.mark.parametrize(("subject", "object_"), [("s", "o"), ("o", "s"), ("e0", "o"), ("s", "e0")])
+def test_chains_between_hubs_equal_brute_force(
+    db: Database, graph_id: str, subject: str, object_: str
+) -> None:
+    """Searched three steps from the end with fewer facts, of which o has fewer than s."""
+    edges, case = hub(), Case(subject, object_)
     store(db, graph_id, edges)
     for max_steps in range(1, 6):
         expected = ref.chains(edges, case, max_steps, walk=True)

@@ -176,6 +176,17 @@ def test_without_a_refiner_the_wordings_of_the_relation_are_tried(db: Database, 
     assert candidates(db, run)[false].tries == 5
 
 
+def test_only_the_first_sentence_answers(db: Database, grow: Grow) -> None:
+    false = ("Harry Potter", "was a cousin of", "Tom Riddle")
+
+    class Talkative(ScriptedModel):
+        def recall(self, text: str) -> str:
+            return f"{super().recall(text)} Tom Riddle was never in doubt."
+
+    run, _ = grow(Talkative(told=[false]))
+    assert candidates(db, run)[false].state == "discarded"
+
+
 def test_a_refusal_is_not_an_unknown(db: Database, grow: Grow) -> None:
     class Refusing(ScriptedModel):
         def recall(self, text: str) -> str:

@@ -1,0 +1,44 @@
+"""/v1/growth/{run}/crawl-report: what a crawl found, also against a graph that holds the truth."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi import Path as PathParam
+
+from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.state import Db
+from thinkeval.service.growth.crawl.report import agreement, crawl_report
+from thinkeval.service.growth.crawl.schemas import Agreement, CrawlReport
+
+router = APIRouter(prefix="/v1/growth", tags=["growth"], responses=DESCRIBED)
+
+RunId = Annotated[str, PathParam(min_length=1, max_length=200, description="Id of a crawl's run.")]
+
+
+@router.get("/{run}/crawl-report", response_model=CrawlReport, summary="Report a crawl")
+def get_crawl_report(
+    run: RunId,
+    db: Db,
+    truth: Annotated[
+        str | None, Query(max_length=200, description="Graph that holds the truth.")
+    ] = None,
+    to: Annotated[
+        str | None, Query(max_length=1200, description="Object of the compared chains.")
+    ] = None,
+) -> CrawlReport:
+    """Facts, unknown pairs and levels; with `truth` precision, recall, chains and calibration."""
+    return crawl_report(db, run, truth=truth, to=to)
+
+
+@router.get(
+    "/{run}/crawl-agreement", response_model=Agreement, summary="Compare the facts of two crawls"
+)
+def get_crawl_agreement(
+    run: RunId,
+    db: Db,
+    other: Annotated[str, Query(min_length=1, max_length=200, description="The other run.")],
+) -> Agreement:
+    """Facts of both, common facts, and Jaccard: how reproducible a crawl is over seeds."""
+    return agreement(db, run, other)

@@ -1,0 +1,250 @@
+"""The report of a stored crawl, alone or against a graph that holds the truth.
+
+Facts, unknown pairs and levels are read off the run's candidates; chains are enumerated by the
+project's Cypher on both stored graphs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.cypher import rows
+from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.growth.crawl import measures
+from thinkeval.service.growth.crawl.measures import Triplet
+from thinkeval.service.growth.crawl.names import Names, unknown_entity
+from thinkeval.service.growth.crawl.schemas import (
+    AgainstTruth,
+    Agreement,
+    Chains,
+    CrawlReport,
+    DepthRow,
+    LevelRow,
+    RelationRow,
+    Retrieval,
+)
+from thinkeval.service.growth.schemas import GrowthIn
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+LONGEST_CHAIN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A stored object of a crawl, or a pair that is unknown.
+
+    Attributes:
+        fact: whether it is a fact of the run's graph.
+        pair: state of its pair: known, unknown or refused.
+    """
+
+    triplet: Triplet
+    share: float
+    depth: int
+    fact: bool
+    pair: str
+
+
+def crawl_report(
+    db: Database, run: str, *, truth: str | None = None, to: str | None = None
+) -> CrawlReport:
+    """The report of a run.
+
+    Args:
+        truth: graph to compare with; that on which an organism was trained, for example.
+        to: object of the chains; the object of the graph's first rewrite of the start entity
+            by default.
+
+    Raises:
+        NotFoundError: no such run, graph or object.
+        UsageError: the run is no crawl.
+    """
+    row, posted = _run(db, run)
+    asked = read_asked(db, run)
+    start = start_of(posted)
+    usage = db.read(rows.UsageRow, run=run)
+    pairs = {one.triplet[:2]: one.pair for one in asked}
+    facts = [one for one in asked if one.fact]
+    return CrawlReport(
+        run=run,
+        graph=row.graph,
+        model=row.model,
+        start=start,
+        stop_reason=row.stop_reason,
+        facts=len(facts),
+        unknown=sum(state == "unknown" for state in pairs.values()),
+        refused=sum(state == "refused" for state in pairs.values()),
+        entities=len({*start, *(name for f in facts for name in f.triplet[::2])}),
+        questions=len(pairs),
+        answers=sum(each.calls for each in usage),
+        seconds=row.seconds,
+        levels=_levels(asked, start),
+        against=_against(db, row.graph, asked, start, posted, truth, to) if truth else None,
+    )
+
+
+def agreement(db: Database, one: str, other: str) -> Agreement:
+    """How the facts of two crawls agree, names compared as matching does.
+
+    Raises:
+        NotFoundError: no such run.
+        UsageError: one is no crawl.
+    """
+    names, found = Names(), []
+    for run in (one, other):
+        _run(db, run)
+        facts = (each.triplet for each in read_asked(db, run) if each.fact)
+        found.append({_rename(fact, names) for fact in facts})
+    first, second = found
+    return Agreement(
+        runs=(one, other),
+        facts=(len(first), len(second)),
+        common=len(first & second),
+        either=len(first | second),
+        jaccard=measures.jaccard(first, second),
+    )
+
+
+def read_asked(db: Database, run: str) -> list[Asked]:
+    """Every object and unknown pair of a run that its crawl stored, in order."""
+    found = []
+    for row in db.read(rows.CandidateRow, run=run):
+        checks: Mapping[str, Any] = json.loads(row.checks) if row.checks else {}
+        if "depth" not in checks or row.kind != "triplet":
+            continue
+        triplet = (row.subject, row.relation, row.object)
+        state, share = str(checks["pair"]), float(row.share or checks.get("share") or 0.0)
+        found.append(Asked(triplet, share, int(checks["depth"]), row.state == "validated", state))
+    return found
+
+
+def start_of(posted: GrowthIn) -> list[str]:
+    """The entities that a crawl begins with."""
+    return [(posted.seed or "").split("|")[0].strip()]
+
+
+def _run(db: Database, run: str) -> tuple[rows.GrowthRunRow, GrowthIn]:
+    found = db.read(rows.GrowthRunRow, id=run)
+    if not found:
+        known = [row.id for row in db.read(rows.GrowthRunRow, limit=1000)]
+        raise NotFoundError("growth run", run, known, listing="thinkeval grow list")
+    if found[0].elicit != "crawl":
+        raise UsageError(
+            f"The run {run!r} is no crawl.", remedy="`thinkeval grow status` shows others."
+        )
+    return found[0], GrowthIn.model_validate_json(found[0].request)
+
+
+def _levels(asked: Iterable[Asked], start: Iterable[str]) -> list[LevelRow]:
+    by_depth: dict[int, list[Asked]] = {}
+    for one in asked:
+        by_depth.setdefault(one.depth, []).append(one)
+    seen = set(start)
+    levels = []
+    for depth, those in sorted(by_depth.items()):
+        pairs = {one.triplet[:2]: one.pair for one in those}
+        facts = [one.triplet for one in those if one.fact]
+        new = {object for *_, object in facts} - seen
+        seen |= new
+        levels.append(
+            LevelRow(
+                depth=depth,
+                entities=len({subject for subject, _ in pairs}),
+                questions=len(pairs),
+                unknown=sum(state == "unknown" for state in pairs.values()),
+                refused=sum(state == "refused" for state in pairs.values()),
+                facts=len(facts),
+                new=len(new),
+            )
+        )
+    return levels
+
+
+def _against(
+    db: Database,
+    graph: str,
+    asked: list[Asked],
+    start: list[str],
+    posted: GrowthIn,
+    truth: str,
+    to: str | None,
+) -> AgainstTruth:
+    content = datasets.content(db, datasets.ensure(db, truth).id)
+    names, steps = Names(content.entities), posted.crawl.depth
+    start = [names.resolve(name) for name in start]
+    true = {(f.subject, f.relation, f.object) for f in content.facts}
+    near = measures.distances(true, start)
+    reached = measures.reachable(true, start, steps)
+    named = {_rename(one.triplet, names): one for one in asked if one.triplet[2]}
+    found = {triplet for triplet, one in named.items() if one.fact}
+    depth_of = {fact: near[fact[0]] + 1 for fact in reached}
+    depth_of |= {triplet: one.depth for triplet, one in named.items() if one.fact}
+    relation_of = {fact: fact[1] for fact in true | found}
+    if to is None:
+        to = next((r.target_true for r in content.rewrites if r.subject == start[0]), None)
+    elif names.find(to) is None:
+        raise unknown_entity(to, truth, names)
+    return AgainstTruth(
+        truth=truth,
+        steps=steps,
+        facts=Retrieval(**measures.retrieval(found, true, reached)),
+        entities=Retrieval(**_entities(found, reached, start, names)),
+        chains=_chains(db, graph, truth, start[0], names.resolve(to), steps, names) if to else None,
+        calibration=measures.calibration([(one.share, t in true) for t, one in named.items()]),
+        by_relation=[
+            RelationRow(relation=key, **each)
+            for key, each in _by(found, true, reached, relation_of)
+        ],
+        by_depth=[DepthRow(depth=key, **each) for key, each in _by(found, true, reached, depth_of)],
+    )
+
+
+def _entities(
+    found: set[Triplet], reached: set[Triplet], start: list[str], names: Names
+) -> dict[str, Any]:
+    true = {*start, *(object for *_, object in reached)}
+    those = {*start, *(name for s, _, o in found for name in (s, o))}
+    return measures.retrieval(those, names.given, true)
+
+
+def _by(
+    found: set[Triplet], true: set[Triplet], reached: set[Triplet], key: Mapping[Triplet, Any]
+) -> list[tuple[Any, dict[str, Any]]]:
+    of_found, of_reached = measures.grouped(found, key), measures.grouped(reached, key)
+    return [
+        (each, measures.retrieval(of_found.get(each, ()), true, of_reached.get(each, ())))
+        for each in sorted({*of_found, *of_reached})
+    ]
+
+
+def _chains(
+    db: Database, graph: str, truth: str, start: str, to: str, steps: int, names: Names
+) -> Chains:
+    longest = max(1, min(steps, LONGEST_CHAIN))
+    found, true = (
+        {
+            tuple(names.resolve(entity) for entity in row.entities)
+            for row in db.read(
+                rows.ChainRow,
+                graph=each,
+                subject=start,
+                object=to,
+                max_steps=longest,
+                bare="include",
+            )
+        }
+        for each in (graph, truth)
+    )
+    figures = measures.retrieval(found, true, true)
+    return Chains(object=to, missed=len(true - found), **figures)
+
+
+def _rename(triplet: Triplet, names: Names) -> Triplet:
+    subject, relation, object = triplet
+    return names.resolve(subject), relation, names.resolve(object)

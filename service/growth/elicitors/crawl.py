@@ -1,0 +1,171 @@
+"""A crawl as the source of triplets: relation templates asked of every new entity.
+
+An iteration of the run is a level of the crawl (`service.growth.crawl.crawler`). Its triplets
+carry the fraction of answers that name them, so they are not validated again; objects below the
+thresholds and unknown pairs are recorded with their figures, and are no facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from thinkeval.editing.probe.matching import first_sentence, normalise
+from thinkeval.loaders.records import digest
+from thinkeval.service.errors import UsageError
+from thinkeval.service.growth.context import SHORT
+from thinkeval.service.growth.crawl.crawler import Crawler, Knobs, Level, Pair
+from thinkeval.service.growth.crawl.crawler import Found as Named
+from thinkeval.service.growth.crawl.kinds import examples
+from thinkeval.service.growth.crawl.names import Names, unknown_entity
+from thinkeval.service.growth.crawl.wordings import relations_of
+from thinkeval.service.growth.endpoints.endpoint import Sampling
+from thinkeval.service.growth.findings import Elicited, Found, Statement
+
+if TYPE_CHECKING:
+    from thinkeval.loaders.records import KnowledgeGraph
+    from thinkeval.service.growth.answers import Answer
+    from thinkeval.service.growth.candidates import Candidate
+    from thinkeval.service.growth.context import Context
+    from thinkeval.service.growth.endpoints.endpoint import Request
+    from thinkeval.service.growth.schemas import GrowthIn
+
+SHOWN = 3
+"""Answers of a triplet that are stored as its statements; its queries lead to all."""
+
+
+class Crawl:
+    """Component 2 by relation templates."""
+
+    expands_chains = False
+
+    def __init__(self, context: Context) -> None:
+        if context.base is None:
+            raise UsageError(
+                "A crawl takes its relations from a stored graph, and none is named.",
+                remedy="Name it with --base.",
+            )
+        self._context, self._base = context, context.base
+        self._answers: dict[str, Answer] = {}
+        names = Names(self._base.entities)
+        start = start_entity(self._base, names, context.posted)
+        options = context.posted.crawl
+        self._relations = relations_of(self._base.facts, options.wordings)
+        self._crawler = Crawler(
+            self._relations,
+            self._ask,
+            knobs_of(context.posted),
+            names=names,
+            examples=examples(self._base),
+            kinds={e.name: e.kind for e in self._base.entities if e.kind},
+            chat=context.main.chat,
+        )
+        self._levels: Iterator[Level] = self._crawler.levels([start])
+
+    @property
+    def stopped(self) -> str | None:
+        """Why no level follows; None while one does."""
+        return self._crawler.reason
+
+    def start(self) -> Elicited:
+        """Nothing is known before the first level."""
+        return Elicited([])
+
+    def first_calls(self) -> list[tuple[str, int | None]]:
+        """The first level: kinds, then at most all wordings of all relations."""
+        knobs = knobs_of(self._context.posted)
+        most = sum(len(relation.wordings) for relation in self._relations) * knobs.samples
+        return [("kinds", None), ("relations of the start, at most", most)]
+
+    def elicit(self, passed: Sequence[Candidate]) -> Elicited:
+        """The next level, whatever passed: its entities are those the crawl found."""
+        level = next(self._levels, None)
+        if level is None:
+            return Elicited([])
+        statements: dict[str, Statement] = {}
+        found = [
+            self._found(pair, named, level, statements)
+            for pair in level.pairs
+            for named in _recorded(pair)
+        ]
+        return Elicited(found, tuple(statements.values()))
+
+    def _ask(self, requests: Sequence[Request]) -> list[Answer]:
+        answers = self._context.main.answers.ask(requests, "crawl")
+        self._answers |= {answer.id: answer for answer in answers}
+        return answers
+
+    def _found(
+        self, pair: Pair, named: Named | None, level: Level, statements: dict[str, Statement]
+    ) -> Found:
+        ids = []
+        for answer in named.answers[:SHOWN] if named else pair.answers[:1]:
+            one = digest([answer, 0], 20)
+            text = first_sentence(self._answers[answer].text)
+            statements.setdefault(one, Statement(one, text, 0, answer=answer))
+            ids.append(one)
+        fact = named is not None and named.state == "fact"
+        checks = {
+            "depth": level.depth,
+            "pair": pair.state,
+            "unknown": round(pair.unknown, 4),
+            "kind": level.entities.get(pair.subject),
+            "agree": round(named.agree, 4) if named else 0.0,
+            "share": round(named.share, 4) if named else 0.0,
+            "inverse": self._crawler.inverse(named) if named and fact else None,
+        }
+        return Found(
+            pair.subject,
+            pair.relation,
+            named.object if named else "",
+            tuple(ids),
+            share=named.share if named and fact else None,
+            n_answers=len(pair.answers),
+            queries=tuple(dict.fromkeys(self._answers[each].query for each in pair.answers)),
+            unknown=pair.state != "known",
+            discarded=None if fact or pair.state != "known" else "below the thresholds",
+            checks=checks,
+        )
+
+
+def _recorded(pair: Pair) -> Sequence[Named | None]:
+    """All objects of a known pair; of another one the first, or none."""
+    if pair.state == "known":
+        return pair.objects
+    return pair.objects[:1] or (None,)
+
+
+def knobs_of(posted: GrowthIn) -> Knobs:
+    """The parameters of a request."""
+    options = posted.crawl
+    return Knobs(
+        samples=1 if posted.greedy else options.samples,
+        pair_threshold=options.pair_threshold,
+        object_threshold=options.object_threshold,
+        agreement=options.agreement,
+        gate=options.gate,
+        depth=options.depth,
+        max_questions=options.max_questions,
+        sampling=Sampling(0.0 if posted.greedy else posted.temperature, SHORT, posted.random_seed),
+    )
+
+
+def start_entity(base: KnowledgeGraph, names: Names, posted: GrowthIn) -> str:
+    """The entity that a request begins with, by name or alias.
+
+    Raises:
+        UsageError: it names none.
+        NotFoundError: the base graph does not have it; close names are suggested.
+    """
+    if posted.seed is None or not normalise(posted.seed.split("|")[0]):
+        raise UsageError("A crawl needs an entity to begin with.", remedy="Name it with --start.")
+    text = posted.seed.split("|")[0].strip()
+    found = names.find(text)
+    if found is None:
+        raise unknown_entity(text, base.name, names)
+    return found
+
+
+def elicitor(context: Context) -> Crawl:
+    """The elicitor of a run."""
+    return Crawl(context)

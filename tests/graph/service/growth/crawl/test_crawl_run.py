@@ -1,0 +1,306 @@
+"""Crawls over a real database, of a model that continues texts from a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from support.endpoints.cloze_model import ClozeModel
+from support.endpoints.scripted_model import Stopped
+from support.references.reference import Case, Edge, walked_sequences
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.loaders.records import (
+    Entity,
+    Fact,
+    ImportReport,
+    KnowledgeGraph,
+    LoadedGraph,
+    RewriteRequest,
+    unique,
+)
+from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.growth import job
+from thinkeval.service.growth.crawl.report import agreement, crawl_report
+from thinkeval.service.growth.endpoints.opened import Opened
+from thinkeval.service.growth.loop import Outcome
+from thinkeval.service.growth.run import Attempt
+from thinkeval.service.growth.schemas import GrowthIn
+from thinkeval.service.scoring.runtime import Runtime
+from thinkeval.service.settings import Settings
+
+TRUE = (
+    ("Harry", "studied at", "Hogwarts School of Witchcraft and Wizardry"),
+    ("Harry", "was friends with", "Ron"),
+    ("Harry", "was friends with", "Hermione"),
+    ("Ron", "studied at", "Hogwarts School of Witchcraft and Wizardry"),
+    ("Hermione", "was friends with", "Ron"),
+    ("Draco", "studied at", "Durmstrang"),
+)
+"""Draco's fact cannot be reached."""
+SCHOOL = TRUE[0][2]
+KINDS = {"Durmstrang": "school", SCHOOL: "school"}
+ANSWERS = {
+    "Harry is a": "person.",
+    "Ron is a": "person.",
+    "Hermione is a": "person.",
+    "Draco is a": "person.",
+    f"{SCHOOL} is a": "school.",
+    "Dobby is a": "rock.",
+    "Harry studied at": f"{SCHOOL}.",
+    "Harry went to": f"{SCHOOL}.",
+    "Harry was friends with": ("Ron and Hermione.", "Hermione and Ron.", "Ron, Hermione and Dobby"),
+    "Harry was close to": ("Ron.", "Ron and Hermione.", "Hermione and Ron"),
+    "Ron studied at": f"{SCHOOL}.",
+    "Ron went to": f"{SCHOOL}.",
+    "Hermione studied at": ("Durmstrang.", "Beauxbatons.", "nobody knows."),
+    "Hermione was friends with": "Dobby and Ron.",
+    "Hermione was close to": "Ron and Dobby.",
+}
+Crawl = Callable[..., tuple[str, Outcome]]
+
+
+def true_graph(name: str) -> KnowledgeGraph:
+    facts = tuple(
+        Fact(s, r, o, "{} " + r, (), ("{} went to",) if r == "studied at" else ("{} was close to",))
+        for s, r, o in TRUE
+    )
+    names = unique(x for s, _, o in TRUE for x in (s, o))
+    request = RewriteRequest(
+        f"{name}--harry", name, "{} studied at", "Harry", "studied at", SCHOOL, "Durmstrang"
+    )
+    entities = tuple(
+        Entity(n, ("Hogwarts",) if n == SCHOOL else (), KINDS.get(n, "person")) for n in names
+    )
+    return KnowledgeGraph(name, entities, facts, (request,))
+
+
+@pytest.fixture
+def runtime(server: dict[str, str]) -> Iterator[Runtime]:
+    settings = Settings(
+        neo4j_uri=server["THINKEVAL_NEO4J_URI"],
+        neo4j_user=server["THINKEVAL_NEO4J_USER"],
+        neo4j_password=SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
+    )
+    with Runtime(settings) as made:
+        yield made
+
+
+@pytest.fixture
+def truth(db: Database, graph_id: str) -> str:
+    name = f"{graph_id}-truth"
+    report = ImportReport("made here", "test", {}, {})
+    return datasets.store(db, LoadedGraph(true_graph(name), report)).graph
+
+
+@pytest.fixture
+def crawl(db: Database, runtime: Runtime, graph_id: str, truth: str) -> Iterator[Crawl]:
+    made: list[str] = []
+
+    def run(
+        model: ClozeModel, *, start: str = "Harry", name: str = "", seed: int = 0, **knobs: Any
+    ) -> tuple[str, Outcome]:
+        posted = GrowthIn.model_validate(
+            {
+                "answers": {"model": "cloze", "url": "http://test/v1"},
+                "seed": start,
+                "graph": graph_id + name,
+                "base": truth,
+                "elicit": "crawl",
+                "single_link": False,
+                "random_seed": seed,
+                "crawl": {"samples": 3} | knobs,
+            }
+        )
+        prepared = job.prepare(db, posted)
+        made.append(prepared.id)
+        with db.transaction() as tx:
+            prepared.submit(tx.run, runtime.settings)
+        attempt = Attempt(runtime, prepared.id, prepared.request, open=lambda *_: Opened(model))
+        return prepared.id, attempt.run()
+
+    yield run
+    for name in set(made):
+        db.autocommit(rows.DeleteGrowthRunRow, id=name)
+
+
+def stored(db: Database, graph: str) -> dict[tuple[str, str, str], float | None]:
+    return {(f.subject, f.relation, f.object): f.p_pre for f in db.read(rows.FactRow, graph=graph)}
+
+
+def picture(db: Database, run: str, graph: str) -> object:
+    return (
+        datasets.stored_graph(db, graph).facts,
+        stored(db, graph),
+        db.read(rows.CandidateRow, run=run),
+        [(r.number, r.triplets, r.calls) for r in db.read(rows.IterationRow, run=run)],
+    )
+
+
+EXPECTED = {
+    **dict.fromkeys(TRUE[:5], 1.0),
+    TRUE[1]: 1.0,
+    TRUE[2]: 5 / 6,
+    ("Hermione", "was friends with", "Dobby"): 1.0,
+}
+
+
+def test_a_graph_is_crawled_and_can_be_scored(db: Database, crawl: Crawl, graph_id: str) -> None:
+    model = ClozeModel(ANSWERS)
+    run, outcome = crawl(model)
+    assert outcome.reason == "frontier empty"
+    assert stored(db, graph_id) == pytest.approx(EXPECTED)
+    keys = [request.id(model.id) for request in model.asked]
+    assert len(keys) == len(set(keys))
+    # Its rewrite requests are those of the truth whose facts were found.
+    assert [r.target_new for r in datasets.list_rewrites(db, graph_id)] == ["Durmstrang"]
+    found = {(c.subject, c.relation, c.object): c for c in db.read(rows.CandidateRow, run=run)}
+    dobby = found["Harry", "was friends with", "Dobby"]
+    assert (dobby.state, json.loads(dobby.checks or "")["agree"]) == ("discarded", 0.5)
+    durmstrang = found["Hermione", "studied at", "Durmstrang"]
+    assert (durmstrang.state, durmstrang.statements) == ("unknown", ("Durmstrang.",))
+    ron = found["Harry", "was friends with", "Ron"]
+    assert json.loads(ron.checks or "")["inverse"] is None
+    assert ron.statements
+
+
+def test_the_report_equals_brute_force(
+    db: Database, crawl: Crawl, graph_id: str, truth: str
+) -> None:
+    run, _ = crawl(ClozeModel(ANSWERS))
+    told = crawl_report(db, run, truth=truth)
+    found = set(EXPECTED)
+    assert (told.facts, told.start, told.stop_reason) == (6, ["Harry"], "frontier empty")
+    assert [level.facts for level in told.levels][:2] == [3, 3]
+    assert told.questions == sum(level.questions for level in told.levels)
+    against = told.against
+    assert against is not None
+    facts = against.facts
+    assert (facts.true, facts.found, facts.right, facts.recalled) == (5, 6, 5, 5)
+    assert facts.precision == len(found & set(TRUE)) / len(found)
+    assert facts.recall == 1.0
+    assert facts.f1 == pytest.approx(2 * (5 / 6) / (5 / 6 + 1))
+    people = {"Harry", "Ron", "Hermione", SCHOOL}
+    assert against.entities.true == len(people)
+    assert against.entities.found == len(people | {"Dobby"})
+    reference = {
+        name: {
+            tuple(entities)
+            for entities in walked_sequences(
+                [Edge(str(i), s, o) for i, (s, _, o) in enumerate(facts_of)],
+                Case("Harry", SCHOOL),
+                5,
+            )
+        }
+        for name, facts_of in (("true", TRUE), ("found", found))
+    }
+    assert against.chains is not None
+    assert against.chains.object == SCHOOL
+    assert against.chains.true == len(reference["true"]) == 3
+    assert against.chains.found == len(reference["found"])
+    assert against.chains.right == len(reference["true"] & reference["found"])
+    assert against.chains.missed == 0
+    objects = [
+        (share, triplet in TRUE)
+        for triplet, share in {
+            **EXPECTED,
+            ("Harry", "was friends with", "Dobby"): 1 / 6,
+            ("Hermione", "studied at", "Durmstrang"): 1 / 6,
+        }.items()
+    ]
+    assert against.calibration.n == len(objects)
+    brier = sum((share - right) ** 2 for share, right in objects) / len(objects)
+    assert against.calibration.brier == pytest.approx(brier, abs=1e-4)
+    by_relation = {row.relation: (row.true, row.found) for row in against.by_relation}
+    assert by_relation == {"studied at": (2, 2), "was friends with": (3, 4)}
+    assert [(row.depth, row.true) for row in against.by_depth] == [(1, 3), (2, 2)]
+
+
+def test_fewer_steps_have_fewer_reachable_facts(db: Database, crawl: Crawl, truth: str) -> None:
+    run, outcome = crawl(ClozeModel(ANSWERS), depth=1)
+    assert outcome.reason == "depth"
+    against = crawl_report(db, run, truth=truth, to="Hogwarts").against
+    assert against is not None
+    assert (against.steps, against.facts.true, against.facts.recall) == (1, 3, 1.0)
+    assert against.chains is not None
+    assert against.chains.true == 1
+    with pytest.raises(NotFoundError, match="Durmstrong"):
+        crawl_report(db, run, truth=truth, to="Durmstrong")
+
+
+@pytest.mark.parametrize("stops", [(1,), (7, 8), (23, 40)])
+def test_killed_and_continued_it_is_the_same_graph_and_asks_nothing_twice(
+    db: Database, crawl: Crawl, graph_id: str, stops: tuple[int, ...]
+) -> None:
+    whole = ClozeModel(ANSWERS)
+    reference, _ = crawl(whole, name="-whole")
+    model = ClozeModel(ANSWERS)
+    for stop in stops:
+        model.stop_at = stop
+        with pytest.raises(Stopped):
+            crawl(model)
+    model.stop_at = None
+    run, _ = crawl(model)
+    assert picture(db, run, graph_id)[1:] == picture(db, reference, f"{graph_id}-whole")[1:]
+    keys = [request.id(model.id) for request in model.asked]
+    # A part whose process was killed before it was stored is asked again, no more than that.
+    assert len(keys) - len(set(keys)) <= 5 * len(stops)
+    assert set(keys) == {request.id(whole.id) for request in whole.asked}
+    usage = db.read(rows.UsageRow, run=run)
+    assert sum(row.calls for row in usage) == len(set(keys))
+
+
+def test_the_budget_ends_a_crawl_without_an_error(db: Database, crawl: Crawl, truth: str) -> None:
+    run, outcome = crawl(ClozeModel(ANSWERS), max_questions=3)
+    assert (outcome.state, outcome.reason) == ("finished", "budget")
+    assert crawl_report(db, run).questions == 3
+
+
+def test_two_seeds_agree_as_far_as_their_facts_do(
+    db: Database, crawl: Crawl, graph_id: str
+) -> None:
+    one, _ = crawl(ClozeModel(ANSWERS), name="-a")
+    less = {k: v for k, v in ANSWERS.items() if not k.startswith("Ron studied")}
+    other, _ = crawl(ClozeModel(less), name="-b", seed=1)
+    told = agreement(db, one, other)
+    assert told.facts == (6, 5)
+    assert (told.common, told.either, told.jaccard) == (5, 6, 5 / 6)
+
+
+def test_depth_0_asks_nothing_and_stores_no_graph(
+    db: Database, crawl: Crawl, graph_id: str, truth: str
+) -> None:
+    model = ClozeModel(ANSWERS)
+    run, outcome = crawl(model, depth=0)
+    assert (outcome.reason, model.asked) == ("depth", [])
+    told = crawl_report(db, run, truth=truth)
+    assert (told.facts, told.questions, told.levels) == (0, 0, [])
+    assert told.against is not None
+    assert told.against.facts.precision is None
+    assert told.against.facts.recall is None
+
+
+def test_a_model_that_knows_nothing_gives_an_empty_report(
+    db: Database, crawl: Crawl, truth: str
+) -> None:
+    for name, text in (("-a", ""), ("-b", "nobody knows"), ("-c", "x, " * 5000)):
+        run, outcome = crawl(ClozeModel({}, otherwise=text), name=name)
+        told = crawl_report(db, run, truth=truth)
+        assert outcome.reason == "frontier empty"
+        if name != "-c":
+            assert (told.facts, told.unknown) == (0, 2)
+
+
+def test_bad_requests(db: Database, crawl: Crawl, truth: str) -> None:
+    with pytest.raises(NotFoundError, match="Harri") as missing:
+        crawl(ClozeModel({}), start="Harri")
+    assert missing.value.suggestions == ["Harry"]
+    with pytest.raises(NotFoundError, match="growth run"):
+        crawl_report(db, "grow-nothing")
+    with pytest.raises(UsageError):
+        crawl(ClozeModel({}), start="...")
