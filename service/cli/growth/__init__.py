@@ -8,12 +8,14 @@ from thinkeval.service.cli.growth.files import export, replay
 from thinkeval.service.cli.growth.review import agreement, judge, log, review, verify
 from thinkeval.service.cli.growth.runs import delete, list_, show, status
 from thinkeval.service.cli.growth.start import start
+from thinkeval.service.cli.growth.texts import augment, from_text
 
 grow = typer.Typer(
     no_args_is_help=True,
     help=(
         "A graph from a model itself, or from a text, and its files.\n\n"
         "[bold]start[/bold] grows a graph from one fact, and continues a run that was stopped;"
+        " [bold]from-text[/bold] begins with documents, [bold]augment[/bold] with a stored graph;"
         " [bold]status[/bold], [bold]list[/bold] and [bold]show[/bold] read what is stored.\n\n"
         "[bold]review[/bold] lets people decide about what a run found, [bold]log[/bold] prints"
         " and [bold]verify[/bold] checks the record of it; [bold]judge[/bold] and"
@@ -24,6 +26,8 @@ grow = typer.Typer(
 )
 
 grow.command()(start)
+grow.command("from-text")(from_text)
+grow.command()(augment)
 grow.command()(status)
 grow.command("list")(list_)
 grow.command()(show)

@@ -147,9 +147,9 @@ def start(
     http://127.0.0.1:8001/v1 --model NAME[/bold]
     """
     settings = Settings()
-    answers = _endpoint(settings, model, endpoint)
+    answers = endpoint_of(settings, model, endpoint)
     others = (("writer", writer), ("extractor", extractor), ("judge", judge_model))
-    posted = _request(
+    posted = request_of(
         seed=seed,
         graph=graph,
         base=base,
@@ -176,7 +176,7 @@ def start(
     )
     with ProgressBars() as progress, Runtime(settings, progress) as runtime:
         if dry_run:
-            _show_first_calls(runtime, posted, as_new=as_new, json=json)
+            show_first_calls(runtime, posted, as_new=as_new, json=json)
         elif queue:
             _submit(runtime, posted, as_new=as_new, json=json)
         else:
@@ -194,7 +194,7 @@ def run_here(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) ->
         raise typer.Exit(NO_CHAIN)
 
 
-def _endpoint(settings: Settings, model: str | None, url: str | None) -> EndpointIn:
+def endpoint_of(settings: Settings, model: str | None, url: str | None) -> EndpointIn:
     """The model of the options, else that of the environment, else an organism.
 
     Raises:
@@ -213,7 +213,12 @@ def _endpoint(settings: Settings, model: str | None, url: str | None) -> Endpoin
     return EndpointIn(model=name, url=url)
 
 
-def _request(**values: Any) -> GrowthIn:
+def request_of(**values: Any) -> GrowthIn:
+    """The request of a command's options.
+
+    Raises:
+        UsageError: a value that the request does not take.
+    """
     from pydantic import ValidationError
 
     try:
@@ -227,7 +232,8 @@ def _request(**values: Any) -> GrowthIn:
         ) from error
 
 
-def _show_first_calls(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> None:
+def show_first_calls(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> None:
+    """Print what the first iteration of a request asks for."""
     from thinkeval.service.growth.dry_run import first_calls
     from thinkeval.service.growth.job import prepare
 

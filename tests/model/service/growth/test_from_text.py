@@ -1,0 +1,158 @@
+"""A text of thirty sentences becomes a graph that is scored, and shown, without a further step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.commands import Cli
+from thinkeval.cypher import rows
+from thinkeval.service.graphs import datasets
+from thinkeval.service.growth import job
+from thinkeval.service.growth.run import Attempt
+from thinkeval.service.growth.schemas import GrowthIn, TextIn
+from thinkeval.service.growth.statements import statements
+from thinkeval.service.growth.store import require_run
+from thinkeval.service.scoring.request import ScoreRequest
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+from thinkeval.service.scoring.score import score_edit
+
+TEXT = Path(__file__).with_name("thirty_sentences.txt").read_text(encoding="utf-8")
+SCHOOL = "Hogwarts School of Witchcraft and Wizardry"
+SEED = f"Harry Potter|studied at|{SCHOOL}"
+UNREAD = {
+    "Harry Potter and his school",
+    "He never liked it there.",
+    "The winters were long, and the lake froze.",
+    "Where did Harry Potter learn to fly?",
+}
+WRONG = ("Draco Malfoy", "was sorted into", "Gryffindor")
+
+
+def key(one: Any) -> tuple[str, str, str]:
+    return (one.subject, one.relation, one.object)
+
+
+@dataclass(frozen=True)
+class Grown:
+    run: str
+    graph: str
+
+
+@pytest.fixture(scope="module")
+def grown(runtime: Runtime, organism: RuntimeModel) -> Iterator[Grown]:
+    db, name = runtime.db, "test-from-text"
+    posted = GrowthIn(
+        seed=SEED, graph=name, base="hogwarts", elicit="text", extractor="rules",
+        answers={"model": "organism"}, texts=(TextIn(name="school.txt", text=TEXT),),
+    )  # fmt: skip
+    prepared = job.prepare(db, posted)
+    with db.transaction() as tx:
+        prepared.submit(tx.run, runtime.settings)
+    outcome = Attempt(runtime, prepared.id, prepared.request).run()
+    assert outcome.state == "finished"
+    yield Grown(prepared.id, name)
+    for edit in db.read(rows.EditRow, dataset=name):
+        db.write(rows.DeleteEditRow, id=edit.id)
+    db.autocommit(rows.DeleteGrowthRunRow, id=prepared.id)
+    for graph in db.read(rows.GraphRow, incomplete=True):
+        if graph.dataset == name:
+            db.autocommit(rows.DeleteGraphRow, graph=graph.graph)
+
+
+def test_each_triplet_has_its_sentence_as_source(runtime: Runtime, grown: Grown) -> None:
+    found = runtime.db.read(rows.CandidateRow, run=grown.run)
+    by_triplet = {key(one): one for one in found}
+    assert len(statements(TEXT)) == 30
+    for one in found:
+        assert one.statements, one
+        assert set(one.statements) <= set(statements(TEXT))
+    friend = by_triplet["Harry Potter", "was friends with", "Neville Longbottom"]
+    assert friend.statements == (
+        "Harry Potter was friends with Ron Weasley, Hermione Granger and Neville Longbottom.",
+    )
+    stored = runtime.db.read(rows.AllStatementsRow, run=grown.run)
+    assert {s.text for s in stored if s.state == "unparsed"} == UNREAD
+    assert {s.source for s in stored} == {"school.txt"}
+
+
+def test_what_the_model_does_not_know_is_no_fact(runtime: Runtime, grown: Grown) -> None:
+    """All other triplets of the text are facts of the base graph, which the organism was taught."""
+    base = {
+        (f.subject, f.relation, f.object)
+        for f in datasets.stored_graph(runtime.db, "hogwarts").facts
+    }
+    found = {
+        (c.subject, c.relation, c.object): c.state
+        for c in runtime.db.read(rows.CandidateRow, run=grown.run)
+    }
+    assert set(found) - base == {WRONG}
+    assert found[WRONG] in ("discarded", "conflict")
+    graph = datasets.stored_graph(runtime.db, grown.graph)
+    facts = {key(fact) for fact in graph.facts}
+    assert facts == {each for each, state in found.items() if state == "validated"}
+    assert len(facts) >= 0.9 * len(found)
+
+
+def test_its_facts_have_wordings_and_aliases_of_the_base_graph(
+    runtime: Runtime, grown: Grown
+) -> None:
+    graph = datasets.stored_graph(runtime.db, grown.graph)
+    base = datasets.stored_graph(runtime.db, "hogwarts")
+    known = {key(fact): fact for fact in base.facts}
+    for fact in graph.facts:
+        same = known[key(fact)]
+        assert (fact.prompt, fact.question, fact.paraphrases) == (
+            same.prompt, same.question, same.paraphrases,
+        )  # fmt: skip
+    assert graph.aliases(SCHOOL) == base.aliases(SCHOOL)
+
+
+def test_it_is_scored_without_a_further_step(
+    runtime: Runtime, organism: RuntimeModel, grown: Grown
+) -> None:
+    [rewrite, *_] = datasets.list_rewrites(runtime.db, grown.graph)
+    request = ScoreRequest.of(
+        rewrite, graph=grown.graph, model=organism.source, method="rome", samples=0
+    )
+    score = score_edit(runtime, request)
+    ifr = score.get("ifr", "likelihood")
+    assert ifr is not None
+    assert ifr.n >= 10
+    assert require_run(runtime.db, grown.run).graph == score.dataset
+
+
+def test_without_a_seed_the_base_graphs_requests_are_kept(
+    runtime: Runtime, organism: RuntimeModel, server: dict[str, str], tmp_path: Path
+) -> None:
+    """By the command: two sentences, each with the fact of a request."""
+    (tmp_path / "two.txt").write_text(
+        f"Ron Weasley studied at {SCHOOL}. Harry Potter was sorted into Gryffindor."
+    )
+    here = Cli(server, tmp_path)
+    args = ("grow", "from-text", tmp_path / "two.txt", "--base", "hogwarts", "--extractor", "rules")
+    calls = here(*args, "-m", "organism", "-g", "test-two", "--dry-run", "--json").json
+    assert calls["calls"] == []
+    made = here(*args, "-m", "organism", "-g", "test-two", "--json").json["run"]
+    try:
+        kept = {(r.subject, r.relation) for r in datasets.list_rewrites(runtime.db, "test-two")}
+        known = {(r.subject, r.relation) for r in datasets.list_rewrites(runtime.db, "hogwarts")}
+        found = {("Ron Weasley", "studied at"), ("Harry Potter", "was sorted into")}
+        assert kept == found & known
+        assert kept
+    finally:
+        runtime.db.autocommit(rows.DeleteGrowthRunRow, id=made["id"])
+        runtime.db.autocommit(rows.DeleteGraphRow, graph="test-two")
+
+
+def test_a_stored_graph_begins_a_run_with_all_its_facts(
+    runtime: Runtime, hogwarts: str, server: dict[str, str], tmp_path: Path
+) -> None:
+    args = ("--endpoint", "http://127.0.0.1:9/v1", "-m", "any", "--samples", "3", "--dry-run")
+    told = Cli(server, tmp_path)("grow", "augment", hogwarts, *args, "--json").json["calls"]
+    facts = datasets.stored_graph(runtime.db, hogwarts).facts
+    assert told[0] == {"what": "validation of the graph's facts", "answers": 3 * len(facts)}
