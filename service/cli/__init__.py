@@ -20,6 +20,7 @@ from thinkeval.service.cli.diff import diff
 from thinkeval.service.cli.edits import edits
 from thinkeval.service.cli.graphs import graphs, import_, rewrites
 from thinkeval.service.cli.growth import grow
+from thinkeval.service.cli.growth.audit import audit_knowledge
 from thinkeval.service.cli.hparams import hparams
 from thinkeval.service.cli.models import covariance, organism, probe, train_mend
 from thinkeval.service.cli.report import chains, report
@@ -63,6 +64,7 @@ app.command(rich_help_panel=LOOK)(metrics)
 app.command(rich_help_panel=LOOK)(queries)
 app.command(rich_help_panel=MORE)(methods)
 app.command(rich_help_panel=MORE)(probe)
+app.command("audit-knowledge", rich_help_panel=MORE)(audit_knowledge)
 app.command("train-mend", rich_help_panel=MORE)(train_mend)
 app.command(rich_help_panel=MORE)(worker)
 app.command(rich_help_panel=MORE)(doctor)
