@@ -1,0 +1,83 @@
+"""Values of `/growth` and `/growth/RUN`: growth runs, and one with its review."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.cypher import rows
+from thinkeval.service.api.pages import growth_drawing
+from thinkeval.service.graphs.datasets import require_graph
+from thinkeval.service.growth import store
+from thinkeval.service.growth.review import judge_report, log, people, queue
+from thinkeval.service.growth.review.schemas import CandidateDetail, CandidatePage
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+WAITING_PAGE = 20
+"""Candidates of the review queue that are listed at once."""
+LOGGED = 200
+"""Newest records of the log that are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A page of the review queue, and the candidate that is shown beside its answers."""
+
+    page: CandidatePage
+    chosen: CandidateDetail | None
+
+
+def list_values(db: Database) -> dict[str, Any]:
+    """Values of `growth.html`."""
+    return {
+        "runs": store.list_runs(db),
+        "graphs": [row.graph for row in db.read(rows.GraphRow, kind="dataset")],
+    }
+
+
+def review(db: Database, run: str, chosen: str, cursor: str | None) -> Queue:
+    """The part of the review queue that begins at the cursor.
+
+    Args:
+        chosen: id of a candidate; "" for the first one that waits.
+    """
+    page = queue.page(
+        db, run, [queue.state_of(each) for each in log.WAITING], limit=WAITING_PAGE, cursor=cursor
+    )
+    name = chosen or (page.items[0].id if page.items else "")
+    return Queue(page, queue.detail(db, run, name) if name else None)
+
+
+def values(db: Database, run: str, chosen: str, cursor: str | None, truth: str) -> dict[str, Any]:
+    """Values of `growth_run.html`.
+
+    Args:
+        truth: a stored graph to compare with; "" for none.
+
+    Raises:
+        NotFoundError: no such run, candidate or graph.
+    """
+    row = store.require_run(db, run)
+    candidates = [each for each in db.read(rows.CandidateRow, run=row.id) if each.kind == "triplet"]
+    known = _triplets(db, require_graph(db, truth, kind=None).graph) if truth else None
+    logged = log.log_of(db, row.id)
+    return {
+        "run": store.shown(row),
+        "live": row.status in ("queued", "running"),
+        "iterations": [asdict(each) for each in db.read(rows.IterationRow, run=row.id)],
+        "counts": [asdict(each) for each in db.read(rows.CandidateCountRow, run=row.id)],
+        "queue": review(db, row.id, chosen, cursor),
+        "log": list(reversed(logged.items))[:LOGGED],
+        "logged": logged.total,
+        "verified": log.verify(db, row.id),
+        "judged": judge_report.stored(db, row.id),
+        "agreement": people.stored(db, row.id),
+        "drawing": growth_drawing.draw(candidates, known, crawled=row.elicit == "crawl"),
+        "truth": truth,
+    }
+
+
+def _triplets(db: Database, graph: str) -> set[tuple[str, str, str]]:
+    return {(f.subject, f.relation, f.object) for f in db.read(rows.FactRow, graph=graph)}

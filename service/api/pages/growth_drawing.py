@@ -1,0 +1,170 @@
+"""Drawing of a growing graph: entities in columns by the iteration in which they appeared.
+
+An edge is a triplet. Of a crawl its colour is the fraction of answers that name the object, dashed
+below the thresholds, grey where the model does not know; beside a truth graph green is in both,
+red in the run alone, and dotted in the truth alone (missing).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from thinkeval.cypher import rows
+from thinkeval.service.growth.review.log import current
+
+MOST = 150
+"""Triplets that are drawn; the first ones to appear. The table has all."""
+COLUMN, ROW, TOP, LEFT = 210, 34, 40, 90
+SHOWN = ("validated", "discarded", "unknown", "review", "conflict", "new", "refused")
+"""States of triplets that are drawn."""
+
+Triplet = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An entity with its place."""
+
+    name: str
+    x: float
+    y: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A triplet with its path and how it looks."""
+
+    css: str
+    path: str
+    title: str
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What the template draws; `left_out` triplets are in the table only."""
+
+    width: int
+    height: int
+    nodes: list[Node]
+    edges: list[Edge]
+    columns: list[tuple[int, str]]
+    left_out: int
+    crawled: bool
+    compared: bool
+    known: int
+    wrong: int
+    missing: int
+
+
+def draw(
+    candidates: Sequence[rows.CandidateRow],
+    truth: set[Triplet] | None,
+    *,
+    crawled: bool,
+) -> Drawing:
+    """Lay out the triplets of a run.
+
+    Args:
+        truth: facts to compare with; those about the run's subjects that it lacks are missing.
+        crawled: columns are depths, and states of pairs are drawn.
+    """
+    found = [row for row in candidates if row.state in SHOWN and row.object]
+    drawn = [(_triplet(row), row) for row in found]
+    facts = {triplet for triplet, row in drawn if row.state == "validated"}
+    asked = {triplet[0] for triplet, _ in drawn}
+    missing = sorted({t for t in truth or () if t[0] in asked} - facts)
+    columns: dict[str, int] = {}
+    edges: list[tuple[Triplet, int, str, str]] = []
+    for triplet, row in drawn[:MOST]:
+        depth = _column(row, crawled)
+        columns.setdefault(triplet[0], max(0, depth - 1))
+        columns.setdefault(triplet[2], max(depth, columns[triplet[0]]))
+        edges.append((triplet, depth, _css(row, triplet, truth, crawled), _title(row, triplet)))
+    for triplet in missing[: MOST - len(edges)]:
+        columns.setdefault(triplet[0], 0)
+        columns.setdefault(triplet[2], columns[triplet[0]] + 1)
+        edges.append((triplet, columns[triplet[2]], "missing", f"missing: {' | '.join(triplet)}"))
+    nodes = _placed(columns)
+    places = {node.name: node for node in nodes}
+    named = "depth" if crawled else "iteration"
+    return Drawing(
+        width=LEFT * 2 + COLUMN * max(columns.values(), default=0),
+        height=round(max((node.y for node in nodes), default=0) + TOP),
+        nodes=nodes,
+        edges=[
+            Edge(css, _path(places[t[0]], places[t[2]]), title, at) for t, at, css, title in edges
+        ],
+        columns=[
+            (LEFT + COLUMN * n, "start" if n == 0 else f"{named} {n}")
+            for n in sorted(set(columns.values()))
+        ],
+        left_out=len(drawn) + len(missing) - len(edges),
+        crawled=crawled,
+        compared=truth is not None,
+        known=len(facts & (truth or set())),
+        wrong=len(facts - (truth or facts)),
+        missing=len(missing),
+    )
+
+
+def _triplet(row: rows.CandidateRow) -> Triplet:
+    now = current(row)
+    return now.subject, now.relation, now.object
+
+
+def _column(row: rows.CandidateRow, crawled: bool) -> int:
+    """The column of an object: of a crawl one more than the subject's depth."""
+    checks: dict[str, Any] = json.loads(row.checks) if row.checks else {}
+    return int(checks["depth"]) + 1 if crawled and "depth" in checks else row.iteration
+
+
+def _css(
+    row: rows.CandidateRow, triplet: Triplet, truth: set[Triplet] | None, crawled: bool
+) -> str:
+    if row.state == "unknown":
+        return "unknown"
+    if row.state == "discarded":
+        return "below"
+    if row.state != "validated":
+        return "waits"
+    if truth is not None:
+        return "right" if triplet in truth else "wrong"
+    if crawled and row.share is not None:
+        return f"share share{min(4, int(5 * row.share))}"
+    return "fact"
+
+
+def _title(row: rows.CandidateRow, triplet: Triplet) -> str:
+    share = "" if row.share is None else f", {row.share:.2f} of {row.n_answers} answers"
+    return f"{' | '.join(triplet)}: {row.state}{share}"
+
+
+def _placed(columns: dict[str, int]) -> list[Node]:
+    by_column: dict[int, list[str]] = {}
+    for name, column in columns.items():
+        by_column.setdefault(column, []).append(name)
+    most = max(map(len, by_column.values()), default=0)
+    return [
+        Node(
+            name,
+            LEFT + COLUMN * column,
+            TOP + ROW * ((most - len(names)) / 2 + place + 0.5),
+            name if len(name) <= 24 else f"{name[:23]}…",
+        )
+        for column, names in sorted(by_column.items())
+        for place, name in enumerate(names)
+    ]
+
+
+def _path(start: Node, end: Node) -> str:
+    """A curve; within one column an arc beside it."""
+    if start.x == end.x:
+        bend = start.x + 30 + abs(end.y - start.y) / 3
+        return f"M{start.x} {start.y} C{bend:.0f} {start.y} {bend:.0f} {end.y} {end.x} {end.y}"
+    middle = (start.x + end.x) / 2
+    return f"M{start.x} {start.y} C{middle} {start.y} {middle} {end.y} {end.x} {end.y}"

@@ -1,0 +1,134 @@
+"""The pages of growth runs in Chromium: review by keyboard, figures as by REST, the form."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from support.growth_runs import candidate, grown
+from support.serving import Service
+from support.watching import Open, fits
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.service.growth.review import log
+from thinkeval.service.growth.review.schemas import Triplet
+
+NAMES = ("Harry Potter", "Ron Weasley", "Gryffindor", "Hogwarts School of Witchcraft and Wizardry")
+
+
+@pytest.fixture
+def run(db: Database, graph_id: str) -> Iterator[str]:
+    """Six triplets that wait, and some in other states, as of a crawl."""
+    waiting = [candidate(n, state="conflict" if n == 1 else "review") for n in range(6)]
+    states = ("validated", "validated", "discarded", "unknown")
+    others = [
+        candidate(
+            6 + n, state=state, subject=NAMES[n % 3], object=NAMES[(n + 1) % 4], share=0.2 + n / 5
+        )
+        for n, state in enumerate(states)
+    ]
+    with grown(db, f"{graph_id}-run", [*waiting, *others]) as name:
+        for number in (1, 2):
+            db.write(
+                rows.WriteIterationRow, run=name, number=number, triplets=5 * number, paths=number,
+                cot_queries=12 * number, calls=100 * number, tokens_in=1000, tokens_out=500,
+                seconds=1.5,
+            )  # fmt: skip
+        log.decide(db, name, "c7", "keep", "bob")
+        log.decide(db, name, "c7", "keep", "m@local", role="judge", reason="as far as I know")
+        yield name
+
+
+def test_a_run_is_reviewed_by_keyboard(
+    db: Database, open_page: Open, service: Service, run: str
+) -> None:
+    page = open_page(f"/growth/{run}")
+    article = page.locator("[data-chosen]")
+    expect(article).to_have_attribute("data-chosen", "c0")
+    expect(article).to_contain_text("Subject 0 studied at Object 0.")
+    expect(article).to_contain_text("Question q2?")
+    page.keyboard.press("k")
+    expect(page.locator("#decide-problem")).to_contain_text("needs your name")
+    page.get_by_label("Your name").fill("ann")
+    page.locator("#review-title").click()
+    page.keyboard.press("ArrowDown")
+    expect(article).to_have_attribute("data-chosen", "c1")
+    page.keyboard.press("ArrowUp")
+    expect(article).to_have_attribute("data-chosen", "c0")
+    page.keyboard.press("k")
+    expect(page.locator("#decided")).to_contain_text("Record 3: keep. 5 wait")
+    expect(article).to_have_attribute("data-chosen", "c1")
+    page.get_by_label("Why").fill("wrong")
+    page.locator("#review-title").click()
+    page.keyboard.press("p")
+    expect(page.locator("#decided")).to_contain_text("Record 4: prune. 4 wait")
+    page.keyboard.press("c")
+    expect(page.get_by_label("Object")).to_have_value("Object 2")
+    page.get_by_label("Object").fill("Hogwarts")
+    page.keyboard.press("Enter")
+    expect(page.locator("#decided")).to_contain_text("Record 5: correct. 3 wait")
+    page.locator("#review-title").click()
+    page.keyboard.press("a")
+    for name, text in (("Subject", "A"), ("Relation", "is in"), ("Object", "B")):
+        page.get_by_label(name).fill(text)
+    page.get_by_role("button", name="Record").click()
+    expect(page.locator("#decided")).to_contain_text("Record 6: add. 3 wait")
+    expect(page.locator("#log tbody tr")).to_have_count(6)
+    found = log.log_of(db, run).items
+    assert [(d.verb, d.by, d.reason) for d in found[2:]] == [
+        ("keep", "ann", None), ("prune", "ann", "wrong"), ("correct", "ann", None),
+        ("add", "ann", None),
+    ]  # fmt: skip
+    assert found[4].after == Triplet(subject="Subject 2", relation="studied at", object="Hogwarts")
+    expect(page.locator("#verified")).to_have_text("✓ the log is whole")
+
+
+def test_figures_are_those_of_rest(
+    db: Database, open_page: Open, service: Service, run: str
+) -> None:
+    page = open_page(f"/growth/{run}")
+    told = service.get(f"/v1/growth/{run}/iterations")["items"]
+    shown = page.locator("#iterations tbody tr").all_inner_texts()
+    assert [row.split("\t")[1] for row in shown] == [str(each["triplets"]) for each in told]
+    sum_ = service.get(f"/v1/growth/{run}/judge")["sum"]
+    last = page.locator("#judge tbody tr").last.inner_text().split("\t")
+    assert last[1:5] == [str(sum_[key]) for key in ("triplets", "tp", "fp", "fn")]
+    assert last[7] == f"{sum_['f1']:.3f}"
+    drawn = page.locator(".growing path.edge")
+    assert drawn.count() == 10
+    assert page.locator(".growing path.below").count() == 1
+    assert page.locator(".growing path.unknown").count() == 1
+    with db._session("WRITE") as session:
+        session.run("MATCH (d:Decision {id: $id}) SET d.by = 'x'", id=f"{run}|1").consume()
+    page.reload()
+    expect(page.locator("#verified")).to_contain_text("broken at record 1")
+
+
+def test_a_run_beside_the_truth(db: Database, open_page: Open, run: str) -> None:
+    page = open_page(f"/growth/{run}?truth=hogwarts")
+    legend = page.locator("#drawn .legend")
+    expect(legend).to_contain_text("missing (")
+    assert page.locator(".growing path.missing").count() > 0
+    # Ron Weasley did study at a school, but Gryffindor is no school of his.
+    assert page.locator(".growing path.wrong").count() >= 1
+
+
+def test_the_list_and_its_form(open_page: Open, service: Service, run: str, hogwarts: str) -> None:
+    page = open_page("/growth", allowed="422")
+    expect(page.get_by_role("navigation", name="Pages")).to_contain_text("Growth")
+    expect(page.locator(f"a[href='/growth/{run}']")).to_be_visible()
+    page.get_by_label("Seed").fill("Nobody")
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator("#grow-problem")).to_contain_text("Nobody")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pages_fit(open_page: Open, run: str, width: int) -> None:
+    for path, name in ((f"/growth/{run}", "run"), ("/growth", "list")):
+        page = open_page(path, viewport={"width": width, "height": 900})
+        if folder := os.environ.get("THINKEVAL_TEST_SCREENSHOTS"):
+            page.screenshot(path=f"{folder}/growth-{name}-{width}.png", full_page=True)
+        fits(page, width)
