@@ -233,7 +233,8 @@ class EditOptions(SharedOptions):
         Option(
             help="Hub name or local path of a decoder-only model; or `organism`,"
             " `organism:llama`, `organism:gpt2:seed=1`: a small model trained on the graph's own"
-            " facts; `organism-unknown`: one that was taught not to know absent pairs too."
+            " facts; `organism-unknown`: one that was taught not to know absent pairs too;"
+            " `organism:on=hogwarts`: trained on another graph than the scored one."
         ),
     ] = Field(default="organism", description="`GET /v1/models` lists what may be used.")
     method: Annotated[Name, Option(("--method", "-m"))] = Field(

@@ -172,7 +172,9 @@ def affinity_of(
         seed: of an organism whose name tells none.
     """
     spec = parse(model, seed=seed)
-    return "|".join([repr(spec), graph if spec.organism else "", dtype, revision or ""])
+    return "|".join(
+        [repr(spec), (spec.on or graph) if spec.organism else "", dtype, revision or ""]
+    )
 
 
 @dataclass(frozen=True, slots=True)

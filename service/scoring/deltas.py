@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.errors import NothingStoredError, UsageError
 from thinkeval.service.scoring import record
-from thinkeval.service.scoring.runtime import Runtime, RuntimeModel, parse
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel, parse, written
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -136,7 +136,8 @@ def model_for(
     if not text:
         raise UsageError("The edit does not name its model.", remedy="Give --model.")
     graph = graph or meta.dataset
-    if parse(text).organism and not graph:
+    spec = parse(text)
+    if spec.organism and not (graph or spec.on):
         raise UsageError(
             "The edit does not name the graph of its model's training.",
             remedy="Give --graph.",
@@ -217,8 +218,7 @@ def lasting_name(model: str, organism_seed: int | None) -> str:
     """A model's name such that it means the same in another folder and without other options."""
     spec = parse(model, seed=organism_seed)
     if spec.organism:
-        options = ",".join(f"{key}={value}" for key, value in sorted(spec.options.items()))
-        return ":".join(filter(None, ("organism", spec.organism, options)))
+        return written(spec)
     path = Path(model).expanduser()
     return str(path.resolve()) if path.is_dir() else model
 

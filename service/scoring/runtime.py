@@ -3,9 +3,9 @@
 It owns everything that lives longer than one edit (database connection, loaded model, its
 covariance); closing it releases everything. `parse` reads which model a user means:
 `organism`, `organism:llama`, `organism:gpt2:seed=1,steps=600` name a model organism, trained on the
-graph itself; `organism-unknown` is `organism:unknown=50`, one that was taught not to know 50 % of
-the absent pairs; anything else is a hub name or a folder, passed to
-transformers unchanged.
+graph itself, `organism:on=hogwarts` one that was trained on another graph; `organism-unknown` is
+`organism:unknown=50`, one that was taught not to know 50 % of the absent pairs; anything else is a
+hub name or a folder, passed to transformers unchanged.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from thinkeval.service.database import Progress, connect, silent
 from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs.datasets import Dataset, content, stored_graph
+from thinkeval.service.graphs.datasets import Dataset, content, ensure, stored_graph
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -42,11 +42,13 @@ class ModelSpec:
         text: as the user wrote it.
         organism: architecture of the organism to train, or None for a ready model.
         options: training options of the organism (`seed`, `steps`, `unknown` in percent).
+        on: stored graph that the organism is trained on; None: the graph that is scored.
     """
 
     text: str
     organism: str | None = None
     options: dict[str, int] = field(default_factory=dict)
+    on: str | None = None
 
     @property
     def name(self) -> str:
@@ -54,7 +56,8 @@ class ModelSpec:
         if self.organism is None:
             return Path(self.text).name
         rest = {"seed": 0} | self.options
-        return "-".join([ORGANISM, self.organism, *(f"{k}{v}" for k, v in sorted(rest.items()))])
+        parts = [ORGANISM, self.organism, *(f"{k}{v}" for k, v in sorted(rest.items()))]
+        return "-".join([*parts, *(("on", self.on) if self.on else ())])
 
 
 def parse(text: str, *, seed: int | None = None) -> ModelSpec:
@@ -63,6 +66,7 @@ def parse(text: str, *, seed: int | None = None) -> ModelSpec:
     if head not in (ORGANISM, ORGANISM_UNKNOWN):
         return ModelSpec(text)
     architecture, options = "gpt2", {} if seed is None else {"seed": seed}
+    on = None
     if head == ORGANISM_UNKNOWN:
         options["unknown"] = 50
     for part in rest:
@@ -71,6 +75,9 @@ def parse(text: str, *, seed: int | None = None) -> ModelSpec:
             continue
         for pair in part.split(","):
             name, _, value = pair.partition("=")
+            if name == "on" and value:
+                on = value
+                continue
             if name not in _OPTIONS or not (value.isascii() and value.isdigit()):
                 raise UsageError(
                     f"{pair!r} in --model {text!r} is not an option of an organism.",
@@ -84,7 +91,19 @@ def parse(text: str, *, seed: int | None = None) -> ModelSpec:
             f"--model {text!r} teaches more than 100 % of the absent pairs.",
             remedy="Write it like organism:unknown=50.",
         )
-    return ModelSpec(text, architecture, options)
+    return ModelSpec(text, architecture, options, on)
+
+
+def written(spec: ModelSpec, on: str | None = None) -> str:
+    """The text that means an organism whatever graph is scored: all options, and what it is of.
+
+    Args:
+        on: graph that it is trained on, where the spec names none.
+    """
+    options = [f"{key}={value}" for key, value in sorted(spec.options.items())]
+    graph = spec.on or on
+    pairs = ",".join([*options, *([f"on={graph}"] if graph else [])])
+    return ":".join(filter(None, (ORGANISM, spec.organism, pairs)))
 
 
 T = TypeVar("T")
@@ -109,11 +128,13 @@ class RuntimeModel:
     Attributes:
         name: short and readable; the model's name in graphs, edits and tables.
         source: hub name or folder, by which its hyperparameters are found.
+        trained_on: of an organism, the graph that it was trained on.
     """
 
     loaded: LoadedModel
     name: str
     source: str
+    trained_on: str | None = None
 
 
 class Runtime:
@@ -198,10 +219,15 @@ class Runtime:
         revision: str | None = None,
         seed: int | None = None,
     ) -> RuntimeModel:
-        """Load a model once; an organism is trained on `graph` first unless it is cached."""
+        """Load a model once; an organism is trained first unless it is cached.
+
+        Args:
+            graph: what an organism is trained on, where the text names no other graph.
+        """
         spec = parse(text, seed=seed)
-        trained_on = graph if isinstance(graph, str) else graph.id
-        key = (f"{spec}", trained_on if spec.organism else "", f"{dtype} {revision}")
+        named = graph if isinstance(graph, str) else graph.id
+        trained_on = (spec.on or named) if spec.organism else None
+        key = (f"{spec}", trained_on or "", f"{dtype} {revision}")
         if key not in self._models:
             source = str(self.train(text, graph, seed=seed).path) if spec.organism else spec.text
             from thinkeval.editing import models
@@ -209,7 +235,7 @@ class Runtime:
             loaded = models.load(
                 source, revision=revision, dtype=dtype, device=self.settings.device
             )
-            self._models[key] = RuntimeModel(loaded, spec.name, source)
+            self._models[key] = RuntimeModel(loaded, spec.name, source, trained_on)
         return self._models[key]
 
     def model_of(self, request: EditOptions, dataset: Dataset | None = None) -> RuntimeModel:
@@ -232,10 +258,16 @@ class Runtime:
         return self.memoised(key, lambda: content(self.db, dataset.id))
 
     def train(self, text: str, graph: str | Dataset, *, seed: int | None = None) -> Organism:
-        """Train the organism that `text` names on a stored graph, or find it in the cache."""
+        """Train the organism that `text` names on a stored graph, or find it in the cache.
+
+        Raises:
+            NotFoundError: the graph that the text names is not stored.
+        """
         from thinkeval.editing.organism import OrganismConfig, train
 
         spec = parse(text, seed=seed)
+        if spec.on is not None:
+            graph = ensure(self.db, spec.on)
         options: dict[str, Any] = {k: v for k, v in spec.options.items() if k != "unknown"}
         share = spec.options.get("unknown", 0) / 100
         config = OrganismConfig(architecture=spec.organism or "gpt2", unknown=share, **options)

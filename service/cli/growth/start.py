@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +23,7 @@ from thinkeval.service.errors import UsageError
 from thinkeval.service.formatting import several
 from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
 from thinkeval.service.reports.formats import indexed
-from thinkeval.service.scoring.runtime import Runtime
+from thinkeval.service.scoring.runtime import Runtime, parse, written
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -283,12 +284,23 @@ def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
         note = f"{several(len(chains), 'chain')}; stopped: {grown.outcome.reason}."
         if chains:
             emit_table(f"Chains of {grown.graph}", CHAINS, chains[:SHOWN], note=note)
-            typer.echo(f"`thinkeval score --graph {grown.graph} --all` scores edits of it.")
+            submitted = GrowthIn.model_validate_json(store.require_run(db, grown.run).request)
+            typer.echo(f"`{_score_command(grown.graph, submitted)}` scores edits of it.")
         else:
             emit_table("No chain was found: why", CANDIDATE_COUNTS, counts, note=note)
         if grown.outcome.state == "waiting_review":
             typer.echo(f"It waits: `thinkeval grow review {grown.run} --as NAME`.")
     return without and grown.outcome.state == "finished"
+
+
+def _score_command(graph: str, posted: GrowthIn) -> str:
+    """The command that scores edits of the model that answered, where this program can load it."""
+    answers = posted.answers
+    if answers.url is not None:
+        return f"thinkeval score --graph {graph} --all --model FOLDER"
+    spec = parse(answers.model)
+    model = answers.model if spec.organism is None else written(spec, posted.base)
+    return f"thinkeval score --graph {graph} --all --model {shlex.quote(model)}"
 
 
 def _plain(row: Any) -> dict[str, Any]:

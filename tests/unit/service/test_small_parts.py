@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -19,7 +20,7 @@ from thinkeval.service.scoring.probe import (
     edge_properties,
     edited_facts,
 )
-from thinkeval.service.scoring.runtime import parse
+from thinkeval.service.scoring.runtime import parse, written
 
 FACT = Fact("Ron", "house", "Gryffindor", "{}'s house is", ("Which house is Ron in?",))
 REWRITE = RewriteRequest(
@@ -40,6 +41,12 @@ def test_model_names() -> None:
     assert unknown.name == "organism-gpt2-seed3-unknown50"
     assert unknown.options == parse("organism:gpt2:seed=3,unknown=50").options
     assert parse("organism:unknown=0").name == "organism-gpt2-seed0"
+    other = parse("organism:seed=1,on=hogwarts")
+    assert (other.name, other.on) == ("organism-gpt2-seed1-on-hogwarts", "hogwarts")
+    assert parse(written(other)) == replace(other, text="organism:gpt2:seed=1,on=hogwarts")
+    assert written(parse("organism-unknown"), "atlas") == "organism:gpt2:unknown=50,on=atlas"
+    with pytest.raises(UsageError, match="on="):
+        parse("organism:on=")
     with pytest.raises(UsageError, match="more than 100 %"):
         parse("organism:unknown=101")
     with pytest.raises(UsageError, match="speed=1"):
