@@ -21,6 +21,7 @@ from thinkeval.service.cli.edits import edits
 from thinkeval.service.cli.graphs import graphs, import_, rewrites
 from thinkeval.service.cli.growth import grow
 from thinkeval.service.cli.growth.audit import audit_knowledge
+from thinkeval.service.cli.growth.crawl import crawl
 from thinkeval.service.cli.hparams import hparams
 from thinkeval.service.cli.models import covariance, organism, probe, train_mend
 from thinkeval.service.cli.report import chains, report
@@ -70,6 +71,7 @@ app.command(rich_help_panel=MORE)(worker)
 app.command(rich_help_panel=MORE)(doctor)
 app.add_typer(depedit, name="depedit", rich_help_panel=MAIN)
 app.add_typer(grow, name="grow", rich_help_panel=MAIN)
+app.add_typer(crawl, name="crawl", rich_help_panel=MAIN)
 app.add_typer(edits, name="edits", rich_help_panel=LOOK)
 app.add_typer(rules, name="rules", rich_help_panel=LOOK)
 app.add_typer(covariance, name="covariance", rich_help_panel=MORE)

@@ -1,0 +1,170 @@
+"""`thinkeval crawl`: what a model knows around an entity, as a graph; and its report."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import annotated_types
+import typer
+from typer.core import TyperGroup
+
+from thinkeval.service.cli.growth.render_crawl import show_report
+from thinkeval.service.cli.options import JsonFlag, ModelOption
+from thinkeval.service.cli.output import emit_json, emit_values
+from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.growth.schemas import CrawlOptions, EndpointIn, GrowthIn
+from thinkeval.service.scoring.runtime import Runtime, parse
+from thinkeval.service.settings import Settings
+
+RUN = "run"
+MOST = 10**9
+"""Neither chains nor iterations stop a crawl: its depth, its budget, or the frontier does."""
+
+
+class RunByDefault(TyperGroup):
+    """A group whose arguments belong to `run` unless they name another command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the default command before the arguments, `--help` included."""
+        named = bool(args) and args[0] in self.commands
+        return super().parse_args(ctx, args if named else [RUN, *args])
+
+
+crawl = typer.Typer(
+    cls=RunByDefault,
+    help="What a model knows around an entity, as a graph that can be scored.",
+)
+
+
+class GateName(StrEnum):
+    """Which relations are asked of an entity."""
+
+    kind = "kind"
+    stored = "stored"
+    none = "none"
+
+
+def _option(name: str) -> Any:
+    """A field of the crawl's request as an option: its help and bounds."""
+    field = CrawlOptions.model_fields[name]
+    bounds: dict[str, Any] = {}
+    for each in field.metadata:
+        if isinstance(each, annotated_types.Ge):
+            bounds["min"] = each.ge
+        elif isinstance(each, annotated_types.Le):
+            bounds["max"] = each.le
+    return typer.Option(help=field.description, **bounds)
+
+
+DEFAULT = CrawlOptions()
+TruthOption = Annotated[
+    str | None, typer.Option(help="Graph that holds the truth, to compare with.")
+]
+ToOption = Annotated[
+    str | None,
+    typer.Option(help="Object of the chains that are compared; default: of the first rewrite."),
+]
+
+
+@crawl.command(RUN, hidden=True)
+def run(
+    graph: Annotated[
+        str, typer.Argument(help="Graph that gives relations, spellings and aliases.")
+    ],
+    start: Annotated[str, typer.Option(help="Entity of that graph to begin with.")],
+    model: ModelOption = "organism",
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="URL", help="Server of the OpenAI protocol.")
+    ] = None,
+    depth: Annotated[int, _option("depth")] = DEFAULT.depth,
+    samples: Annotated[int, _option("samples")] = DEFAULT.samples,
+    wordings: Annotated[int, _option("wordings")] = DEFAULT.wordings,
+    pair_threshold: Annotated[float, _option("pair_threshold")] = DEFAULT.pair_threshold,
+    object_threshold: Annotated[float, _option("object_threshold")] = DEFAULT.object_threshold,
+    agreement: Annotated[float, _option("agreement")] = DEFAULT.agreement,
+    gate: Annotated[GateName, _option("gate")] = GateName.kind,
+    max_questions: Annotated[int | None, _option("max_questions")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the answers.")] = 0,
+    truth: TruthOption = None,
+    to: ToOption = None,
+    as_new: Annotated[
+        bool, typer.Option("--as-new", help="Begin another run of the same request.")
+    ] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Crawl a model: ask the relations of a graph of one entity, then of those it names, and so on.
+
+    Objects are kept by the fraction of answers that name them; a pair of entity and relation whose
+    top fraction is below --pair-threshold is unknown. The result is a graph with p_pre that
+    [bold]thinkeval score[/bold] takes. The same command again continues a run that was killed.
+    An organism is compared with the graph it was trained on; --truth names another one.
+
+    [bold]thinkeval crawl hogwarts --start "Harry Potter" --model organism-unknown[/bold]
+    """
+    from thinkeval.service.growth import command
+    from thinkeval.service.growth.crawl.report import crawl_report
+
+    posted = GrowthIn(
+        seed=start.replace("|", " "),
+        base=graph,
+        elicit="crawl",
+        answers=EndpointIn(model=model, url=endpoint),
+        random_seed=seed,
+        single_link=False,
+        chains=MOST,
+        iterations=1000,
+        crawl=CrawlOptions(
+            depth=depth,
+            samples=samples,
+            wordings=wordings,
+            pair_threshold=pair_threshold,
+            object_threshold=object_threshold,
+            agreement=agreement,
+            gate=gate.value,
+            max_questions=max_questions,
+        ),
+    )
+    if truth is None and endpoint is None and parse(model).organism is not None:
+        truth = graph
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        grown = command.grow(runtime, posted, as_new=as_new)
+        found = crawl_report(runtime.db, grown.run, truth=truth, to=to)
+    if json:
+        emit_json(found.model_dump())
+        return
+    show_report(found)
+    if found.facts:
+        typer.echo(f"`thinkeval crawl report {found.run} --truth GRAPH` has details.")
+
+
+@crawl.command("report")
+def report(
+    run: Annotated[str, typer.Argument(help="Id of a crawl's run; see `thinkeval grow list`.")],
+    truth: TruthOption = None,
+    to: ToOption = None,
+    other: Annotated[
+        str | None, typer.Option("--with", help="Another run, whose facts are compared.")
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Report a stored crawl; against the truth with precision and recall of facts and chains."""
+    from thinkeval.service.growth.crawl import report as reports
+
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        found = reports.crawl_report(runtime.db, run, truth=truth, to=to)
+        both = reports.agreement(runtime.db, run, other) if other else None
+    if json:
+        emit_json(found.model_dump() | ({"agreement": both.model_dump()} if both else {}))
+        return
+    show_report(found, details=True)
+    if both is not None:
+        emit_values(
+            f"Facts of {run} and {other}",
+            [
+                ("facts", f"{both.facts[0]} and {both.facts[1]}"),
+                ("common", both.common),
+                ("of either", both.either),
+                ("Jaccard", both.jaccard),
+            ],
+        )

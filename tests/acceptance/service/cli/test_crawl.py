@@ -1,0 +1,55 @@
+"""`thinkeval crawl`: a small crawl of the organism, its report, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from support.commands import Cli, Mine
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+
+SMALL = (
+    "--start", "Harry Potter", "--samples", "2", "--wordings", "2", "--gate", "stored",
+    "--depth", "1",
+)  # fmt: skip
+
+
+def test_a_crawl_is_a_graph_with_a_report(
+    db: Database, mine: Mine, thinkeval: Cli, at_once: Any
+) -> None:
+    crawl = ("crawl", mine.graph, *SMALL, "--model", mine.model, "--truth", mine.graph)
+    made = [thinkeval(*crawl, "--seed", seed, "--json").json for seed in ("0", "1")]
+    again = thinkeval(*crawl, "--seed", "0", "--json").json
+    try:
+        first = made[0]
+        assert again["run"] == first["run"] != made[1]["run"]
+        assert (again["facts"], again["answers"]) == (first["facts"], first["answers"])
+        assert (first["stop_reason"], first["start"]) == ("depth", ["Harry Potter"])
+        assert first["facts"] >= 10
+        facts = db.read(rows.FactRow, graph=first["graph"])
+        stored = {(f.subject, f.relation, f.object) for f in facts}
+        assert {s for s, _, _ in stored} == {"Harry Potter"}
+        true = {(f.subject, f.relation, f.object) for f in db.read(rows.FactRow, graph=mine.graph)}
+        told = first["against"]["facts"]
+        assert (told["found"], told["right"]) == (len(stored), len(stored & true))
+        assert told["true"] == sum(s == "Harry Potter" for s, _, _ in true)
+        assert all(f.p_pre is not None and 0.2 <= f.p_pre <= 1 for f in facts)
+        shown = thinkeval(
+            "crawl", "report", first["run"], "--truth", mine.graph, "--with", made[1]["run"]
+        ).out
+        for text in ("Levels of", "Against", "By relation", "Calibration", "Jaccard", "depth"):
+            assert text in shown
+        assert thinkeval("rewrites", first["graph"]).out
+    finally:
+        for one in made:
+            db.autocommit(rows.DeleteGrowthRunRow, id=one["run"])
+            db.autocommit(rows.DeleteGraphRow, graph=one["graph"])
+
+
+def test_what_a_crawl_refuses(mine: Mine, at_once: Any) -> None:
+    done = at_once("crawl", mine.graph, "--start", "Hary Potter", "--model", mine.model)
+    assert done.code == 2
+    assert "Did you mean 'Harry Potter'" in done.err
+    done = at_once("crawl", "report", "grow-nothing")
+    assert (done.code, "growth run" in done.err) == (2, True)
+    assert at_once("crawl", mine.graph, "--start", "Harry Potter", "--depth", "11").code == 2
