@@ -58,7 +58,9 @@ class Crawl:
             names=names,
             examples=examples(self._base),
             kinds={e.name: e.kind for e in self._base.entities if e.kind},
-            chat=context.main.chat,
+            # Where no form of JSON has an effect, sentences are continued: a list needs an
+            # instructed model.
+            chat=context.main.chat and context.main.form != "prompt",
         )
         self._levels: Iterator[Level] = self._crawler.levels([start])
 

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.endpoints.cassette_server import Cassette, playing
 from support.endpoints.scripted_model import SCHOOL
 from support.serving import until
@@ -65,6 +67,7 @@ def asked(tape: Cassette) -> list[str]:
     return [body for body in bodies if any(name in body for fact in SCHOOL for name in fact)]
 
 
+@pytest.mark.heavy
 def test_a_killed_worker(
     db: Database, server: dict[str, str], graph_id: str, tmp_path: Path
 ) -> None:
