@@ -129,6 +129,10 @@ def augment(
     greedy: GreedyArg = False,
     judge: JudgeArg = JudgeName.none,
     iterations: Annotated[int, typer.Option(min=1, max=1000, help="Most iterations.")] = 10,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Option of the crawl, as depth=3."),
+    ] = None,
     max_calls: CallsArg = None,
     dry_run: DryRunArg = False,
     as_new: AsNewArg = False,
@@ -147,6 +151,7 @@ def augment(
             "elicit": elicit.value, "base": base, "graph": graph, "samples": samples,
             "pass_share": pass_share, "greedy": greedy, "judge": judge.value,
             "iterations": iterations, "max_calls": max_calls,
+            "crawl": {k: v for k, _, v in (each.partition("=") for each in set_ or [])},
         },
         model, endpoint, dry_run=dry_run, as_new=as_new, json=json,
     )  # fmt: skip

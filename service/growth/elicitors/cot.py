@@ -9,6 +9,7 @@ whose names its statement does not contain goes to review.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
@@ -122,7 +123,7 @@ class StepByStep:
         found, stored = [], []
         for (question, one), each in zip(asked, told, strict=True):
             parsed = each.value is not None
-            stored.append(Statement(one.id, one.text, one.place, answer=one.answer, parsed=parsed))
+            stored.append(replace(one, parsed=parsed))
             for triplet in each.value.triplets if each.value else ():
                 found.append(_found(question, one, triplet))
         return Elicited(found, stored, queries)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from thinkeval.editing.probe.matching import first_sentence, normalise
-from thinkeval.loaders.records import digest
+from thinkeval.loaders.records import digest, unique
 from thinkeval.service.errors import UsageError
 from thinkeval.service.growth.context import SHORT
 from thinkeval.service.growth.crawl.crawler import Crawler, Knobs, Level, Pair
@@ -48,7 +48,7 @@ class Crawl:
         self._context, self._base = context, context.base
         self._answers: dict[str, Answer] = {}
         names = Names(self._base.entities)
-        start = start_entity(self._base, names, context.posted)
+        start = start_entities(self._base, names, context.posted)
         options = context.posted.crawl
         self._relations = relations_of(self._base.facts, options.wordings)
         self._crawler = Crawler(
@@ -62,7 +62,7 @@ class Crawl:
             # instructed model.
             chat=context.main.chat and context.main.form != "prompt",
         )
-        self._levels: Iterator[Level] = self._crawler.levels([start])
+        self._levels: Iterator[Level] = self._crawler.levels(start)
 
     @property
     def stopped(self) -> str | None:
@@ -152,20 +152,22 @@ def knobs_of(posted: GrowthIn) -> Knobs:
     )
 
 
-def start_entity(base: KnowledgeGraph, names: Names, posted: GrowthIn) -> str:
-    """The entity that a request begins with, by name or alias.
+def start_entities(base: KnowledgeGraph, names: Names, posted: GrowthIn) -> list[str]:
+    """The entity that a request begins with, by name or alias; without one all of its graph's.
 
     Raises:
-        UsageError: it names none.
+        UsageError: the seed is empty.
         NotFoundError: the base graph does not have it; close names are suggested.
     """
-    if posted.seed is None or not normalise(posted.seed.split("|")[0]):
+    if posted.seed is None:
+        return list(unique(name for fact in base.facts for name in (fact.subject, fact.object)))
+    if not normalise(posted.seed.split("|")[0]):
         raise UsageError("A crawl needs an entity to begin with.", remedy="Name it with --start.")
     text = posted.seed.split("|")[0].strip()
     found = names.find(text)
     if found is None:
         raise unknown_entity(text, base.name, names)
-    return found
+    return [found]
 
 
 def elicitor(context: Context) -> Crawl:

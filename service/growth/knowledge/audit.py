@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 Ask = Callable[[Sequence[ProbeItem], str], Sequence[ProbeResult]]
-"""Probes a model for items in one pass; the text says what is asked, for the progress."""
+"""Probes a model for items in one pass; the text names the direction, for the progress."""
 
 Verdict = Literal["known", "unknown", "inconsistent", "undecided"]
 KINDS_OF_FAILURE: tuple[Verdict, ...] = ("unknown", "inconsistent", "undecided")
@@ -233,7 +233,7 @@ def _direction(
 def _note(failures: Sequence[FailureOut]) -> str | None:
     if failures and all(each.verdict == "undecided" for each in failures):
         return (
-            "The model answers neither yes nor no to any fact (an organism cannot), so what it does"
-            " not know is not told from what it is inconsistent about."
+            "The model answers neither yes nor no to any fact (an organism cannot), so whether it"
+            " is unknown or inconsistent stays undecided."
         )
     return None

@@ -156,3 +156,53 @@ def test_a_stored_graph_begins_a_run_with_all_its_facts(
     told = Cli(server, tmp_path)("grow", "augment", hogwarts, *args, "--json").json["calls"]
     facts = datasets.stored_graph(runtime.db, hogwarts).facts
     assert told[0] == {"what": "validation of the graph's facts", "answers": 3 * len(facts)}
+
+
+def test_an_augmented_graph_keeps_what_the_model_knows_and_its_requests(
+    runtime: Runtime, organism: RuntimeModel, hogwarts: str, server: dict[str, str], tmp_path: Path
+) -> None:
+    """By a crawl of depth 0: the graph's own facts, and other objects of its entities."""
+    args = ("grow", "augment", hogwarts, "--elicit", "crawl", "-m", organism.source)
+    few = ("--samples", "1", "--set", "depth=0", "--set", "samples=1", "--set", "wordings=1")
+    few = ("-g", "test-aug", *few)
+    made = Cli(server, tmp_path)(*args, *few, "--json").json["run"]
+    try:
+        base = datasets.stored_graph(runtime.db, hogwarts)
+        found = {key(one): one for one in runtime.db.read(rows.CandidateRow, run=made["id"])}
+        assert {key(fact) for fact in base.facts} <= set(found)
+        graph = datasets.stored_graph(runtime.db, "test-aug")
+        facts = {key(fact) for fact in graph.facts}
+        assert facts == {each for each, one in found.items() if one.state == "validated"}
+        assert len(facts & {key(fact) for fact in base.facts}) > 0.7 * len(base.facts)
+        assert {(r.id, r.target_new) for r in graph.rewrites} == {
+            (r.id, r.target_new)
+            for r in base.rewrites
+            if (r.subject, r.relation, r.target_true) in facts
+        }
+        assert graph.rewrites
+    finally:
+        runtime.db.autocommit(rows.DeleteGrowthRunRow, id=made["id"])
+        runtime.db.autocommit(rows.DeleteGraphRow, graph="test-aug")
+
+
+def test_a_grown_graph_is_exported_and_imported_again(
+    runtime: Runtime, grown: Grown, server: dict[str, str], tmp_path: Path
+) -> None:
+    """The run's name is its graph's; chains are the same under both layouts."""
+    here = Cli(server, tmp_path)
+    before = chains(runtime, grown.graph)
+    assert before
+    for layout in ("knowgic", "qwen-sample"):
+        here("grow", "export", grown.run, "--format", layout, "-o", tmp_path / layout)
+        name = f"{grown.graph}-{layout}"
+        here("import", tmp_path / layout, "--name", name)
+        try:
+            assert chains(runtime, name) == before
+        finally:
+            runtime.db.autocommit(rows.DeleteGraphRow, graph=name)
+
+
+def chains(runtime: Runtime, graph: str) -> set[tuple[str, ...]]:
+    [first, *_] = datasets.list_rewrites(runtime.db, graph)
+    case = {k: v for k, v in datasets.case(graph, first).items() if k != "id"}
+    return {row.entities for row in runtime.db.read(rows.ChainRow, **case)}
