@@ -99,6 +99,7 @@ def run(
     top fraction is below --pair-threshold is unknown. The result is a graph with p_pre that
     [bold]thinkeval score[/bold] takes. The same command again continues a run that was killed.
     An organism is compared with the graph it was trained on; --truth names another one.
+    [bold]thinkeval crawl report --help[/bold]: details, and how two crawls agree.
 
     [bold]thinkeval crawl hogwarts --start "Harry Potter" --model organism-unknown[/bold]
     """

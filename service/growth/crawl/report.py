@@ -226,23 +226,26 @@ def _by(
 def _chains(
     db: Database, graph: str, truth: str, start: str, to: str, steps: int, names: Names
 ) -> Chains:
-    longest = max(1, min(steps, LONGEST_CHAIN))
-    found, true = (
-        {
-            tuple(names.resolve(entity) for entity in row.entities)
-            for row in db.read(
-                rows.ChainRow,
-                graph=each,
-                subject=start,
-                object=to,
-                max_steps=longest,
-                bare="include",
-            )
-        }
-        for each in (graph, truth)
-    )
+    found, true = (_sequences(db, each, start, to, steps, names) for each in (graph, truth))
     figures = measures.retrieval(found, true, true)
     return Chains(object=to, missed=len(true - found), **figures)
+
+
+def _sequences(
+    db: Database, graph: str, start: str, to: str, steps: int, names: Names
+) -> set[tuple[str, ...]]:
+    """The chains of a graph by their entities; none of no steps."""
+    if steps < 1:
+        return set()
+    found = db.read(
+        rows.ChainRow,
+        graph=graph,
+        subject=start,
+        object=to,
+        max_steps=min(steps, LONGEST_CHAIN),
+        bare="include",
+    )
+    return {tuple(names.resolve(entity) for entity in row.entities) for row in found}
 
 
 def _rename(triplet: Triplet, names: Names) -> Triplet:

@@ -93,7 +93,8 @@ class Crawl:
         return Elicited(found, tuple(statements.values()))
 
     def _ask(self, requests: Sequence[Request]) -> list[Answer]:
-        answers = self._context.main.answers.ask(requests, "crawl")
+        level = self._context.main.answers.iteration
+        answers = self._context.main.answers.ask(requests, f"crawl: level {level}")
         self._answers |= {answer.id: answer for answer in answers}
         return answers
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from support.commands import Cli, Mine
+from support.serving import Service
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 
@@ -53,3 +55,37 @@ def test_what_a_crawl_refuses(mine: Mine, at_once: Any) -> None:
     done = at_once("crawl", "report", "grow-nothing")
     assert (done.code, "growth run" in done.err) == (2, True)
     assert at_once("crawl", mine.graph, "--start", "Harry Potter", "--depth", "11").code == 2
+
+
+def test_a_crawl_as_a_job_over_rest_is_reported_as_by_the_command(
+    db: Database, mine: Mine, thinkeval: Cli, service: Service
+) -> None:
+    body = {
+        "seed": "Harry Potter",
+        "base": mine.graph,
+        "elicit": "crawl",
+        "single_link": False,
+        "answers": {"model": mine.model},
+        "crawl": {"depth": 2, "samples": 1, "wordings": 1, "gate": "stored", "max_questions": 20},
+    }
+    posted = service.http.post("/v1/growth", json=body)
+    assert posted.status_code == 202, posted.text
+    run, graph = posted.json()["id"], posted.json()["graph"]
+    try:
+        until = time.monotonic() + 60
+        while (told := service.http.get(f"/v1/growth/{run}").json())["status"] != "succeeded":
+            assert told["status"] in ("queued", "running"), told
+            assert time.monotonic() < until, told
+            time.sleep(0.1)
+        assert told["stop_reason"] == "budget"
+        params = {"truth": mine.graph}
+        over_rest = service.http.get(f"/v1/growth/{run}/crawl-report", params=params).json()
+        by_command = thinkeval("crawl", "report", run, "--truth", mine.graph, "--json").json
+        assert over_rest == by_command
+        assert over_rest["questions"] == 20
+        both = service.http.get(f"/v1/growth/{run}/crawl-agreement", params={"other": run}).json()
+        assert both["jaccard"] == 1.0
+        assert service.http.get("/v1/growth/nothing/crawl-report").status_code == 404
+    finally:
+        db.autocommit(rows.DeleteGrowthRunRow, id=run)
+        db.autocommit(rows.DeleteGraphRow, graph=graph)

@@ -283,6 +283,8 @@ def test_depth_0_asks_nothing_and_stores_no_graph(
     assert told.against is not None
     assert told.against.facts.precision is None
     assert told.against.facts.recall is None
+    assert told.against.chains is not None
+    assert (told.against.chains.true, told.against.chains.found) == (0, 0)
 
 
 def test_a_model_that_knows_nothing_gives_an_empty_report(
