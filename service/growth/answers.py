@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from thinkeval.cypher import rows
@@ -143,6 +143,7 @@ class Answers:
         self.usage = Usage()
         self._lease, self._check, self._progress = lease, check, progress
         self._known: dict[str, Reply] = {}
+        self._queries: dict[tuple[object, ...], str] = {}
 
     def ask(self, requests: Sequence[Request], stage: str = "asking") -> list[Answer]:
         """The answers, in the order of the requests.
@@ -151,19 +152,26 @@ class Answers:
             BudgetReached: some could not be asked; those that were are stored.
             EndpointError: the endpoint does not answer; what it answered before is stored.
         """
-        wanted = {request.id(self.endpoint.id): request for request in requests}
+        keys = [request.id(self.endpoint.id) for request in requests]
+        wanted = dict(zip(keys, requests, strict=True))
         self._look_up([key for key in wanted if key not in self._known])
         missing = [(key, r) for key, r in wanted.items() if key not in self._known]
         self._ask(missing, stage)
-        return [self._answer(request) for request in requests]
+        return [self._answer(key, r) for key, r in zip(keys, requests, strict=True)]
 
     def texts(self, requests: Sequence[Request], stage: str = "asking") -> list[str]:
         """The texts of the answers, in the order of the requests; raises as `ask`."""
         return [answer.text for answer in self.ask(requests, stage)]
 
-    def _answer(self, request: Request) -> Answer:
-        key = request.id(self.endpoint.id)
-        return Answer(key, query_of(request, self.endpoint.id), request, self._known[key])
+    def _answer(self, key: str, request: Request) -> Answer:
+        return Answer(key, self._query(request), request, self._known[key])
+
+    def _query(self, request: Request) -> str:
+        """Id of a request's query; computed once for all samples."""
+        about = (request.messages, request.sampling, request.form, request.schema)
+        if about not in self._queries:
+            self._queries[about] = query_of(request, self.endpoint.id)
+        return self._queries[about]
 
     def _look_up(self, keys: Sequence[str]) -> None:
         for start in range(0, len(keys), BATCH):
@@ -207,12 +215,16 @@ class Answers:
     def _row(self, key: str, request: Request, reply: Reply) -> dict[str, Any]:
         return {
             "id": key,
-            "query": query_of(request, self.endpoint.id),
+            "query": self._query(request),
             "kind": request.kind,
             "question": request.messages[-1].text,
             "messages": _messages(request),
             "sample": request.sample,
-            **asdict(reply),
+            "text": reply.text,
+            "finish": reply.finish,
+            "seconds": reply.seconds,
+            "tokens_in": reply.tokens_in,
+            "tokens_out": reply.tokens_out,
         }
 
 
@@ -227,12 +239,11 @@ def _closing(parts: Iterator[T]) -> Iterator[T]:
 
 def query_of(request: Request, endpoint: str) -> str:
     """Id of a request's query within the run: the same for all samples of one text."""
-    settings = {k: v for k, v in asdict(request).items() if k not in ("kind", "sample")}
-    return digest([endpoint, settings], 24)
+    return digest([endpoint, request.settings()], 24)
 
 
 def _messages(request: Request) -> str:
-    told = {k: v for k, v in asdict(request).items() if k != "sample"}
+    told = {"kind": request.kind} | request.settings()
     return json.dumps(told, ensure_ascii=False)
 
 

@@ -135,6 +135,17 @@ class Context:
         for seat in self.seats:
             seat.answers.iteration = iteration
 
+    def write(self, row_type: type[rows.Row], **params: object) -> None:
+        """Run a write, fenced by the lease.
+
+        Raises:
+            LeaseLostError, JobInterrupt: nothing is written.
+        """
+        with self.db.transaction() as tx:
+            tx.run(row_type, **params)
+            if self.lease is not None:
+                self.lease.hold(tx.run)
+
     def store(self, statements: Sequence[Statement]) -> None:
         """Store statements before candidates refer to them."""
         self.statements |= {one.id: one.text for one in statements}
@@ -150,7 +161,4 @@ class Context:
             for one in statements
         ]
         for start in range(0, len(told), 2000):
-            with self.db.transaction() as tx:
-                tx.run(rows.WriteStatementsRow, run=self.run, rows=told[start : start + 2000])
-                if self.lease is not None:
-                    self.lease.hold(tx.run)
+            self.write(rows.WriteStatementsRow, run=self.run, rows=told[start : start + 2000])

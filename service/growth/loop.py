@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
 from thinkeval.cypher import rows
-from thinkeval.service.errors import UsageError
+from thinkeval.service.errors import EndpointError, UsageError
 from thinkeval.service.growth.answers import BudgetReached
 from thinkeval.service.growth.elicitors import open_elicitor
 from thinkeval.service.growth.entities import is_type_word
@@ -94,8 +94,8 @@ class Loop:
         except BudgetReached as stop:
             self._finish_iteration()
             state, reason = "finished", stop.reason
-        except BaseException:
-            self._context.candidates.write(self._context.db, self._context.run, None)
+        except EndpointError:
+            self._context.candidates.write(self._context.db, self._context.run, self._context.lease)
             raise
         return Outcome(state, reason, self._number, len(self._paths))
 
@@ -248,7 +248,7 @@ class Loop:
         )
         self._began = time.monotonic()
         told = asdict(row)
-        context.db.write(rows.WriteIterationRow, run=context.run, **told)
+        context.write(rows.WriteIterationRow, run=context.run, **told)
         self._report(row)
 
     def _new_chains(self) -> list[Candidate]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
-from thinkeval.service.errors import ConflictError, EndpointError
+from thinkeval.service.errors import ConflictError, EndpointError, LeaseLostError
 from thinkeval.service.graphs.datasets import ensure, stored_graph
 from thinkeval.service.growth import prompts
 from thinkeval.service.growth.answers import Answers, Budget, spent
@@ -85,6 +85,8 @@ class Attempt:
         except EndpointError as error:
             self._set(state="paused", reason=error.detail, seconds=time.monotonic() - began)
             raise
+        except LeaseLostError:
+            raise  # the run is another process's by now
         except BaseException:
             self._set(seconds=time.monotonic() - began)
             raise
@@ -163,10 +165,9 @@ class Attempt:
 
     def _settle(self, context: Context, outcome: Outcome) -> None:
         ids = [one.id for one in context.candidates.all()]
-        with self._runtime.db.transaction() as tx:
-            tx.run(rows.SettleGrowthRunRow, run=self._run, ids=ids, iterations=outcome.iterations)
-            if self._lease is not None:
-                self._lease.hold(tx.run)
+        context.write(
+            rows.SettleGrowthRunRow, run=self._run, ids=ids, iterations=outcome.iterations
+        )
 
     def _set(
         self,

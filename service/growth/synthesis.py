@@ -76,7 +76,7 @@ class Synthesis:
         ]
         fence = context.lease.hold if context.lease is not None else None
         write_graph(context.db, header, graph.entities, told, graph.rewrites, fence=fence)
-        context.db.write(rows.GrowthGraphRow, run=context.run, graph=graph.name)
+        context.write(rows.GrowthGraphRow, run=context.run, graph=graph.name)
         self._stored = state
 
     def chains(self, facts: Sequence[Candidate]) -> list[rows.ChainRow]:

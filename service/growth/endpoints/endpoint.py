@@ -7,7 +7,7 @@ run which is killed and resumed asks nothing twice. Imports neither torch nor a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from thinkeval.loaders.records import digest
@@ -66,7 +66,22 @@ class Request:
 
     def id(self, endpoint: str) -> str:
         """Digest of endpoint, messages, settings and sample; equal requests are asked once."""
-        return digest([endpoint, {k: v for k, v in asdict(self).items() if k != "kind"}], 24)
+        return digest([endpoint, self.settings() | {"sample": self.sample}], 24)
+
+    def settings(self) -> dict[str, object]:
+        """All that the samples of one text share, as JSON has it."""
+        # By hand: `dataclasses.asdict` takes as long as a small model's answer.
+        sampling = self.sampling
+        return {
+            "messages": [{"role": one.role, "text": one.text} for one in self.messages],
+            "sampling": {
+                "temperature": sampling.temperature,
+                "max_tokens": sampling.max_tokens,
+                "seed": sampling.seed,
+            },
+            "form": self.form,
+            "schema": self.schema,
+        }
 
 
 @dataclass(frozen=True, slots=True)
