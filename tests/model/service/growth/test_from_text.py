@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
+from pydantic import SecretStr
 
 from support.commands import Cli
+from support.problems import BASE
 from thinkeval.cypher import rows
+from thinkeval.service.api.app import create_app
 from thinkeval.service.graphs import datasets
 from thinkeval.service.growth import job
 from thinkeval.service.growth.run import Attempt
@@ -20,6 +24,7 @@ from thinkeval.service.growth.store import require_run
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
+from thinkeval.service.settings import Settings
 
 TEXT = Path(__file__).with_name("thirty_sentences.txt").read_text(encoding="utf-8")
 SCHOOL = "Hogwarts School of Witchcraft and Wizardry"
@@ -112,8 +117,8 @@ def test_its_facts_have_wordings_and_aliases_of_the_base_graph(
     assert graph.aliases(SCHOOL) == base.aliases(SCHOOL)
 
 
-def test_it_is_scored_without_a_further_step(
-    runtime: Runtime, organism: RuntimeModel, grown: Grown
+def test_it_is_scored_and_shown_without_a_further_step(
+    runtime: Runtime, organism: RuntimeModel, grown: Grown, server: dict[str, str]
 ) -> None:
     [rewrite, *_] = datasets.list_rewrites(runtime.db, grown.graph)
     request = ScoreRequest.of(
@@ -124,6 +129,15 @@ def test_it_is_scored_without_a_further_step(
     assert ifr is not None
     assert ifr.n >= 10
     assert require_run(runtime.db, grown.run).graph == score.dataset
+    settings = Settings(
+        neo4j_uri=server["THINKEVAL_NEO4J_URI"],
+        neo4j_user=server["THINKEVAL_NEO4J_USER"],
+        neo4j_password=SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
+    )
+    with TestClient(create_app(settings, workers=0), base_url=BASE) as client:
+        page = client.get(f"/edits/{score.edit}")
+    assert page.status_code == 200
+    assert rewrite.target_new in page.text
 
 
 def test_without_a_seed_the_base_graphs_requests_are_kept(
