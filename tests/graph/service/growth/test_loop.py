@@ -408,3 +408,41 @@ def test_the_judge_prunes_and_corrects_once_and_a_person_overrules_it(
     grow(model, judge="model")
     assert candidates(db, run)[wrong].state == "validated"
     assert log.verify(db, run).ok
+
+
+def test_eight_sentences_give_the_same_candidates_ten_times(db: Database, grow: Grow) -> None:
+    told = [("Harry Potter", "owned", f"Item {n}") for n in range(8)]
+
+    class Eight(ScriptedModel):
+        def reason(self, text: str) -> str:
+            return "\n".join(f"- {' '.join(fact)}." for fact in told)
+
+    found = set()
+    for n in range(10):
+        run, _ = grow(Eight(told=told), name=f"-{n}", iterations=1)
+        stored = db.read(rows.CandidateRow, run=run)
+        found.add(tuple((c.id, c.place, c.statements) for c in stored))
+    (same,) = found
+    assert len(same) == 9  # with the seed
+
+
+def test_json_that_is_good_at_the_third_time_is_one_triplet_and_two_repairs(
+    db: Database, grow: Grow
+) -> None:
+    class Third(ScriptedModel):
+        def reason(self, text: str) -> str:
+            return "Gryffindor is a house at Hogwarts."
+
+        def answer(self, request: Request) -> str:
+            turns = len(request.messages)
+            if request.kind in ("extract", "repair") and turns < 5:
+                return '{"triplets": [{"subject": "Gryff' if turns == 1 else "[1, 2]"
+            if request.kind == "repair":
+                good = json.dumps({"triplets": self.extract(request.messages[0].text)})
+                return f"Sure: ```json\n{good}\n``` Done."
+            return super().answer(request)
+
+    model = Third()
+    run, _ = grow(model, iterations=1)
+    assert [c.object for c in db.read(rows.CandidateRow, run=run)] == ["Hogwarts", "Hogwarts"]
+    assert sum(request.kind == "repair" for request in model.asked) == 2
