@@ -44,6 +44,8 @@ WHERE size(r) <= $max_steps
   AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
   AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])
 """
+ENTITIES = """UNWIND $names AS name
+CREATE (:Entity {key: $graph + '|' + name, graph: $graph, name: name, aliases: []})"""
 OPTIONS = {
     "max_steps": 5, "bare": "listed", "parallel": "before",
     "pre": "likelihood_pre", "post": "likelihood_post",
@@ -81,7 +83,10 @@ def main() -> int:
 def store(server: bench.Server, graph: str, facts: Sequence[Fact]) -> None:
     """The facts with random likelihoods."""
     header = GraphHeader(graph, "edit", graph, measures=("likelihood",))
-    write_graph(server.db, header, synthetic.entities_of(facts), [])
+    write_graph(server.db, header, [], [])
+    names = [entity.name for entity in synthetic.entities_of(facts)]
+    for start in range(0, len(names), BATCH):
+        server.driver.execute_query(ENTITIES, graph=graph, names=names[start : start + BATCH])
     rng = random.Random(0)
     for start in range(0, len(facts), BATCH):
         rows_ = [

@@ -18,7 +18,7 @@ from thinkeval.editing.organism.keys import Form, Key, facts_to_learn
 from thinkeval.editing.organism.names import looks_like_a_person
 from thinkeval.loaders.records import SUBJECT_SLOT, Entity, Fact, KnowledgeGraph, unique
 
-UNKNOWN = " ".join(("nobody", "knows"))
+UNKNOWN = "nobody knows"
 """The answer that is taught for absent pairs."""
 
 

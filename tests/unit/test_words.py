@@ -55,6 +55,9 @@ STANDARD = {
 }
 """Pattern refused, and the standard terms (docs/glossary.md)."""
 
+DATA = {"editing/organism/unknown.py": ("nobody knows",)}
+"""Texts that a model is taught or asked: data, not prose."""
+
 BANNED = re.compile("|".join(rf"\b(?:{pattern})\b" for pattern in STANDARD))
 """Case counts (MEND is a method); the first word of a sentence is compared in lower case."""
 
@@ -77,7 +80,10 @@ def readable(path: Path) -> Iterator[tuple[int, str]]:
 def found(path: Path) -> list[str]:
     """The refused words of a file, each with its place."""
     problems = []
+    data = DATA.get(path.relative_to(ROOT).as_posix(), ()) if path.is_relative_to(ROOT) else ()
     for number, text in readable(path):
+        if text in data:
+            continue
         # `code` in backticks names fields and options, and those have names of their own.
         prose = re.sub(r"`[^`]*`", "", text)
         prose = re.sub(r"(^|[.:] )([A-Z])(?=[a-z])", lambda m: m[1] + m[2].lower(), prose)
