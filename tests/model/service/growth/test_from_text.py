@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from support.commands import Cli
 from support.problems import BASE
+from support.serving import until
 from thinkeval.cypher import rows
 from thinkeval.service.api.app import create_app
 from thinkeval.service.graphs import datasets
@@ -135,6 +136,7 @@ def test_it_is_scored_and_shown_without_a_further_step(
         neo4j_password=SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
     )
     with TestClient(create_app(settings, workers=0), base_url=BASE) as client:
+        until(lambda: client.get("/ready").status_code == 200)
         page = client.get(f"/edits/{score.edit}")
     assert page.status_code == 200
     assert rewrite.target_new in page.text
