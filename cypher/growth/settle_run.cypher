@@ -1,7 +1,8 @@
 // After a pass over a run: what an earlier pass stored and this one did not find is marked or gone.
 //
 // Decisions may take a triplet out of the graph, and with it what was found through it. Candidates
-// keep their answers, and stay in the list as pruned; rows of iterations beyond the last are deleted.
+// keep their answers, and stay in the list as pruned; rows of iterations beyond the last are
+// deleted.
 //
 // mode: write
 // params:
