@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import expect
 
+from support.commands import Mine
 from support.growth_runs import candidate, grown
 from support.serving import Service
 from support.watching import Open, fits
@@ -132,3 +133,39 @@ def test_pages_fit(open_page: Open, run: str, width: int) -> None:
         if folder := os.environ.get("THINKEVAL_TEST_SCREENSHOTS"):
             page.screenshot(path=f"{folder}/growth-{name}-{width}.png", full_page=True)
         fits(page, width)
+
+
+def test_a_crawl_waits_for_people_and_continues_after_the_last_decision(
+    open_page: Open, service: Service, mine: Mine, db: Database
+) -> None:
+    """A run by a worker: started over REST, live on its page, reviewed there, then finished."""
+    run = service.post(
+        "/v1/growth", seed="Harry Potter", elicit="crawl", base=mine.graph, judge="human",
+        graph=f"{mine.prefix}-grown", answers={"model": mine.model}, crawl={"depth": 1, "samples": 2, "wordings": 2},
+    )["id"]  # fmt: skip
+    try:
+        page = open_page(f"/growth/{run}")
+        title = page.locator("#state-title")
+        expect(title).to_contain_text("waiting review", timeout=60_000)
+        first = service.get(f"/v1/growth/{run}/candidates", state="review")
+        assert first["total"] > 0
+        page.get_by_label("Your name").fill("ann")
+        page.locator("#review-title").click()
+        for left in reversed(range(first["total"])):
+            page.keyboard.press("k")
+            expect(page.locator("#decided")).to_contain_text(f"{left} wait")
+        expect(page.locator("#decided")).to_contain_text("the run continues")
+        expect(title).to_contain_text("succeeded", timeout=60_000)
+        told = service.get(f"/v1/growth/{run}")
+        assert (told["to_review"], told["decisions"]) == (0, first["total"])
+        assert service.get(f"/v1/growth/{run}/verify")["ok"]
+        assert page.locator(".growing path.share").count() > 0
+        facts = {(f.subject, f.relation, f.object) for f in db.read(rows.FactRow, graph=mine.graph)}
+        grown_facts = db.read(rows.FactRow, graph=f"{mine.prefix}-grown")
+        assert grown_facts
+        page.goto(f"{service.url}/growth/{run}?truth={mine.graph}")
+        right = sum((f.subject, f.relation, f.object) in facts for f in grown_facts)
+        expect(page.locator("#drawn .legend")).to_contain_text(f"in both ({right})")
+        assert page.locator(".growing path.right").count() == right
+    finally:
+        service.http.delete(f"/v1/growth/{run}")
