@@ -118,9 +118,9 @@ def _triplet(row: rows.CandidateRow) -> Triplet:
 
 
 def _column(row: rows.CandidateRow, crawled: bool) -> int:
-    """The column of an object: of a crawl one more than the subject's depth."""
+    """The column of an object: of a crawl the depth, which is 1 for what the start is asked."""
     checks: dict[str, Any] = json.loads(row.checks) if row.checks else {}
-    return int(checks["depth"]) + 1 if crawled and "depth" in checks else row.iteration
+    return int(checks["depth"]) if crawled and "depth" in checks else row.iteration
 
 
 def _css(

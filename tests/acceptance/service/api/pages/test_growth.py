@@ -141,7 +141,8 @@ def test_a_crawl_waits_for_people_and_continues_after_the_last_decision(
     """A run by a worker: started over REST, live on its page, reviewed there, then finished."""
     run = service.post(
         "/v1/growth", seed="Harry Potter", elicit="crawl", base=mine.graph, judge="human",
-        graph=f"{mine.prefix}-grown", answers={"model": mine.model}, crawl={"depth": 1, "samples": 2, "wordings": 2},
+        graph=f"{mine.prefix}-grown", answers={"model": mine.model},
+        crawl={"depth": 1, "samples": 2, "wordings": 2},
     )["id"]  # fmt: skip
     try:
         page = open_page(f"/growth/{run}")
@@ -160,6 +161,8 @@ def test_a_crawl_waits_for_people_and_continues_after_the_last_decision(
         assert (told["to_review"], told["decisions"]) == (0, first["total"])
         assert service.get(f"/v1/growth/{run}/verify")["ok"]
         assert page.locator(".growing path.share").count() > 0
+        columns = page.locator(".growing .tick").all_text_contents()
+        assert columns == ["start", "depth 1"]
         facts = {(f.subject, f.relation, f.object) for f in db.read(rows.FactRow, graph=mine.graph)}
         grown_facts = db.read(rows.FactRow, graph=f"{mine.prefix}-grown")
         assert grown_facts
