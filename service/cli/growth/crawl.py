@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from thinkeval.service.cli.growth.render_crawl import show_report
+from thinkeval.service.cli.growth.start import score_command
 from thinkeval.service.cli.options import JsonFlag, ModelOption
 from thinkeval.service.cli.output import emit_json, emit_values
 from thinkeval.service.cli.progress import ProgressBars
@@ -137,6 +138,7 @@ def run(
     show_report(found)
     if found.facts:
         typer.echo(f"`thinkeval crawl report {found.run} --truth GRAPH` has details.")
+        typer.echo(f"`{score_command(found.graph, posted)}` scores edits of it.")
 
 
 @crawl.command("report")

@@ -285,7 +285,7 @@ def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
         if chains:
             emit_table(f"Chains of {grown.graph}", CHAINS, chains[:SHOWN], note=note)
             submitted = GrowthIn.model_validate_json(store.require_run(db, grown.run).request)
-            typer.echo(f"`{_score_command(grown.graph, submitted)}` scores edits of it.")
+            typer.echo(f"`{score_command(grown.graph, submitted)}` scores edits of it.")
         else:
             emit_table("No chain was found: why", CANDIDATE_COUNTS, counts, note=note)
         if grown.outcome.state == "waiting_review":
@@ -293,7 +293,7 @@ def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
     return without and grown.outcome.state == "finished"
 
 
-def _score_command(graph: str, posted: GrowthIn) -> str:
+def score_command(graph: str, posted: GrowthIn) -> str:
     """The command that scores edits of the model that answered, where this program can load it."""
     answers = posted.answers
     if answers.url is not None:
