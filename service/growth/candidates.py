@@ -196,6 +196,7 @@ def decisions(db: Database, run: str) -> tuple[dict[str, Verdicts], list[Triplet
     """What was decided, by candidate; and the triplets that persons added, in their order."""
     found: dict[str, Verdicts] = {}
     added: list[Triplet] = []
+    given = {each.candidate for each in db.read(rows.DecisionRow, run=run) if each.verb == "add"}
     for row in db.read(rows.CandidateRow, run=run):
         if row.verdict is None and row.judged is None:
             continue
@@ -206,7 +207,8 @@ def decisions(db: Database, run: str) -> tuple[dict[str, Verdicts], list[Triplet
             _triplet(row.judge_corrected),
             _question(row.corrected),
         )
-        if row.verdict == "add":
+        # Whatever was decided about it later, no answer leads to it: only the log knows it.
+        if row.id in given and row.verdict != "prune":
             added.append((row.subject, row.relation, row.object))
     return found, added
 

@@ -11,6 +11,7 @@ from support.growth_runs import candidate, grown
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.errors import ConflictError, NotFoundError, UsageError
+from thinkeval.service.growth.candidates import decisions
 from thinkeval.service.growth.review import log
 from thinkeval.service.growth.review.schemas import Triplet
 
@@ -112,6 +113,20 @@ def test_a_triplet_is_added_once(db: Database, run: str) -> None:
     assert log.verify(db, run).records == 1
 
 
+def test_an_added_triplet_stays_added_whatever_is_decided_later(db: Database, run: str) -> None:
+    added = log.add(db, run, TRIPLET, "ann").candidate
+    given = ("Harry Potter", "studied at", "Hogwarts")
+    assert decisions(db, run)[1] == [given]
+    log.decide(db, run, added, "correct", "bob", after=TRIPLET.model_copy(update={"object": "H"}))
+    found, triplets = decisions(db, run)
+    assert triplets == [given]
+    assert found[added].corrected == ("Harry Potter", "studied at", "H")
+    log.decide(db, run, added, "prune", "ann")
+    assert decisions(db, run)[1] == []
+    log.decide(db, run, added, "keep", "ann")
+    assert decisions(db, run)[1] == [given]
+
+
 def test_bad_decisions_leave_no_record(db: Database, run: str) -> None:
     same = Triplet(subject="Subject 0", relation="studied at", object="Object 0")
     with pytest.raises(UsageError, match="changes nothing"):
@@ -159,7 +174,7 @@ def damaged(db: Database, run: str) -> None:
     [
         ("MATCH (d:Decision {id: $r}) SET d.reason = 'as in the bock'", 3, "its digest"),
         ("MATCH (d:Decision {id: $r}) SET d.evidence = []", None, None),
-        ("MATCH (d:Decision {id: $r}) SET d.digest = '0' + substring(d.digest, 1)", 3, "digest"),
+        ("MATCH (d:Decision {id: $r}) SET d.digest = 'x' + substring(d.digest, 1)", 3, "digest"),
         ("MATCH (d:Decision {id: $r}) DETACH DELETE d", 3, "record 3 is missing"),
         ("MATCH (d:Decision {run: $run}) WHERE d.number > 3 DETACH DELETE d", 4, "2 of 5"),
         ("MATCH (d:Decision {run: $run}) DETACH DELETE d", 1, "5 of 5"),
