@@ -146,6 +146,10 @@ class GrowthOut(BaseModel):
     elicit: Elicit
     model: str
     endpoint: str
+    scored_as: str | None = Field(
+        default=None,
+        description="`model` of an edit of the model that answered; null where a server answered.",
+    )
     status: Literal[
         "queued", "running", "waiting_review", "paused", "succeeded", "failed", "cancelled"
     ]

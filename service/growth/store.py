@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 from thinkeval.cypher import rows
 from thinkeval.service.errors import ConflictError, NotFoundError
-from thinkeval.service.growth.schemas import GrowthOut
+from thinkeval.service.growth.schemas import GrowthIn, GrowthOut
+from thinkeval.service.scoring.runtime import parse, written
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -44,6 +45,7 @@ def shown(row: rows.GrowthRunRow) -> GrowthOut:
         {name: getattr(row, name) for name in _SAME}
         | {
             "status": status,
+            "scored_as": scored_as(GrowthIn.model_validate_json(row.request)),
             "links": {
                 "self": place,
                 "graph": f"/v1/graphs/{row.graph}",
@@ -51,6 +53,18 @@ def shown(row: rows.GrowthRunRow) -> GrowthOut:
             },
         }
     )
+
+
+def scored_as(posted: GrowthIn) -> str | None:
+    """How an edit names the model that answered; None where it was behind an address.
+
+    An organism is trained on the graph that is scored, unless its name says on which: here the one
+    that gave the relations.
+    """
+    if posted.answers.url is not None:
+        return None
+    spec = parse(posted.answers.model)
+    return posted.answers.model if spec.organism is None else written(spec, posted.base)
 
 
 _SAME = tuple(

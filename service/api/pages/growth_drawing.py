@@ -15,9 +15,11 @@ from typing import Any
 from thinkeval.cypher import rows
 from thinkeval.service.growth.review.log import current
 
-MOST = 150
-"""Triplets that are drawn; the first ones to appear. The table has all."""
+MOST = 200
+"""Triplets that are drawn: facts first, then those that wait, are missing, failed or are unknown;
+each in order of appearance."""
 COLUMN, ROW, TOP, LEFT = 210, 34, 40, 90
+FAILED = 2
 SHOWN = ("validated", "discarded", "unknown", "review", "conflict", "new", "refused")
 """States of triplets that are drawn."""
 
@@ -74,13 +76,15 @@ def draw(
         crawled: columns are depths, and states of pairs are drawn.
     """
     found = [row for row in candidates if row.state in SHOWN and row.object]
-    drawn = [(_triplet(row), row) for row in found]
+    # A crawl finds several unknown pairs for each fact; they must not displace the facts.
+    drawn = sorted(((_triplet(row), row) for row in found), key=lambda each: _rank(each[1]))
     facts = {triplet for triplet, row in drawn if row.state == "validated"}
     asked = {triplet[0] for triplet, _ in drawn}
     missing = sorted({t for t in truth or () if t[0] in asked} - facts)
     columns: dict[str, int] = {}
     edges: list[tuple[Triplet, int, str, str]] = []
-    for triplet, row in drawn[:MOST]:
+    first = sum(_rank(row) < FAILED for _, row in drawn)
+    for triplet, row in drawn[: max(first, MOST - len(missing))][:MOST]:
         depth = _column(row, crawled)
         columns.setdefault(triplet[0], max(0, depth - 1))
         columns.setdefault(triplet[2], max(depth, columns[triplet[0]]))
@@ -110,6 +114,10 @@ def draw(
         wrong=len(facts - (truth or facts)),
         missing=len(missing),
     )
+
+
+def _rank(row: rows.CandidateRow) -> int:
+    return {"validated": 0, "discarded": FAILED, "unknown": FAILED + 1}.get(row.state, 1)
 
 
 def _triplet(row: rows.CandidateRow) -> Triplet:

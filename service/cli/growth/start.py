@@ -23,7 +23,7 @@ from thinkeval.service.errors import UsageError
 from thinkeval.service.formatting import several
 from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
 from thinkeval.service.reports.formats import indexed
-from thinkeval.service.scoring.runtime import Runtime, parse, written
+from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -294,13 +294,12 @@ def _show(db: Database, grown: Grown, posted: GrowthIn, *, json: bool) -> bool:
 
 
 def score_command(graph: str, posted: GrowthIn) -> str:
-    """The command that scores edits of the model that answered, where this program can load it."""
-    answers = posted.answers
-    if answers.url is not None:
-        return f"thinkeval score --graph {graph} --all --model FOLDER"
-    spec = parse(answers.model)
-    model = answers.model if spec.organism is None else written(spec, posted.base)
-    return f"thinkeval score --graph {graph} --all --model {shlex.quote(model)}"
+    """The command that scores edits of the model that answered."""
+    from thinkeval.service.growth.store import scored_as
+
+    model = scored_as(posted)
+    named = "FOLDER" if model is None else shlex.quote(model)
+    return f"thinkeval score --graph {graph} --all --model {named}"
 
 
 def _plain(row: Any) -> dict[str, Any]:

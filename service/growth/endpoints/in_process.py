@@ -23,6 +23,7 @@ class InProcess:
 
     Args:
         loaded: model and tokenizer; unchanged by answering.
+        name: short name of the model, by default as it was loaded.
         batch_tokens: maximum tokens of a batch, by default what fits; does not change answers.
 
     Attributes:
@@ -30,10 +31,12 @@ class InProcess:
             `editing.probe.prompts.QUESTION`, and its answer is one sentence.
     """
 
-    def __init__(self, loaded: LoadedModel, *, batch_tokens: int | None = None) -> None:
+    def __init__(
+        self, loaded: LoadedModel, *, name: str | None = None, batch_tokens: int | None = None
+    ) -> None:
         self._loaded: LoadedModel | None = loaded
         self._batch_tokens = batch_tokens
-        self.model = loaded.info.name
+        self.model = name or loaded.info.name
         self.id = f"{self.model}@local-{loaded.info.weights_digest[:8]}"
         self.chat = getattr(loaded.tokenizer, "chat_template", None) is not None
 

@@ -50,7 +50,8 @@ def opened(
     if posted.url is None:
         from thinkeval.service.growth.endpoints.in_process import InProcess
 
-        return Opened(InProcess(runtime.model(posted.model, graph).loaded))
+        model = runtime.model(posted.model, graph)
+        return Opened(InProcess(model.loaded, name=model.name))
     from thinkeval.service.growth.endpoints import capabilities
     from thinkeval.service.growth.endpoints.openai_protocol import OpenAIProtocol
     from thinkeval.service.llm import Client

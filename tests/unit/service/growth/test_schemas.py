@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
+from thinkeval.service.growth.store import scored_as
 
 KEY = "sk-secret-4711"
 
@@ -28,3 +29,20 @@ def test_an_address_with_a_key_is_refused_without_repeating_it(url: str) -> None
 def test_an_address_is_stored_in_one_way() -> None:
     assert EndpointIn(model="m", url="http://host:1/v1/").url == "http://host:1/v1"
     assert json.loads(EndpointIn(model="m").model_dump_json())["url"] is None
+
+
+@pytest.mark.parametrize(
+    ("answers", "base", "expected"),
+    [
+        ({"model": "organism"}, "hogwarts", "organism:gpt2:on=hogwarts"),
+        ({"model": "organism-unknown"}, "hogwarts", "organism:gpt2:unknown=50,on=hogwarts"),
+        ({"model": "organism:seed=2,on=atlas"}, "hogwarts", "organism:gpt2:seed=2,on=atlas"),
+        ({"model": "gpt2-xl"}, None, "gpt2-xl"),
+        ({"model": "some-chat", "url": "http://127.0.0.1:1/v1"}, None, None),
+    ],
+)
+def test_a_grown_graph_is_scored_on_the_model_that_answered(
+    answers: dict[str, str], base: str | None, expected: str | None
+) -> None:
+    posted = GrowthIn.model_validate({"seed": "a|b|c", "base": base, "answers": answers})
+    assert scored_as(posted) == expected

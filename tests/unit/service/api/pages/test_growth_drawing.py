@@ -1,0 +1,42 @@
+"""What the drawing of a growth run shows first when there is more than it can hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thinkeval.cypher import rows
+from thinkeval.service.api.pages.growth_drawing import MOST, draw
+
+BARE: dict[str, Any] = {
+    "kind": "triplet", "relation": "knows", "prompt": None, "question": None, "reason": None,
+    "tries": 1, "share": 0.5, "n_answers": 4, "iteration": 1, "checks": None, "verdict": None,
+    "decided_by": None, "corrected": None, "judged": None, "judge": None, "judge_corrected": None,
+    "statements": (),
+}  # fmt: skip
+
+
+def candidate(place: int, state: str, object: str) -> rows.CandidateRow:
+    return rows.CandidateRow(
+        **BARE,
+        id=str(place),
+        subject="A",
+        object=object,
+        state=state,
+        place=place,  # type: ignore[arg-type]
+    )
+
+
+def test_facts_are_drawn_before_what_failed_or_is_missing() -> None:
+    unknown = [candidate(n, "unknown", f"u{n}") for n in range(MOST)]
+    facts = [candidate(MOST + n, "validated", f"f{n}") for n in range(MOST - 10)]
+    truth = {("A", "knows", f"f{n}") for n in range(MOST - 10)} | {("A", "knows", "lost")}
+    found = draw([*unknown, *facts], truth, crawled=True)
+    kinds = [edge.css for edge in found.edges]
+    assert (kinds.count("right"), kinds.count("missing"), kinds.count("unknown")) == (190, 1, 9)
+    assert (found.known, found.missing, found.left_out) == (190, 1, MOST - 9)
+
+
+def test_no_more_is_drawn_than_fits() -> None:
+    facts = [candidate(n, "validated", f"f{n}") for n in range(MOST + 5)]
+    found = draw(facts, None, crawled=False)
+    assert (len(found.edges), found.left_out) == (MOST, 5)
