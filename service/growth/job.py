@@ -14,6 +14,8 @@ from thinkeval.loaders.records import digest, slug
 from thinkeval.service.errors import ConflictError, UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.growth import prompts
+from thinkeval.service.growth.crawl.names import Names
+from thinkeval.service.growth.elicitors.crawl import start_entities
 from thinkeval.service.growth.loop import seed_of
 from thinkeval.service.growth.run import Attempt, require_prompts
 from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
@@ -170,7 +172,7 @@ def prepare(db: Database, posted: GrowthIn, *, as_new: bool = False) -> Prepared
 
     Raises:
         ConflictError: the stored run has other prompts, or the graph is not the run's.
-        NotFoundError: no such base graph.
+        NotFoundError: no such base graph, or a crawl's start is not in it.
         UsageError: a bad seed, or nothing gives the relations of a crawl.
     """
     seed_of(posted)
@@ -182,6 +184,9 @@ def prepare(db: Database, posted: GrowthIn, *, as_new: bool = False) -> Prepared
             "An organism is trained on a graph, and none is named.",
             remedy="Name it with --base, or another model with --model or --endpoint.",
         )
+    if base is not None and posted.elicit == "crawl":
+        content = datasets.stored_graph(db, base)
+        start_entities(content, Names(content.entities), posted)  # refused before it is stored
     about = posted.model_copy(update={"base": base})
     start = posted.seed.split("|")[0] if posted.seed else base or posted.texts[0].name
     first = f"grow-{slug(start)[:40].strip('-')}-{digest(about.model_dump(mode='json'), 8)}"

@@ -48,10 +48,11 @@ def test_a_crawl_is_a_graph_with_a_report(
             db.autocommit(rows.DeleteGraphRow, graph=one["graph"])
 
 
-def test_what_a_crawl_refuses(mine: Mine, at_once: Any) -> None:
+def test_what_a_crawl_refuses(mine: Mine, at_once: Any, db: Database) -> None:
     done = at_once("crawl", mine.graph, "--start", "Hary Potter", "--model", mine.model)
     assert done.code == 2
     assert "Did you mean 'Harry Potter'" in done.err
+    assert not [row for row in db.read(rows.GrowthRunRow) if row.seed == "Hary Potter"]
     done = at_once("crawl", "report", "grow-nothing")
     assert (done.code, "growth run" in done.err) == (2, True)
     assert at_once("crawl", mine.graph, "--start", "Harry Potter", "--depth", "11").code == 2
