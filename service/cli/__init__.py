@@ -7,6 +7,8 @@ remedy. Nothing here imports torch, so that `--help` starts quickly.
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 
 import typer
@@ -78,6 +80,23 @@ app.add_typer(covariance, name="covariance", rich_help_panel=MORE)
 app.add_typer(hparams, name="hparams", rich_help_panel=MORE)
 app.add_typer(organism, name="organism", rich_help_panel=MORE)
 app.add_typer(db, name="db", rich_help_panel=MORE)
+
+
+_WRAPPED = re.compile(r"\n(?!\s*(?:thinkeval |curl |\$ |[-*] |\d+\. ))")
+"""Line breaks of a paragraph in source, not those before an example or an item of a list."""
+
+
+def _unwrap(group: typer.Typer) -> None:
+    """Have the help of every command flow at the terminal's width instead of the source's."""
+    for command in group.registered_commands:
+        text = command.help or inspect.getdoc(command.callback) or ""
+        command.help = "\n\n".join(_WRAPPED.sub(" ", each) for each in text.split("\n\n"))
+    for inner in group.registered_groups:
+        if inner.typer_instance is not None:
+            _unwrap(inner.typer_instance)
+
+
+_unwrap(app)
 
 
 def _version(show: bool) -> None:
