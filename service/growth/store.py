@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from pydantic import BaseModel
+
 from thinkeval.cypher import rows
 from thinkeval.service.errors import ConflictError, NotFoundError
-from thinkeval.service.growth.schemas import GrowthIn, GrowthOut
+from thinkeval.service.growth.schemas import EndpointIn, GrowthIn, GrowthOut
 from thinkeval.service.scoring.runtime import parse, written
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def shown(row: rows.GrowthRunRow) -> GrowthOut:
         {name: getattr(row, name) for name in _SAME}
         | {
             "status": status,
-            "scored_as": scored_as(GrowthIn.model_validate_json(row.request)),
+            "scored_as": scored_as(_Answered.model_validate_json(row.request)),
             "links": {
                 "self": place,
                 "graph": f"/v1/graphs/{row.graph}",
@@ -55,7 +57,14 @@ def shown(row: rows.GrowthRunRow) -> GrowthOut:
     )
 
 
-def scored_as(posted: GrowthIn) -> str | None:
+class _Answered(BaseModel):
+    """The fields of a stored request that name its model; the others may be an older version's."""
+
+    answers: EndpointIn = EndpointIn()
+    base: str | None = None
+
+
+def scored_as(posted: GrowthIn | _Answered) -> str | None:
     """How an edit names the model that answered; None where it was behind an address.
 
     An organism is trained on the graph that is scored, unless its name says on which: here the one

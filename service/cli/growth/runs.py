@@ -83,10 +83,13 @@ def show(
     emit_table("Evidence", columns, evidence, note=several(len(evidence), "answer"))
 
 
-def delete(run: RunArgument) -> None:
+def delete(run: RunArgument, json: JsonFlag = False) -> None:
     """Delete a run with its answers, candidates and log; its graph stays."""
     from thinkeval.service.growth import store
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         gone = store.delete(runtime.db, run)
+    if json:
+        emit_json({"deleted": run, "nodes": gone})
+        return
     typer.echo(f"Deleted {run}: {several(gone, 'node')}.")

@@ -19,6 +19,13 @@ RULE = {"if": ["a r b", "b s c"], "then": "a t c"}
 NEEDED: dict[str, dict[str, Any]] = {
     "POST /v1/graphs/{graph}/rules": {"json": {"rules": [RULE]}},
     "POST /v1/graphs/{graph}/rules/{rule}/labels": {"json": {"annotator": "anna", "label": "a"}},
+    "POST /v1/growth/{run}/candidates": {
+        "json": {"triplet": {"subject": "a", "relation": "r", "object": "b"}, "by": "anna"}
+    },
+    "POST /v1/growth/{run}/candidates/{candidate}/decision": {
+        "json": {"verb": "keep", "by": "anna"}
+    },
+    "GET /v1/growth/{run}/crawl-agreement": {"params": {"other": "elsewhere"}},
     "GET /v1/graphs/{graph}/proofs": {"params": {"subject": "a", "relation": "r", "object": "b"}},
 }
 """What has to be sent, by route, for anybody to look for the name in its path."""

@@ -126,6 +126,7 @@ def test_every_command_that_prints_data_prints_json(
     edits = edited(session, folder, graph)
     ruled(session, graph, edits)
     established(session, folder, f"{prefix}-atlas")
+    grown(session, folder, graph)
     served(session, user, monkeypatch)
     removed = session("edits", "--delete", edits[0])
     assert removed == {"deleted": edits[0]}
@@ -177,7 +178,7 @@ def trained(folder: Path) -> SimpleNamespace:
     """What training an organism returns; training one that recalls its graph takes a minute."""
     values = dict.fromkeys((field.name for field in fields(RecallReport)), 1.0)
     recall = RecallReport(**values)  # type: ignore[arg-type]
-    return SimpleNamespace(path=folder, from_cache=False, recall=recall)
+    return SimpleNamespace(path=folder, from_cache=False, recall=recall, absent=None)
 
 
 def ruled(session: Session, graph: str, edits: list[str]) -> None:
@@ -212,6 +213,36 @@ def established(session: Session, folder: Path, atlas: str) -> None:
     assert report["specificity"]
     gone = session("depedit delete", set_id)
     assert gone == [{"set": set_id, "runs": 1}]
+
+
+def grown(session: Session, folder: Path, graph: str) -> None:
+    """Growth runs of a model that knows nothing, their review, files, and a crawl of no steps."""
+    on = ("--model", folder / "tiny", "--samples", "1")
+    text, raw, final = folder / "notes.txt", folder / "relations.csv", folder / "graph.yaml"
+    text.write_text("Ron Weasley was sorted into Gryffindor.")
+    raw.write_text("Entity,Relationship,Attribute\nRon,house,Red\n")
+    final.write_text("Ron: {house: [Red]}\n")
+    read = session("grow from-text", text, "--base", graph, "--extractor", "rules", *on)["run"]
+    run = read["id"]
+    assert session("grow status", run)["id"] == run
+    assert run in {each["id"] for each in session("grow list")}
+    (found,) = session("grow review", run, "--list", "--state", "all")["items"]
+    assert session("grow show", run, found["id"])
+    assert session("grow log", run)["items"] == []
+    assert session("grow verify", run)["ok"]
+    assert session("grow judge", run)["rows"] == []
+    assert session("grow agreement", run)["n"] == 0
+    assert session("grow export", run, "--format", "audit", "-o", folder / "audit.zip")
+    assert session("grow replay", raw, final)
+    assert session("audit-knowledge", graph, *on)
+    crawl = ("--base", graph, "--elicit", "crawl", "--set", "depth=0")
+    assert session("grow start", "--seed", "Ron Weasley", *crawl, "--dry-run", *on)
+    started = session("grow start", "--seed", "Ron Weasley", *crawl, *on)["run"]["id"]
+    augmented = session("grow augment", graph, "--elicit", "crawl", "--set", "depth=0", *on)
+    crawled = session("crawl run", graph, "--start", "Ron Weasley", "--depth", "0", *on)["run"]
+    assert session("crawl report", crawled)["questions"] == 0
+    for name in {run, started, augmented["run"]["id"], crawled}:
+        assert session("grow delete", name)["deleted"] == name
 
 
 def served(session: Session, user: str, monkeypatch: pytest.MonkeyPatch) -> None:
