@@ -133,6 +133,11 @@ class Candidates:
         """All of a kind, in order of appearance."""
         return [one for one in self._all.values() if kind is None or one.kind == kind]
 
+    def state_of(self, triplet: Triplet) -> CandidateState | None:
+        """The state of a triplet as it was found; None where it is no candidate."""
+        one = self._all.get(triplet_id(*triplet))
+        return one.state if one else None
+
     def triplet(
         self, subject: str, relation: str, object: str, iteration: int
     ) -> tuple[Candidate, bool]:

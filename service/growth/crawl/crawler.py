@@ -156,6 +156,8 @@ class Crawler:
         examples: for each relation subjects whose kinds let it pass the gate.
         kinds: stored kinds, for the gate `stored`.
         chat: whether the endpoint answers messages.
+        admitted: whether a fact counts; looked at once its level was given away, so that decisions
+            about the level are made. An entity that no counted fact names is not asked.
 
     Attributes:
         reason: why no further level follows; None while one does.
@@ -172,7 +174,9 @@ class Crawler:
         examples: Mapping[str, Iterable[str]] | None = None,
         kinds: Mapping[str, str] | None = None,
         chat: bool = False,
+        admitted: Callable[[Found], bool] = lambda fact: True,
     ) -> None:
+        self._admitted = admitted
         self.reason: Reason | None = None
         self.depths: dict[str, int] = {}
         self._relations, self._ask, self._knobs, self._chat = relations, ask, knobs, chat
@@ -196,9 +200,13 @@ class Crawler:
             depth += 1
             wanted = self._within_budget(self._pairs(frontier))
             level = self._level(depth, frontier, wanted)
-            frontier = list(level.new)
-            self._stop_if(depth, frontier)
+            self._stop_if(depth, level.new)
             yield level
+            named = {fact.object for fact in level.facts if self._admitted(fact)}
+            frontier = [name for name in level.new if name in named]
+            for name in set(level.new) - named:
+                del self.depths[name]  # another fact may still lead to it
+            self._stop_if(depth, frontier)
 
     def inverse(self, fact: Found) -> float | None:
         """Fraction of answers that name the subject, where the relation is asked of the object.

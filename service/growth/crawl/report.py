@@ -136,7 +136,8 @@ def _run(db: Database, run: str) -> tuple[rows.GrowthRunRow, GrowthIn]:
         raise NotFoundError("growth run", run, known, listing="thinkeval grow list")
     if found[0].elicit != "crawl":
         raise UsageError(
-            f"The run {run!r} is no crawl.", remedy="`thinkeval grow status` shows others."
+            f"The run {run!r} is no crawl.",
+            remedy="`thinkeval grow list` shows others.",
         )
     return found[0], GrowthIn.model_validate_json(found[0].request)
 

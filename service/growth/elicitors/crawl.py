@@ -61,6 +61,7 @@ class Crawl:
             # Where no form of JSON has an effect, sentences are continued: a list needs an
             # instructed model.
             chat=context.main.chat and context.main.form != "prompt",
+            admitted=self._admitted,
         )
         self._levels: Iterator[Level] = self._crawler.levels(start)
 
@@ -91,6 +92,11 @@ class Crawl:
             for named in _recorded(pair)
         ]
         return Elicited(found, tuple(statements.values()))
+
+    def _admitted(self, fact: Named) -> bool:
+        """Whether neither a person nor the judge pruned a fact."""
+        triplet = (fact.subject, fact.relation, fact.object)
+        return self._context.candidates.state_of(triplet) != "pruned"
 
     def _ask(self, requests: Sequence[Request]) -> list[Answer]:
         level = self._context.main.answers.iteration

@@ -81,6 +81,25 @@ def test_a_circle_is_crawled_level_by_level_and_ends() -> None:
     assert all(p.unknown == 1.0 and not p.objects for p in unknown)
 
 
+def test_what_only_a_pruned_fact_names_is_not_asked() -> None:
+    table = {("Ann", "knows"): "Bo, Cy.", ("Cy", "knows"): "Dee.", ("Dee", "knows"): "Bo."}
+    pruned = {("Ann", "Bo")}
+
+    def followed(model: Model) -> list[tuple[str, ...]]:
+        crawler = Crawler(
+            RELATIONS,
+            model,
+            Knobs(gate="none", samples=2),
+            admitted=lambda fact: (fact.subject, fact.object) not in pruned,
+        )
+        return [tuple(level.entities) for level in crawler.levels(["Ann"])]
+
+    # Bo is asked where the fact that was not pruned names it.
+    assert followed(says(table)) == [("Ann",), ("Cy",), ("Dee",), ("Bo",)]
+    pruned.add(("Ann", "Cy"))
+    assert followed(says(table)) == [("Ann",)]
+
+
 def test_the_same_answers_give_the_same_crawl() -> None:
     assert crawl(says(CIRCLE))[1] == crawl(says(CIRCLE))[1]
 
