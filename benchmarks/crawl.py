@@ -10,8 +10,8 @@ withheld absent ones; and the seconds of the batched crawl beside the same reque
 
 from __future__ import annotations
 
+import argparse
 import itertools
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -133,9 +133,11 @@ def unknown_shares(graph: KnowledgeGraph, organism: Organism, asking: Asking) ->
 
 def main() -> None:
     """Measure and print."""
-    given = sys.argv[1:]
-    name = given[0] if given else "hogwarts"
-    start = given[1] if len(given) > 1 else "Harry Potter"
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("graph", nargs="?", default="hogwarts", choices=graphs.names())
+    parser.add_argument("start", nargs="?", default="Harry Potter")
+    options = parser.parse_args()
+    name, start = options.graph, options.start
     graph = formats.load(graphs.path(name)).graph
     for share in (0.0, 0.5):
         organism = train(
