@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from support.commands import PROGRAM, Cli, Mine
-from support.serving import Service, in_stage, serving, until
+from support.serving import Service, Shared, in_stage, serving, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.jobs import queue
@@ -124,9 +124,14 @@ def short_leases(
     db: Database,
     environment: dict[str, str],
     mine: Mine,
+    running_service: Shared,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Service]:
-    """A service of two workers, whose leases last ten seconds; both have the model loaded."""
+    """A service of two workers, whose leases last ten seconds; both have the model loaded.
+
+    The shared service is stopped: its worker would claim from the same queue.
+    """
+    running_service.stop()
     env = environment | {
         "THINKEVAL_MODEL_DIRS": str(Path(mine.model).parent),
         "THINKEVAL_LEASE_S": "10",
@@ -135,8 +140,8 @@ def short_leases(
     }
     with serving(PROGRAM, env, tmp_path_factory.mktemp("short")) as running:
         running.ready()
-        until(lambda: len(running.get("/ready")["workers"]) == 2)
-        # Loading torch may starve the heartbeat of a busy machine for seconds.
+        # Each worker has loaded torch before a lease is tested: on a busy machine that may starve
+        # the heartbeat for seconds. Two edits held in a stage at once are held by two workers.
         with running.held("write"):
             first = [post(running, mine, seed=90 + n, method="none") for n in range(2)]
             until(lambda: all(queue.job_of(db, one).stage == "write" for one in first))
