@@ -93,12 +93,12 @@ def crawl(graph: KnowledgeGraph, start: str, asking: Asking, knobs: Knobs) -> Cr
     levels = list(crawler.levels([start]))
     found = {(f.subject, f.relation, f.object) for level in levels for f in level.facts}
     true = {(f.subject, f.relation, f.object) for f in graph.facts}
-    told = measures.retrieval(found, true, measures.reachable(true, [start], knobs.depth))
+    figures = measures.retrieval(found, true, measures.reachable(true, [start], knobs.depth))
     to = next((r.target_true for r in graph.rewrites if r.subject == start), None)
     paths = [chains(facts, start, to) if to else set() for facts in (true, found)]
     print(
-        f"{sum(len(level.pairs) for level in levels):6} questions {told['found']:5} facts"
-        f"  P {told['precision']:.3f} R {told['recall']:.3f} F1 {told['f1']:.3f}"
+        f"{sum(len(level.pairs) for level in levels):6} questions {figures['found']:5} facts"
+        f"  P {figures['precision']:.3f} R {figures['recall']:.3f} F1 {figures['f1']:.3f}"
         f"  chains {len(paths[0])}/{len(paths[1])}/{len(paths[0] & paths[1])}"
         f"  {crawler.reason}"
     )

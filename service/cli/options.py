@@ -36,8 +36,17 @@ _ORDER = [
 
 
 def typer_option(name: str, *, help: str | None = None) -> Any:
-    """The typer option of a field: flags, help and bounds."""
+    """The typer option of a field of `EditOptions`: flags, help and bounds."""
     field = _FIELDS[name]
+    return field_option(field, *flags_of(name, field), help=help)
+
+
+def field_option(field: FieldInfo, *flags: str, help: str | None = None) -> Any:
+    """The typer option of a request's field: its help and bounds.
+
+    Args:
+        flags: none for the parameter's own name.
+    """
     extra = option_of(field)
     bounds: dict[str, Any] = {}
     for each in field.metadata:
@@ -47,9 +56,7 @@ def typer_option(name: str, *, help: str | None = None) -> Any:
             bounds["min"] = each.gt
         elif isinstance(each, annotated_types.Le) and not extra.limited:
             bounds["max"] = each.le
-    return typer.Option(
-        *flags_of(name, field), help=help or extra.help or field.description, **bounds
-    )
+    return typer.Option(*flags, help=help or extra.help or field.description, **bounds)
 
 
 class MeasureName(StrEnum):

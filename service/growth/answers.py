@@ -177,8 +177,8 @@ class Answers:
         for start in range(0, len(keys), BATCH):
             part = list(keys[start : start + BATCH])
             for row in self.db.read(rows.KnownAnswerRow, run=self.run, ids=part):
-                told = (row.text, row.finish, row.seconds, row.tokens_in, row.tokens_out)
-                self._learn(row.id, Reply(*told))
+                fields = (row.text, row.finish, row.seconds, row.tokens_in, row.tokens_out)
+                self._learn(row.id, Reply(*fields))
 
     def _learn(self, key: str, reply: Reply) -> None:
         self._known[key] = reply
@@ -243,8 +243,8 @@ def query_of(request: Request, endpoint: str) -> str:
 
 
 def _messages(request: Request) -> str:
-    told = {"kind": request.kind} | request.settings()
-    return json.dumps(told, ensure_ascii=False)
+    fields = {"kind": request.kind} | request.settings()
+    return json.dumps(fields, ensure_ascii=False)
 
 
 def spent(db: Database, run: str, budget: Budget) -> None:

@@ -221,8 +221,8 @@ def decisions(db: Database, run: str) -> tuple[dict[str, Verdicts], list[Triplet
 def _triplet(text: str | None) -> Triplet | None:
     if not text:
         return None
-    told = json.loads(text)
-    return (str(told["subject"]), str(told["relation"]), str(told["object"]))
+    parts = json.loads(text)
+    return (str(parts["subject"]), str(parts["relation"]), str(parts["object"]))
 
 
 def _question(text: str | None) -> str | None:

@@ -127,8 +127,10 @@ class Context:
             return None
         text = prompts.fill("same", names=prompts.data(f"{one}\n{other}"))
         asked = self.requests(text, "same", n=self.samples, max_tokens=8)
-        told = [normalise(first_sentence(answer)) for answer in seat.answers.texts(asked, "names")]
-        return 2 * sum(answer.split()[:1] == ["yes"] for answer in told) > len(told)
+        replies = [
+            normalise(first_sentence(answer)) for answer in seat.answers.texts(asked, "names")
+        ]
+        return 2 * sum(answer.split()[:1] == ["yes"] for answer in replies) > len(replies)
 
     def enter(self, iteration: int) -> None:
         """Answers from now on belong to this iteration."""
@@ -149,7 +151,7 @@ class Context:
     def store(self, statements: Sequence[Statement]) -> None:
         """Store statements before candidates refer to them."""
         self.statements |= {one.id: one.text for one in statements}
-        told = [
+        stored = [
             {
                 "id": one.id,
                 "text": one.text,
@@ -160,5 +162,5 @@ class Context:
             }
             for one in statements
         ]
-        for start in range(0, len(told), 2000):
-            self.write(rows.WriteStatementsRow, run=self.run, rows=told[start : start + 2000])
+        for start in range(0, len(stored), 2000):
+            self.write(rows.WriteStatementsRow, run=self.run, rows=stored[start : start + 2000])

@@ -54,10 +54,10 @@ def judge(context: Context, candidates: Sequence[Candidate]) -> None:
         context.requests(_text(context, one), "judge", max_tokens=LONG, temperature=0.0)[0]
         for one in open_
     ]
-    told = structured.ask_for(
+    judgements = structured.ask_for(
         Judged, requests, lambda more: seat.answers.texts(more, "judging"), form=seat.form
     )
-    for one, each in zip(open_, told, strict=True):
+    for one, each in zip(open_, judgements, strict=True):
         if each.value is not None:
             _record(context, one, each.value)
 
@@ -77,15 +77,15 @@ def _text(context: Context, one: Candidate) -> str:
     )
 
 
-def _record(context: Context, one: Candidate, told: Judged) -> None:
+def _record(context: Context, one: Candidate, judgement: Judged) -> None:
     """Append the decision; a correction that says nothing new is a keep."""
-    verdict, after = told.verdict, None
-    if verdict == "correct" and told.triplet is not None:
+    verdict, after = judgement.verdict, None
+    if verdict == "correct" and judgement.triplet is not None:
         try:
-            after = Triplet(**told.triplet.model_dump())
+            after = Triplet(**judgement.triplet.model_dump())
         except ValueError:
             return
-    reason, by = told.reason[:REASON] or None, context.role("judge").answers.endpoint.id
+    reason, by = judgement.reason[:REASON] or None, context.role("judge").answers.endpoint.id
     try:
         log.decide(
             context.db, context.run, one.id, verdict, by, role="judge", after=after, reason=reason

@@ -206,22 +206,22 @@ class Loop:
 
     def _gate(self, one: Candidate, doubt: str | None, *, seed: bool = False) -> None:
         """Let a new candidate pass, or not: a person's decision, a doubt, the judge's decision."""
-        how, told = self._context.posted.judge, self._context.candidates.verdicts(one)
+        how, verdicts = self._context.posted.judge, self._context.candidates.verdicts(one)
         one.reason = None
-        if told.verdict == "prune":
+        if verdicts.verdict == "prune":
             one.end("pruned", "pruned by a person")
-        elif told.verdict == "correct":
-            self._correct(one, told.corrected)
-        elif told.verdict is not None or seed:
+        elif verdicts.verdict == "correct":
+            self._correct(one, verdicts.corrected)
+        elif verdicts.verdict is not None or seed:
             return
         elif doubt is not None:
             one.end("review", doubt)
-        elif how == "human" or (how == "both" and told.judged != "keep"):
-            one.end("review", _asked(told))
-        elif how == "model" and told.judged == "prune":
+        elif how == "human" or (how == "both" and verdicts.judged != "keep"):
+            one.end("review", _asked(verdicts))
+        elif how == "model" and verdicts.judged == "prune":
             one.end("pruned", "pruned by the judge")
-        elif how == "model" and told.judged == "correct":
-            self._correct(one, told.judge_corrected)
+        elif how == "model" and verdicts.judged == "correct":
+            self._correct(one, verdicts.judge_corrected)
 
     def _correct(self, one: Candidate, triplet: Triplet | None) -> None:
         corrected = self._resolved(triplet)
@@ -247,8 +247,8 @@ class Loop:
             seconds=time.monotonic() - self._began,
         )
         self._began = time.monotonic()
-        told = asdict(row)
-        context.write(rows.WriteIterationRow, run=context.run, **told)
+        values = asdict(row)
+        context.write(rows.WriteIterationRow, run=context.run, **values)
         self._report(row)
 
     def _new_chains(self) -> list[Candidate]:
@@ -273,5 +273,5 @@ class Loop:
         return any(one.state in states for one in self._context.candidates.all("triplet"))
 
 
-def _asked(told: Verdicts) -> str:
-    return f"the judge would {told.judged} it" if told.judged else "found; not decided yet"
+def _asked(verdicts: Verdicts) -> str:
+    return f"the judge would {verdicts.judged} it" if verdicts.judged else "found; not decided yet"

@@ -69,13 +69,13 @@ class Synthesis:
         if state == self._stored or not facts:
             return
         header = GraphHeader(graph.name, "dataset", graph.name, content_digest=graph.content_digest)
-        told = [
+        fact_rows = [
             fact_row(fact)
             | {"p_pre": one.share, "n_samples": one.n_answers or None, "candidate": one.id}
             for one, fact in zip(facts, graph.facts, strict=True)
         ]
         fence = context.lease.hold if context.lease is not None else None
-        write_graph(context.db, header, graph.entities, told, graph.rewrites, fence=fence)
+        write_graph(context.db, header, graph.entities, fact_rows, graph.rewrites, fence=fence)
         context.write(rows.GrowthGraphRow, run=context.run, graph=graph.name)
         self._stored = state
 
@@ -135,18 +135,18 @@ class Synthesis:
         if seed is None:
             return []
         base = self._context.base
-        told = [
+        objects = [
             r.target_new
             for r in (base.rewrites if base else ())
             if (r.subject, r.relation, r.target_true) == self._seed
         ]
         others = [*facts, *(base.facts if base else ())]
-        told += [f.object for f in others if f.relation == seed.relation]
+        objects += [f.object for f in others if f.relation == seed.relation]
         # Of a relation with one object in the whole graph: any entity of the same kind.
         kind = self._context.entities.record(seed.object).kind
         if kind is not None and base is not None:
-            told += [entity.name for entity in base.entities if entity.kind == kind]
-        targets = [name for name in unique(told) if name not in (seed.object, seed.subject)]
+            objects += [entity.name for entity in base.entities if entity.kind == kind]
+        targets = [name for name in unique(objects) if name not in (seed.object, seed.subject)]
         return [
             RewriteRequest(
                 RewriteRequest.make_id(seed.subject, seed.relation, target),

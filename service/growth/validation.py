@@ -89,8 +89,8 @@ class Validation:
         """A question that a person gave, the writer's, the relation's; of a chain its question."""
         context = self._context
         if one.kind == "chain":
-            told = " → ".join(one.relations)
-            text = prompts.fill("chain", subject=SUBJECT_SLOT, relations=told)
+            joined = " → ".join(one.relations)
+            text = prompts.fill("chain", subject=SUBJECT_SLOT, relations=joined)
             return [Wording(text, "chat")]
         _, relation, _ = one.triplet
         given = context.candidates.verdicts(one).question

@@ -67,15 +67,15 @@ class Writer:
             for one in wanted
         ]
         found = {}
-        for one, told in zip(wanted, self._ask(Written, texts, "refine"), strict=True):
-            if told is None:
+        for one, written in zip(wanted, self._ask(Written, texts, "refine"), strict=True):
+            if written is None:
                 continue
             subject = one.triplet[0]
-            if self._usable(one, told.sentence):
-                cloze = told.sentence.strip().rstrip(" .…")
+            if self._usable(one, written.sentence):
+                cloze = written.sentence.strip().rstrip(" .…")
                 one.prompt = cloze.replace(subject, SUBJECT_SLOT, 1)
-            if contains(told.question, [subject]):
-                found[one.id] = Wording(_slotted(told.question.strip(), subject), "chat")
+            if contains(written.question, [subject]):
+                found[one.id] = Wording(_slotted(written.question.strip(), subject), "chat")
         return found
 
     def refined(self, one: Candidate) -> Wording | None:
@@ -88,10 +88,10 @@ class Writer:
             for line in (f"Question: {question}", *(f"Answer: {text}" for text in answers[:SHOWN]))
         )
         shown = prompts.data(f"Fact: {' | '.join(one.triplet)}\n{tried}")
-        (told,) = self._ask(Question, [prompts.fill("refine", tried=shown)], "refine")
-        if told is None or not contains(told.question, [one.triplet[0]]):
+        (written,) = self._ask(Question, [prompts.fill("refine", tried=shown)], "refine")
+        if written is None or not contains(written.question, [one.triplet[0]]):
             return None
-        return Wording(_slotted(told.question.strip(), one.triplet[0]), "chat")
+        return Wording(_slotted(written.question.strip(), one.triplet[0]), "chat")
 
     def paraphrases(self, candidates: Sequence[Candidate]) -> None:
         """Give validated candidates whose relation has none up to three paraphrases.
@@ -114,10 +114,10 @@ class Writer:
             )
             for one in wanted
         ]
-        told = self._ask(Paraphrases, texts, "paraphrase")
+        written = self._ask(Paraphrases, texts, "paraphrase")
         offered = [
             (one, text.strip().rstrip(" .…"))
-            for one, each in zip(wanted, told, strict=True)
+            for one, each in zip(wanted, written, strict=True)
             for text in (each.paraphrases[:PARAPHRASES] if each else [])
             if self._usable(one, text)
         ]

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,14 +16,26 @@ from typing import Any, TypeVar
 import httpx
 import psutil
 import pytest
+from pydantic import SecretStr
 
 from thinkeval.cypher.run import Database
 from thinkeval.service.jobs import queue
 from thinkeval.service.jobs.job import HOLD
+from thinkeval.service.settings import Settings
 
 T = TypeVar("T")
 
 ENDED = ("succeeded", "failed", "cancelled")
+
+
+def settings_of(server: Mapping[str, str], **more: Any) -> Settings:
+    """The settings that name a test's server."""
+    return Settings(
+        neo4j_uri=server["THINKEVAL_NEO4J_URI"],
+        neo4j_user=server["THINKEVAL_NEO4J_USER"],
+        neo4j_password=SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
+        **more,
+    )
 
 
 def until(look: Callable[[], T | None], timeout_s: float = 120.0, pause_s: float = 0.1) -> T:

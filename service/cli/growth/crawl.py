@@ -5,13 +5,12 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any
 
-import annotated_types
 import typer
 from typer.core import TyperGroup
 
 from thinkeval.service.cli.growth.render_crawl import show_report
 from thinkeval.service.cli.growth.start import score_command
-from thinkeval.service.cli.options import JsonFlag, ModelOption
+from thinkeval.service.cli.options import JsonFlag, ModelOption, field_option
 from thinkeval.service.cli.output import emit_json, emit_values
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.growth.schemas import CrawlOptions, EndpointIn, GrowthIn
@@ -48,14 +47,7 @@ class GateName(StrEnum):
 
 def _option(name: str) -> Any:
     """A field of the crawl's request as an option: its help and bounds."""
-    field = CrawlOptions.model_fields[name]
-    bounds: dict[str, Any] = {}
-    for each in field.metadata:
-        if isinstance(each, annotated_types.Ge):
-            bounds["min"] = each.ge
-        elif isinstance(each, annotated_types.Le):
-            bounds["max"] = each.le
-    return typer.Option(help=field.description, **bounds)
+    return field_option(CrawlOptions.model_fields[name])
 
 
 DEFAULT = CrawlOptions()

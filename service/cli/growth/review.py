@@ -188,12 +188,12 @@ def judge(
     Over the triplets that both decided; positive is what a person keeps or corrects. Also how
     many triplets people decided about, with and without a judge.
     """
-    from thinkeval.service.growth.review import judge_report
+    from thinkeval.service.growth.review import decision_files, judge_report
 
     if (run is None) == (csv is None):
         raise UsageError("Which decisions?", remedy="Name a run, or give --csv FILE.")
     if csv is not None:
-        found = judge_report.read_csv(_text(csv), csv.name)
+        found = judge_report.read_csv(decision_files.text_of(csv), csv.name)
     else:
         with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
             found = judge_report.stored(runtime.db, run or "")
@@ -233,7 +233,7 @@ def agreement(
     and refuses what no ratings can give.
     """
     from thinkeval.service.agreement import check_figures
-    from thinkeval.service.growth.review import people
+    from thinkeval.service.growth.review import decision_files, people
 
     if raw is not None or ac1 is not None:
         if raw is None or ac1 is None or of is not None:
@@ -241,17 +241,17 @@ def agreement(
                 "Published figures need both --raw and --ac1, and no ratings.",
                 remedy="Give both, or a run or a table.",
             )
-        told = check_figures(raw, ac1, annotators, all_agree=unanimous)
+        explanation = check_figures(raw, ac1, annotators, all_agree=unanimous)
         if json:
-            emit_json({"possible": True, "why": told})
+            emit_json({"possible": True, "why": explanation})
         else:
-            typer.echo(told)
+            typer.echo(explanation)
         return
     if of is None:
         raise UsageError("Agreement of what?", remedy="Name a run or a CSV file.")
     if of.endswith(".csv"):
         chosen = None if categories is None else [c.strip() for c in categories.split(",")]
-        found = people.read_csv(_text(Path(of)), Path(of).name, chosen)
+        found = people.read_csv(decision_files.text_of(Path(of)), Path(of).name, chosen)
     else:
         with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
             found = people.stored(runtime.db, of)
@@ -259,12 +259,3 @@ def agreement(
         emit_json(found.model_dump())
     else:
         show_agreement(found, of)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{path} cannot be read: {error}", remedy="Give a CSV file in UTF-8."
-        ) from error

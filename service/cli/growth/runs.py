@@ -54,8 +54,8 @@ def status(
             }
         )
         return
-    told = {k: v for k, v in found.model_dump().items() if k != "links" and v is not None}
-    emit_values(f"Growth run {found.id}", told)
+    values = {k: v for k, v in found.model_dump().items() if k != "links" and v is not None}
+    emit_values(f"Growth run {found.id}", values)
     emit_table("Iterations", ITERATIONS, iterations)
     emit_table("Candidates", CANDIDATE_COUNTS, counts)
 

@@ -6,7 +6,6 @@ import shlex
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
-import annotated_types
 import typer
 
 from thinkeval.service.cli.growth.render_runs import (
@@ -16,7 +15,7 @@ from thinkeval.service.cli.growth.render_runs import (
     iteration_line,
     reasons,
 )
-from thinkeval.service.cli.options import JsonFlag
+from thinkeval.service.cli.options import JsonFlag, field_option
 from thinkeval.service.cli.output import emit_json, emit_table
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
@@ -38,14 +37,7 @@ SHOWN = 20
 
 def _option(name: str, *flags: str) -> Any:
     """A field of the request as an option: its help and bounds."""
-    field = GrowthIn.model_fields[name]
-    bounds: dict[str, Any] = {}
-    for each in field.metadata:
-        if isinstance(each, annotated_types.Ge):
-            bounds["min"] = each.ge
-        elif isinstance(each, annotated_types.Le):
-            bounds["max"] = each.le
-    return typer.Option(*flags, help=field.description, **bounds)
+    return field_option(GrowthIn.model_fields[name], *flags)
 
 
 class ElicitName(StrEnum):
@@ -239,13 +231,13 @@ def show_first_calls(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: 
     from thinkeval.service.growth.job import prepare
 
     prepared = prepare(runtime.db, posted, as_new=as_new)
-    told = first_calls(runtime.db, prepared)
-    known = sum(n for _, n in told if n is not None)
+    counted = first_calls(runtime.db, prepared)
+    known = sum(n for _, n in counted if n is not None)
     if json:
-        calls = [{"what": what, "answers": n} for what, n in told]
+        calls = [{"what": what, "answers": n} for what, n in counted]
         emit_json({"id": prepared.id, "calls": calls, "known": known})
         return
-    rows = [(what, "depends on the answers" if n is None else n) for what, n in told]
+    rows = [(what, "depends on the answers" if n is None else n) for what, n in counted]
     note = f"{several(known, 'answer')} known beforehand."
     emit_table(f"First iteration of {prepared.id}", indexed("what", "answers"), rows, note=note)
 

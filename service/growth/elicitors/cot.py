@@ -114,14 +114,14 @@ class StepByStep:
             )[0]
             for question, one in asked
         ]
-        told = structured.ask_for(
+        extracted = structured.ask_for(
             Extracted,
             requests,
             lambda more: seat.answers.texts(more, "extraction"),
             form=seat.form,
         )
         found, stored = [], []
-        for (question, one), each in zip(asked, told, strict=True):
+        for (question, one), each in zip(asked, extracted, strict=True):
             parsed = each.value is not None
             stored.append(replace(one, parsed=parsed))
             for triplet in each.value.triplets if each.value else ():
@@ -129,16 +129,16 @@ class StepByStep:
         return Elicited(found, stored, queries)
 
 
-def _found(question: str, statement: Statement, told: ExtractedTriplet) -> Found:
-    subject_told = contains(f"{question} {statement.text}", [told.subject])
-    object_told = contains(statement.text, [told.object])
+def _found(question: str, statement: Statement, extracted: ExtractedTriplet) -> Found:
+    subject_named = contains(f"{question} {statement.text}", [extracted.subject])
+    object_named = contains(statement.text, [extracted.object])
     return Found(
-        told.subject,
-        told.relation,
-        told.object,
+        extracted.subject,
+        extracted.relation,
+        extracted.object,
         (statement.id,),
         checks={"asked": question},
-        review=None if subject_told and object_told else "its statement does not name it",
+        review=None if subject_named and object_named else "its statement does not name it",
     )
 
 

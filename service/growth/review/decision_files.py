@@ -41,7 +41,7 @@ def given(
     Raises:
         UsageError: one of them cannot be read.
     """
-    found = [] if file is None else read_csv(_text(file), file.name)
+    found = [] if file is None else read_csv(text_of(file), file.name)
     found += [_decision(text, reason) for text in decide]
     return found + [Given(None, "keep", read_triplet(text), reason) for text in add]
 
@@ -115,9 +115,14 @@ def _triplet(parts: dict[str, str], where: str) -> Triplet:
         ) from error
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """The text of a CSV file.
+
+    Raises:
+        UsageError: it cannot be read, or is not UTF-8.
+    """
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return path.readtext_of(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"{path} cannot be read: {error}", remedy="Give a CSV file in UTF-8."

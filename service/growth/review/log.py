@@ -115,13 +115,13 @@ def add(
     key = triplet_id(triplet)
     with db.transaction() as tx:
         end = _locked(db, tx, run)
-        told = tx.run(
+        added = tx.run(
             rows.AddCandidateRow, run=run, id=key, **triplet.model_dump(exclude={"question"})
         )
-        if not told[0].created:
+        if not added[0].created:
             raise ConflictError(
                 f"{triplet.subject} | {triplet.relation} | {triplet.object} is a candidate of the"
-                f" run already: {told[0].id}.",
+                f" run already: {added[0].id}.",
                 remedy="Keep it, or correct it.",
             )
         return _append(
@@ -282,17 +282,17 @@ def _check(candidate: rows.CandidateRow, verb: str, before: Triplet, after: Trip
 
 
 def _json(of: Triplet | None) -> str | None:
-    told = None if of is None else of.model_dump(exclude_none=True)
-    return None if told is None else json.dumps(told, ensure_ascii=False)
+    parts = None if of is None else of.model_dump(exclude_none=True)
+    return None if parts is None else json.dumps(parts, ensure_ascii=False)
 
 
 def _out(row: rows.DecisionRow) -> DecisionOut:
-    told = asdict(row) | {
+    values = asdict(row) | {
         "before": _loose(row.before),
         "after": _loose(row.after),
         "evidence": list(row.evidence),
     }
-    return DecisionOut.model_validate(told)
+    return DecisionOut.model_validate(values)
 
 
 def _loose(text: str | None) -> Triplet | None:

@@ -95,9 +95,9 @@ def detail(db: Database, run: str, candidate: str) -> CandidateDetail:
 
 def out(row: rows.CandidateRow) -> CandidateOut:
     """A candidate as every interface shows it."""
-    told = {name: getattr(row, name) for name in CandidateOut.model_fields}
+    values = {name: getattr(row, name) for name in CandidateOut.model_fields}
     return CandidateOut.model_construct(
-        **told
+        **values
         | {
             "corrected": read_triplet(row.corrected),
             "judge_corrected": read_triplet(row.judge_corrected),

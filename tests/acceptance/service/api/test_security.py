@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from support.commands import Done
 from support.own_graphs import own_graphs
 from support.problems import BASE, fill, paths, problem
-from support.serving import until
+from support.serving import settings_of, until
 from thinkeval.cypher.run import Database
 from thinkeval.service.api.app import create_app
 from thinkeval.service.api.security import JSON_LIMIT
@@ -27,15 +27,6 @@ WRONG = ("", "x", TOKEN[:-1], TOKEN + "x", "é" * 30)
 DATA = "Ada:\n  worked with: [Charles]\nCharles:\n  lived in: [London]\n"
 OPEN = {"/health", "/ready", "/login", "/favicon.ico", "/static/{name}", "/neo4j/guide.html",
         "/neo4j/thinkeval.grass"}  # fmt: skip
-
-
-def settings_of(server: dict[str, str], **more: Any) -> Settings:
-    return Settings(
-        neo4j_uri=server["THINKEVAL_NEO4J_URI"],
-        neo4j_user=server["THINKEVAL_NEO4J_USER"],
-        neo4j_password=SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
-        **more,
-    )
 
 
 def running(settings: Settings) -> Iterator[TestClient]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 
 import pytest
-from pydantic import SecretStr
 
+from support.serving import settings_of
 from thinkeval.cypher.run import Database
 from thinkeval.service import database
 from thinkeval.service.api import connection
@@ -17,11 +17,7 @@ def test_a_connection_that_is_made_after_the_close_is_closed(
     server: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An embedded server takes longer to start than a service that is stopped waits for it."""
-    settings = Settings(
-        neo4j_uri=server["THINKEVAL_NEO4J_URI"],
-        neo4j_user=server["THINKEVAL_NEO4J_USER"],
-        neo4j_password=SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
-    )
+    settings = settings_of(server)
     begun, stopped = threading.Event(), threading.Event()
     opened: list[Database] = []
     closed: list[Database] = []

@@ -1,4 +1,4 @@
-"""A growth run over the wire by a real worker that is killed in the middle: the next one goes on.
+"""A growth run over the wire by a real worker that is killed in the middle: the next one resumes.
 
 The server replays answers of a small world: they prove accounting and recovery, not quality.
 """

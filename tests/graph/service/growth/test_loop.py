@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
-from pydantic import SecretStr
 
 from support.endpoints.scripted_model import DATA, SCHOOL, ScriptedModel, Stopped
 from thinkeval.cypher import rows
@@ -22,21 +21,9 @@ from thinkeval.service.growth.review.schemas import Triplet
 from thinkeval.service.growth.run import Attempt
 from thinkeval.service.growth.schemas import GrowthIn
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 
 SEED = "Harry Potter|studied at|Hogwarts"
 Grow = Callable[..., tuple[str, Outcome]]
-
-
-@pytest.fixture
-def runtime(server: dict[str, str]) -> Iterator[Runtime]:
-    settings = Settings(
-        neo4j_uri=server["THINKEVAL_NEO4J_URI"],
-        neo4j_user=server["THINKEVAL_NEO4J_USER"],
-        neo4j_password=SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
-    )
-    with Runtime(settings) as made:
-        yield made
 
 
 @pytest.fixture

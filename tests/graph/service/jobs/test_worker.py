@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from pydantic import SecretStr
 
-from support.serving import until
+from support.serving import settings_of, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import GraphError
 from thinkeval.cypher.run import Database
@@ -75,12 +74,7 @@ def once(act: Callable[[Counting, Runtime], None]) -> Callable[[Counting, Runtim
 
 @pytest.fixture
 def settings(server: dict[str, str]) -> Settings:
-    return Settings(
-        neo4j_uri=server["THINKEVAL_NEO4J_URI"],
-        neo4j_user=server["THINKEVAL_NEO4J_USER"],
-        neo4j_password=SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
-        lease_s=3,
-    )
+    return settings_of(server, lease_s=3)
 
 
 @pytest.fixture

@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from pydantic import SecretStr
 
 from support.commands import Cli
 from support.problems import BASE
-from support.serving import until
+from support.serving import settings_of, until
 from thinkeval.cypher import rows
 from thinkeval.service.api.app import create_app
 from thinkeval.service.graphs import datasets
@@ -25,7 +24,6 @@ from thinkeval.service.growth.store import require_run
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
-from thinkeval.service.settings import Settings
 
 TEXT = Path(__file__).with_name("thirty_sentences.txt").read_text(encoding="utf-8")
 SCHOOL = "Hogwarts School of Witchcraft and Wizardry"
@@ -130,11 +128,7 @@ def test_it_is_scored_and_shown_without_a_further_step(
     assert ifr is not None
     assert ifr.n >= 10
     assert require_run(runtime.db, grown.run).graph == score.dataset
-    settings = Settings(
-        neo4j_uri=server["THINKEVAL_NEO4J_URI"],
-        neo4j_user=server["THINKEVAL_NEO4J_USER"],
-        neo4j_password=SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
-    )
+    settings = settings_of(server)
     with TestClient(create_app(settings, workers=0), base_url=BASE) as client:
         until(lambda: client.get("/ready").status_code == 200)
         page = client.get(f"/edits/{score.edit}")

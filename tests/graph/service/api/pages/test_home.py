@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 from fastapi.testclient import TestClient
-from pydantic import SecretStr
 
 from support.own_graphs import hogwarts_as, own_graphs
 from support.problems import BASE
-from support.serving import until
+from support.serving import settings_of, until
 from support.stored_edits import random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
@@ -22,11 +21,7 @@ NONE_FITS, NONE_YET = "No edit fits this filter", "None yet: press Score."
 
 @pytest.fixture(scope="module")
 def settings(server: dict[str, str]) -> Settings:
-    return Settings(
-        neo4j_uri=server["THINKEVAL_NEO4J_URI"],
-        neo4j_user=server["THINKEVAL_NEO4J_USER"],
-        neo4j_password=SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
-    )
+    return settings_of(server)
 
 
 @pytest.fixture(scope="module")

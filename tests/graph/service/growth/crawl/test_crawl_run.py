@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from support.endpoints.cloze_model import ClozeModel
 from support.endpoints.scripted_model import Stopped
@@ -32,7 +31,6 @@ from thinkeval.service.growth.loop import Outcome
 from thinkeval.service.growth.run import Attempt
 from thinkeval.service.growth.schemas import GrowthIn
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.settings import Settings
 
 TRUE = (
     ("Harry", "studied at", "Hogwarts School of Witchcraft and Wizardry"),
@@ -78,17 +76,6 @@ def true_graph(name: str) -> KnowledgeGraph:
         Entity(n, ("Hogwarts",) if n == SCHOOL else (), KINDS.get(n, "person")) for n in names
     )
     return KnowledgeGraph(name, entities, facts, (request,))
-
-
-@pytest.fixture
-def runtime(server: dict[str, str]) -> Iterator[Runtime]:
-    settings = Settings(
-        neo4j_uri=server["THINKEVAL_NEO4J_URI"],
-        neo4j_user=server["THINKEVAL_NEO4J_USER"],
-        neo4j_password=SecretStr(server["THINKEVAL_NEO4J_PASSWORD"]),
-    )
-    with Runtime(settings) as made:
-        yield made
 
 
 @pytest.fixture
