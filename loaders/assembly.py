@@ -113,6 +113,7 @@ class GraphAssembly:
             yield f"rewrite {i}", names, (
                 r.prompt, r.question or "", *r.paraphrases, *r.neighborhood,
                 *r.neighborhood_objects, *r.generation_prompts, *r.reference_texts,
+                *r.correct, *r.hard, *r.random,
             )  # fmt: skip
         for name, values in self.aliases.items():
             yield f"aliases of {quoted(name)}", (name, *values), ()

@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 SUBJECT_SLOT = "{}"
 """Placeholder for the subject in a prompt, as in ROME's `requested_rewrite`."""
@@ -71,9 +71,15 @@ class Fact:
         return self.questions[0] if self.questions else None
 
 
+RequestKind = Literal["replace", "append"]
+
+
 @dataclass(frozen=True, slots=True)
 class RewriteRequest:
     """A request to change the object from `target_true` to `target_new` (Meng et al., ROME §3).
+
+    With `correct` it is a request to append (PEAK, Ma et al. 2024, §3.2): target_new is added to
+    the answers that the model gives for (subject, relation), and those shall stay.
 
     Attributes:
         id: unique within its data set, readable: `harry-potter--studied-at--ilvermorny-school-...`.
@@ -87,6 +93,9 @@ class RewriteRequest:
             (zsRE's unrelated questions); () if all are.
         generation_prompts: complete prompts that the model continues freely, for fluency.
         reference_texts: texts about subjects that have target_new, for consistency.
+        correct: of a request to append, the correct answers O; target_true is the first one.
+        hard: false answers that are linked to target_new (O_h, §5.1).
+        random: false answers that are far from target_new (O_r, §5.1).
     """
 
     id: str
@@ -103,6 +112,22 @@ class RewriteRequest:
     neighborhood_objects: tuple[str, ...] = ()
     generation_prompts: tuple[str, ...] = ()
     reference_texts: tuple[str, ...] = ()
+    correct: tuple[str, ...] = ()
+    hard: tuple[str, ...] = ()
+    random: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> RequestKind:
+        """`append` where it adds an answer, else `replace`."""
+        return "append" if self.correct else "replace"
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """All fields, for digests; without those of requests to append where they are empty.
+
+        So the ids of other requests did not change when these fields were added.
+        """
+        return {k: v for k, v in asdict(self).items() if v or k not in _APPENDED}
 
     @staticmethod
     def make_id(subject: str, relation: str, target_new: str) -> str:
@@ -121,7 +146,10 @@ class RewriteRequest:
         return tuple(zip(self.neighborhood, answers, strict=True))
 
 
-_OPTIONAL = ("neighborhood", "neighborhood_objects", "generation_prompts", "reference_texts")
+_APPENDED = ("correct", "hard", "random")
+_OPTIONAL = (
+    "neighborhood", "neighborhood_objects", "generation_prompts", "reference_texts", *_APPENDED
+)  # fmt: skip
 
 
 def _digested(request: RewriteRequest) -> dict[str, Any]:

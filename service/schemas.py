@@ -272,6 +272,31 @@ class EditOptions(SharedOptions):
         default=False,
         description="Also walk each chain as a conversation with the edited model's own answers.",
     )
+    append_loss: Annotated[
+        Literal["none", "app", "all-answers"], Option(recorded="append.loss", since=5)
+    ] = Field(
+        default="none",
+        description="Of a request to append: none, app (PEAK's preservation of answers), or"
+        " all-answers (the correct answers are targets too).",
+    )
+    alpha: Annotated[float | None, Option(recorded="append.alpha", since=5)] = Field(
+        default=None, ge=0, description="APP: weight of the margin; default: the model's."
+    )
+    beta: Annotated[float | None, Option(recorded="append.beta", since=5)] = Field(
+        default=None, ge=0, description="APP: weight of the correct answers; default: the model's."
+    )
+    gamma: Annotated[float | None, Option(recorded="append.gamma", since=5)] = Field(
+        default=None, ge=0, description="APP: weight of the false answers; default: the model's."
+    )
+    neighbours: Annotated[str, Option(recorded="append.neighbours", since=5)] = Field(
+        default="all",
+        pattern=r"^(all|[0-9]{1,4})$",
+        description="APP: number k of correct and of false answers, or all.",
+    )
+    app_lists: Annotated[Literal["all", "kept"], Option(recorded="append.lists", since=5)] = Field(
+        default="all",
+        description="APP: the request's answers (all), or those that its filter keeps (kept).",
+    )
 
 
 class EditIn(EditOptions):

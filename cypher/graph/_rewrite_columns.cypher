@@ -11,4 +11,6 @@ RETURN r.id AS id, r.dataset AS dataset, r.rewrite AS rewrite, r.prompt AS promp
   coalesce(r.n_records, 0) AS n_records, coalesce(r.neighborhood, []) AS neighborhood,
   coalesce(r.neighborhood_objects, []) AS neighborhood_objects,
   coalesce(r.generation_prompts, []) AS generation_prompts,
-  coalesce(r.reference_texts, []) AS reference_texts
+  coalesce(r.reference_texts, []) AS reference_texts,
+  coalesce(r.correct, []) AS correct, coalesce(r.hard, []) AS hard,
+  coalesce(r.random, []) AS random

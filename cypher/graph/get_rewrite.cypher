@@ -20,6 +20,9 @@
 //   neighborhood_objects   LIST<STRING>  their objects; empty where all are target_true
 //   generation_prompts     LIST<STRING>  complete prompts for free generation
 //   reference_texts        LIST<STRING>  texts about subjects that have target_new
+//   correct                LIST<STRING>  of a request to append: the correct answers
+//   hard                   LIST<STRING>  false answers that are linked to target_new
+//   random                 LIST<STRING>  false answers that are far from target_new
 
 MATCH (r:RewriteRequest {id: $dataset + '|' + $rewrite})
 // include: graph/_rewrite_columns

@@ -21,6 +21,9 @@
 //         complete prompts for free generation, for fluency
 //   $rows.reference_texts        LIST<STRING>|NULL
 //         texts about subjects that have target_new, for consistency
+//   $rows.correct      LIST<STRING>|NULL     of a request to append: the correct answers
+//   $rows.hard         LIST<STRING>|NULL     false answers that are linked to target_new
+//   $rows.random       LIST<STRING>|NULL     false answers that are far from target_new
 // returns: one row
 //   asked              INTEGER               rows sent
 //   written            INTEGER               rewrite requests now stored
@@ -33,6 +36,8 @@ SET r.dataset = $dataset, r.rewrite = row.rewrite, r.prompt = row.prompt, r.subj
     r.n_records = coalesce(row.n_records, 0), r.neighborhood = coalesce(row.neighborhood, []),
     r.neighborhood_objects = coalesce(row.neighborhood_objects, []),
     r.generation_prompts = coalesce(row.generation_prompts, []),
-    r.reference_texts = coalesce(row.reference_texts, [])
+    r.reference_texts = coalesce(row.reference_texts, []),
+    r.correct = coalesce(row.correct, []), r.hard = coalesce(row.hard, []),
+    r.random = coalesce(row.random, [])
 WITH count(r) AS written
 RETURN size($rows) AS asked, written

@@ -279,6 +279,9 @@ class _Rewrite(Row):
     neighborhood_objects: tuple[str, ...]
     generation_prompts: tuple[str, ...]
     reference_texts: tuple[str, ...]
+    correct: tuple[str, ...]
+    hard: tuple[str, ...]
+    random: tuple[str, ...]
 
 
 @dataclass(frozen=True)

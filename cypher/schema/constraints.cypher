@@ -33,6 +33,7 @@ CREATE CONSTRAINT answer_id IF NOT EXISTS FOR (a:Answer) REQUIRE a.id IS UNIQUE;
 CREATE CONSTRAINT statement_id IF NOT EXISTS FOR (s:Statement) REQUIRE s.id IS UNIQUE;
 CREATE CONSTRAINT candidate_id IF NOT EXISTS FOR (c:Candidate) REQUIRE c.id IS UNIQUE;
 CREATE CONSTRAINT decision_id IF NOT EXISTS FOR (d:Decision) REQUIRE d.id IS UNIQUE;
+CREATE CONSTRAINT append_answers_id IF NOT EXISTS FOR (x:AppendAnswers) REQUIRE x.id IS UNIQUE;
 CREATE CONSTRAINT iteration_id IF NOT EXISTS FOR (i:Iteration) REQUIRE i.id IS UNIQUE;
 CREATE INDEX rule_dataset IF NOT EXISTS FOR (r:Rule) ON (r.dataset);
 CREATE INDEX fact_relation IF NOT EXISTS FOR ()-[f:FACT]-() ON (f.graph, f.relation);
@@ -48,6 +49,7 @@ CREATE INDEX job_lease_until IF NOT EXISTS FOR (j:Job) ON (j.status, j.lease_unt
 CREATE INDEX answer_run IF NOT EXISTS FOR (x:Answer) ON (x.run);
 CREATE INDEX query_run IF NOT EXISTS FOR (x:Query) ON (x.run);
 CREATE INDEX statement_run IF NOT EXISTS FOR (x:Statement) ON (x.run);
+CREATE INDEX append_answers_edit IF NOT EXISTS FOR (x:AppendAnswers) ON (x.edit);
 CREATE INDEX candidate_run IF NOT EXISTS FOR (x:Candidate) ON (x.run, x.place);
 CREATE INDEX candidate_state IF NOT EXISTS FOR (x:Candidate) ON (x.run, x.state);
 CREATE INDEX decision_run IF NOT EXISTS FOR (x:Decision) ON (x.run);
@@ -58,7 +60,7 @@ DROP INDEX protocol_job_status IF EXISTS;
 UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 'Sweep',
   'Rule', 'Annotator', 'Grounding', 'KnowledgeSet', 'Question', 'ProtocolRun',
   'Job', 'Service', 'Schema', 'Subject', 'TargetTrue', 'TargetNew', 'GrowthRun', 'Query', 'Answer',
-  'Statement', 'Candidate', 'Decision', 'Iteration'] AS label
+  'Statement', 'Candidate', 'Decision', 'Iteration', 'AppendAnswers'] AS label
 CALL db.createLabel(label);
 
 UNWIND ['FACT', 'REWRITES', 'PRODUCED', 'ASKS_FOR', 'IMPLIED', 'LABELLED', 'HAS_QUESTION',
@@ -79,7 +81,9 @@ UNWIND [
   'neighborhood', 'neighborhood_p_pre', 'neighborhood_p_post',
   'neighborhood_likelihood_pre', 'neighborhood_likelihood_post',
   'neighborhood_likelihood_norm_pre', 'neighborhood_likelihood_norm_post',
-  'neighborhood_objects', 'generation_prompts', 'reference_texts',
+  'neighborhood_objects', 'generation_prompts', 'reference_texts', 'correct', 'hard', 'random',
+  'correct_pre', 'correct_post', 'hard_pre', 'hard_post', 'random_pre', 'random_post', 'new_pre',
+  'new_post', 'right_pre', 'right_post',
   'generations_pre', 'generations_post',
   'rewrite', 'subject', 'target_true', 'target_new', 'n_records',
   'method', 'status', 'progress', 'stage', 'error', 'remedy', 'provenance', 'score',

@@ -153,7 +153,7 @@ def rewrites(
         listed = datasets.list_rewrites(runtime.db, graph)
         chains = datasets.chain_counts(runtime.db, graph, listed)
     if json:
-        emit_json([{**asdict(r), "chains": chains[r.id]} for r in listed])
+        emit_json([{**r.identity, "chains": chains[r.id]} for r in listed])
         return
     counts = {id: sum(by_steps.values()) for id, by_steps in chains.items()}
     columns: list[Column[RewriteRequest]] = [

@@ -310,6 +310,9 @@ def _to_rewrite(row: rows.RewriteRow | rows.GetRewriteRow) -> RewriteRequest:
         neighborhood_objects=row.neighborhood_objects,
         generation_prompts=row.generation_prompts,
         reference_texts=row.reference_texts,
+        correct=row.correct,
+        hard=row.hard,
+        random=row.random,
     )
 
 

@@ -81,6 +81,9 @@ def rewrite_row(request: RewriteRequest) -> dict[str, object]:
         "neighborhood_objects": list(request.neighborhood_objects),
         "generation_prompts": list(request.generation_prompts),
         "reference_texts": list(request.reference_texts),
+        "correct": list(request.correct),
+        "hard": list(request.hard),
+        "random": list(request.random),
     }
 
 

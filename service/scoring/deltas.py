@@ -7,7 +7,7 @@ it is larger than THINKEVAL_DELTA_LIMIT_MB; the score's provenance contains wher
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +67,7 @@ def save(
         weights_digest=info.weights_digest,
         method=request.method,
         hparams=_mapping(plan.provenance["hparams"]),
-        requests=tuple(asdict(rewrite) for rewrite in edited),
+        requests=tuple(rewrite.identity for rewrite in edited),
         seed=request.seed,
         model=lasting_name(request.model, request.organism_seed),
         dataset=resolved.dataset.id,

@@ -82,7 +82,7 @@ def _identity(resolved: Resolved, corpus: Corpus) -> dict[str, object]:
     request, info = resolved.request, resolved.model.loaded.info
     return {
         "graph": resolved.dataset.digest,
-        "rewrite": asdict(request.rewrite),
+        "rewrite": request.rewrite.identity,
         "weights": info.weights_digest,
         "dtype": info.dtype,
         "method": request.method,
@@ -177,7 +177,7 @@ def targets_key(resolved: Resolved) -> str | None:
             loaded.info.dtype,
             str(loaded.device),
             hparams.target_key(site),
-            asdict(resolved.request.rewrite),
+            resolved.request.rewrite.identity,
             resolved.request.seed,
         ]
     )

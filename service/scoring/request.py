@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import yaml
@@ -90,7 +90,7 @@ class SequenceStep:
     @property
     def identity(self) -> dict[str, object]:
         """What tells it from the same rewrite edited alone, or elsewhere in a sequence."""
-        return {"requests": [asdict(r) for r in self.requests], "batch": self.batch}
+        return {"requests": [r.identity for r in self.requests], "batch": self.batch}
 
     @property
     def about(self) -> dict[str, object]:
@@ -101,7 +101,7 @@ class SequenceStep:
 
 def body_digest(edit: EditIn, rewrite: RewriteRequest) -> str:
     """Digest of a submitted edit, its rewrite written out."""
-    return digest(edit.digested() | {"rewrite": asdict(rewrite)}, 16)
+    return digest(edit.digested() | {"rewrite": rewrite.identity}, 16)
 
 
 def posted_id(edit: EditIn, rewrite: RewriteRequest, content: str) -> str:
