@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from thinkeval.loaders.records import RequestKind
+from thinkeval.service.append_schemas import AppendOptions, AppendOut
 from thinkeval.service.conversation_outcome import ConversationOut
 from thinkeval.service.request_options import Option, option_of
 
@@ -143,7 +145,13 @@ class Score(BaseModel):
     provenance: dict[str, Any] = {}
     sequence: dict[str, Any] | None = None
     conversation: ConversationOut | None = None
+    append: AppendOut | None = None
     reused: bool = False
+
+    @property
+    def kind(self) -> RequestKind:
+        """Of its request: `append` where an answer was added, else `replace`."""
+        return "replace" if self.append is None else "append"
 
     def get(self, metric: str, measure: str, step: int | None = None) -> MetricValue | None:
         """The value of a metric, or None where it was not taken."""
@@ -224,7 +232,7 @@ class SharedOptions(ScoringOptions):
         return ScoringOptions(**{name: getattr(self, name) for name in ScoringOptions.model_fields})
 
 
-class EditOptions(SharedOptions):
+class EditOptions(SharedOptions, AppendOptions):
     """Everything of a request for one edit but its rewrite; each option has a default."""
 
     model: Annotated[
@@ -271,31 +279,6 @@ class EditOptions(SharedOptions):
     conversation: Annotated[bool, Option(recorded="conversation", since=4)] = Field(
         default=False,
         description="Also walk each chain as a conversation with the edited model's own answers.",
-    )
-    append_loss: Annotated[
-        Literal["none", "app", "all-answers"], Option(recorded="append.loss", since=5)
-    ] = Field(
-        default="none",
-        description="Of a request to append: none, app (PEAK's preservation of answers), or"
-        " all-answers (the correct answers are targets too).",
-    )
-    alpha: Annotated[float | None, Option(recorded="append.alpha", since=5)] = Field(
-        default=None, ge=0, description="APP: weight of the margin; default: the model's."
-    )
-    beta: Annotated[float | None, Option(recorded="append.beta", since=5)] = Field(
-        default=None, ge=0, description="APP: weight of the correct answers; default: the model's."
-    )
-    gamma: Annotated[float | None, Option(recorded="append.gamma", since=5)] = Field(
-        default=None, ge=0, description="APP: weight of the false answers; default: the model's."
-    )
-    neighbours: Annotated[str, Option(recorded="append.neighbours", since=5)] = Field(
-        default="all",
-        pattern=r"^(all|[0-9]{1,4})$",
-        description="APP: number k of correct and of false answers, or all.",
-    )
-    app_lists: Annotated[Literal["all", "kept"], Option(recorded="append.lists", since=5)] = Field(
-        default="all",
-        description="APP: the request's answers (all), or those that its filter keeps (kept).",
     )
 
 

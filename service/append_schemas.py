@@ -1,0 +1,62 @@
+"""Options of a request to append an answer, and how a score records them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from thinkeval.service.request_options import Option
+
+AppendLoss = Literal["none", "app", "all-answers"]
+"""What an editor's loss holds besides the added answer: nothing, APP, or all answers as targets."""
+
+
+class AppendOptions(BaseModel):
+    """How an editor's loss keeps the other answers of a request to append (PEAK, §6)."""
+
+    append_loss: Annotated[AppendLoss, Option(recorded="append.loss", since=5)] = Field(
+        default="none",
+        description="Of a request to append: none, app (PEAK's preservation of answers), or"
+        " all-answers (the correct answers are targets too).",
+    )
+    alpha: Annotated[float | None, Option(recorded="append.alpha", since=5)] = Field(
+        default=None, ge=0, description="APP: weight of the margin; default: the model's."
+    )
+    beta: Annotated[float | None, Option(recorded="append.beta", since=5)] = Field(
+        default=None, ge=0, description="APP: weight of the correct answers; default: the model's."
+    )
+    gamma: Annotated[float | None, Option(recorded="append.gamma", since=5)] = Field(
+        default=None, ge=0, description="APP: weight of the false answers; default: the model's."
+    )
+    neighbours: Annotated[str, Option(recorded="append.neighbours", since=5)] = Field(
+        default="all",
+        pattern=r"^(all|[0-9]{1,4})$",
+        description="APP: number k of correct and of false answers, or all.",
+    )
+    app_lists: Annotated[Literal["all", "kept"], Option(recorded="append.lists", since=5)] = Field(
+        default="all",
+        description="APP: the request's answers (all), or those that its filter keeps (kept).",
+    )
+
+
+class AppendOut(BaseModel):
+    """How an answer was appended (PEAK, Ma et al. 2024, §6).
+
+    Attributes:
+        loss: none (the bare method), app, or all-answers ("+").
+        alpha, beta, gamma: weights of APP's losses; None where `loss` is not app.
+        neighbours: number k of correct and of false answers in APP, or all.
+        lists: whether APP took all of the request's answers or those that its filter keeps.
+        n_correct, n_hard, n_random: answers of the request.
+    """
+
+    loss: AppendLoss = "none"
+    alpha: float | None = None
+    beta: float | None = None
+    gamma: float | None = None
+    neighbours: str = "all"
+    lists: Literal["all", "kept"] = "all"
+    n_correct: int
+    n_hard: int
+    n_random: int

@@ -1,0 +1,1 @@
+"""Tables, paired tests and figures of requests to append, from stored scores."""
