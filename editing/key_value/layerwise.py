@@ -31,6 +31,7 @@ from thinkeval.editing.key_value.sites import (
 )
 from thinkeval.editing.key_value.values import Targets, optimise
 from thinkeval.editing.linear_algebra import in_float64
+from thinkeval.editing.objectives import Objective
 from thinkeval.loaders.records import RewriteRequest
 
 Solve = Callable[[str, Tensor], Tensor]
@@ -50,6 +51,7 @@ class Batch:
     hparams: ValueHyperParams
     templates: Templates
     moments: Covariance
+    objective: Objective | None = None
 
     def module(self, layer: int) -> str:
         """Name of the edited module of a layer."""
@@ -99,13 +101,14 @@ def opened(
     covariance: Mapping[str, Tensor] | None,
     context_templates: Any,
     seed: int,
+    objective: Objective | None = None,
 ) -> Iterator[Batch]:
     """A batch on a frozen model, which is restored on exit.
 
     Raises:
         RequestError, HparamsError, CovarianceError: bad input, before anything is computed.
     """
-    with editable(model, tokenizer, requests, hparams.layers) as adapter:
+    with editable(model, tokenizer, requests, hparams.layers, objective) as adapter:
         check_projection(adapter, hparams, hparams.layers)
         if hparams.v_loss_layer is not None:
             check_exist(adapter, [hparams.v_loss_layer], "v_loss_layer")
@@ -113,7 +116,7 @@ def opened(
         templates = templates_for(
             adapter, tokenizer, hparams, context_templates, seed=seed, bare_apart=True, brace=" "
         )
-        yield Batch(adapter, tokenizer, requests, hparams, templates, moments)
+        yield Batch(adapter, tokenizer, requests, hparams, templates, moments, objective)
 
 
 def find_targets(batch: Batch, targets: Mapping[str, Tensor] | None) -> Targets:
@@ -130,6 +133,7 @@ def find_targets(batch: Batch, targets: Mapping[str, Tensor] | None) -> Targets:
             batch.templates,
             layer=batch.hparams.layers[-1],
             site=SITE,
+            objective=batch.objective,
         )
         found.vectors.update(fresh.vectors)
         found.n_steps.update(fresh.n_steps)

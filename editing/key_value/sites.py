@@ -16,14 +16,19 @@ from thinkeval.editing.hparams.common import ModuleNames, ValueHyperParams
 from thinkeval.editing.key_value.keys import Templates, d_model
 from thinkeval.editing.key_value.templates import grouped, sample
 from thinkeval.editing.key_value.tokens import check
+from thinkeval.editing.objectives import Objective
 from thinkeval.loaders.records import RewriteRequest
 
 
 @contextmanager
 def editable(
-    model: nn.Module, tokenizer: Any, requests: Sequence[RewriteRequest], layers: Sequence[int]
+    model: nn.Module,
+    tokenizer: Any,
+    requests: Sequence[RewriteRequest],
+    layers: Sequence[int],
+    objective: Objective | None = None,
 ) -> Iterator[Adapter]:
-    """Check requests and layers; yields the adapter of the frozen model.
+    """Check requests, with answers, and layers; yields the adapter of the frozen model.
 
     Raises:
         UnsupportedArchitectureError: no adapter for the model.
@@ -32,7 +37,7 @@ def editable(
     """
     adapter = adapter_for(model)
     check_exist(adapter, layers)
-    check(requests, tokenizer)
+    check(requests, tokenizer, objective)
     with preserved(model), torch.enable_grad():
         yield adapter
 

@@ -25,6 +25,7 @@ from thinkeval.editing.key_value.subject_position import (
     fill,
     with_subjects,
 )
+from thinkeval.editing.objectives import Objective
 from thinkeval.editing.padding import pad
 from thinkeval.loaders.records import RewriteRequest
 
@@ -45,12 +46,14 @@ class Row:
     subject_last: int
 
 
-def check(requests: Sequence[RewriteRequest], tokenizer: Any) -> None:
-    """Validate requests before any computation.
+def check(
+    requests: Sequence[RewriteRequest], tokenizer: Any, objective: Objective | None = None
+) -> None:
+    """Validate requests, and the answers of their objective, before any computation.
 
     Raises:
         RequestError: no request, duplicate ids, a prompt without `{}`, an empty subject or target,
-            a subject that no token covers, a target without tokens; names the request.
+            a subject that no token covers, a target or answer without tokens; names the request.
     """
     if not requests:
         raise RequestError("there is no rewrite request", remedy="Pass at least one.")
@@ -64,6 +67,8 @@ def check(requests: Sequence[RewriteRequest], tokenizer: Any) -> None:
         seen.add(request.id)
         target_ids(tokenizer, request)
         prompt_row(tokenizer, request)
+        for name in objective.rows(request).names if objective else ():
+            answer_tokens(tokenizer, request, name)
 
 
 def target_ids(tokenizer: Any, request: RewriteRequest) -> tuple[int, ...]:
@@ -75,16 +80,31 @@ def target_ids(tokenizer: Any, request: RewriteRequest) -> tuple[int, ...]:
         RequestError: the target is empty, or the tokenizer maps it to nothing (or to its unknown
             token only); or the prompt lacks `{}`.
     """
-    target = request.target_new.strip()
-    if not target:
-        raise RequestError(f"request '{request.id}': target_new is empty")
-    text, _ = _filled(request, BARE, request.prompt)
-    ids = answer_ids(tokenizer, text, text_ids(tokenizer, text), target)
+    return _tokens_of(tokenizer, request, request.target_new, "target_new", "target")
+
+
+def answer_tokens(tokenizer: Any, request: RewriteRequest, answer: str) -> tuple[int, ...]:
+    """The tokens of another answer behind the request's prompt, as those of `target_ids`.
+
+    Raises:
+        RequestError: as in `target_ids`.
+    """
+    return _tokens_of(tokenizer, request, answer, "the answer", "answer")
+
+
+def _tokens_of(
+    tokenizer: Any, request: RewriteRequest, text: str, field: str, kind: str
+) -> tuple[int, ...]:
+    """The tokens of a text behind the request's prompt; errors name `field` and `kind`."""
+    answer = text.strip()
+    if not answer:
+        raise RequestError(f"request '{request.id}': {field} is empty")
+    prompt, _ = _filled(request, BARE, request.prompt)
+    ids = answer_ids(tokenizer, prompt, text_ids(tokenizer, prompt), answer)
     if set(ids) <= {tokenizer.unk_token_id}:
         raise RequestError(
-            f"request '{request.id}': the tokenizer maps target_new '{request.target_new}' to "
-            "nothing",
-            remedy="Write the target in characters that the model's tokenizer knows.",
+            f"request '{request.id}': the tokenizer maps {field} '{text}' to nothing",
+            remedy=f"Write the {kind} in characters that the model's tokenizer knows.",
         )
     return tuple(ids)
 

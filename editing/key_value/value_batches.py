@@ -1,4 +1,4 @@
-"""Batches of the value optimisation: contexts, targets, and the positions that are read."""
+"""Batches of the value optimisation: contexts, targets and answers, and the positions read."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import torch
 from torch import Tensor
 
 from thinkeval.editing.architectures import Adapter
+from thinkeval.editing.key_value.answer_rows import Reading, with_answers
 from thinkeval.editing.key_value.keys import Templates
 from thinkeval.editing.key_value.tokens import BARE, Row, prompt_row, target_ids
+from thinkeval.editing.objectives import Objective
 from thinkeval.editing.padding import pad
 from thinkeval.loaders.records import RewriteRequest
 
@@ -30,9 +32,11 @@ class Entry:
     """One request as rows.
 
     Attributes:
-        rows: contexts followed by the target; then the KL row, unless a context contains it.
+        rows: contexts followed by the target; the KL row, unless a context contains it; and those
+            of answers that no other row contains.
         n_contexts: number of context rows.
         kl: index of the row in which the KL divergence is read at the subject.
+        readings: further answers that an objective reads.
     """
 
     request: RewriteRequest
@@ -40,6 +44,7 @@ class Entry:
     target: tuple[int, ...]
     n_contexts: int
     kl: int
+    readings: tuple[Reading, ...] = ()
 
     @property
     def before(self) -> int:
@@ -61,7 +66,8 @@ class Entry:
 class ValueBatch:
     """Requests as one batch of the tokens from each subject's last token on.
 
-    R rows, n requests, P (row, target token) pairs. A row's position 0 is its subject's last token.
+    R rows, n requests, A answers, P (row, token of a target or answer) pairs. A row's position 0 is
+    its subject's last token.
 
     Attributes:
         inputs: `input_ids` and `position_ids` [R, after], `attention_mask` [R, before + after],
@@ -71,7 +77,9 @@ class ValueBatch:
         first, kl: [n] each request's bare row, and its KL row.
         real, read: flat indices into [R, after]: real tokens; positions that the loss reads.
         pair_row, pair_place, pair_token: [P] row, position and target token of each pair.
-        pair_owner, pair_weight: [P] 1 / (|T| · templates), so that a sum is the mean NLL.
+        pair_owner: [P] request of a target's pair (0 … n−1), or n + the number of its answer.
+        pair_weight: [P] 1 / (|T| · templates), so that a sum is the mean NLL.
+        answer_owner: [A] request of each answer, ascending.
     """
 
     inputs: dict[str, Tensor]
@@ -87,9 +95,15 @@ class ValueBatch:
     pair_token: Tensor
     pair_owner: Tensor
     pair_weight: Tensor
+    answer_owner: Tensor
 
 
-def entry_for(tokenizer: Any, request: RewriteRequest, templates: Templates) -> Entry:
+def entry_for(
+    tokenizer: Any,
+    request: RewriteRequest,
+    templates: Templates,
+    objective: Objective | None = None,
+) -> Entry:
     """The rows of a request, without tokens that are only predicted or never attended to."""
     target = target_ids(tokenizer, request)
     flat = [template for group in templates for template in group]
@@ -104,7 +118,8 @@ def entry_for(tokenizer: Any, request: RewriteRequest, templates: Templates) -> 
     kl = next(same, len(rows))
     if kl == len(rows):
         rows.append(essence)
-    return Entry(request, tuple(rows), target, len(contexts), kl)
+    rows, readings = with_answers(tokenizer, request, objective, contexts, rows)
+    return Entry(request, tuple(rows), target, len(contexts), kl, readings)
 
 
 def groups_within(entries: Sequence[Entry], budget: int) -> list[list[Entry]]:
@@ -138,7 +153,7 @@ def token_budget_of(adapter: Adapter) -> int:
 
 def value_batch(entries: Sequence[Entry], tokenizer: Any, device: torch.device) -> ValueBatch:
     """The rows of all entries from their subjects on, with the positions that the loss reads."""
-    owner, first, kl = [], [], []
+    owner, first, kl, answer_owner = [], [], [], []
     pairs: list[tuple[int, int, int, int, float]] = []
     for i, entry in enumerate(entries):
         start, width = len(owner), len(entry.target)
@@ -150,6 +165,10 @@ def value_batch(entries: Sequence[Entry], tokenizer: Any, device: torch.device) 
             begin = len(row.ids) - width - row.subject_last
             for k, token in enumerate(entry.target):
                 pairs.append((start + j, begin + k, token, i, 1 / (width * entry.n_contexts)))
+        for reading in entry.readings:
+            number = len(entries) + len(answer_owner)
+            answer_owner.append(i)
+            pairs += _answer_pairs(entry, reading, start, number)
     rows = [row for entry in entries for row in entry.rows]
     after = max(entry.after for entry in entries)
     real = [
@@ -166,7 +185,20 @@ def value_batch(entries: Sequence[Entry], tokenizer: Any, device: torch.device) 
         max(entry.before for entry in entries),
         after,
         *map(tensor, (owner, first, kl, real, sorted(read), *columns)),
+        answer_owner=torch.tensor(answer_owner, dtype=torch.long, device=device),
     )
+
+
+def _answer_pairs(
+    entry: Entry, reading: Reading, start: int, number: int
+) -> list[tuple[int, int, int, int, float]]:
+    """The pairs of an answer, whose entry's rows begin at `start` of the batch."""
+    weight = 1 / (len(reading.tokens) * len(reading.places))
+    return [
+        (start + row, place + k - entry.rows[row].subject_last, token, number, weight)
+        for row, place in reading.places
+        for k, token in enumerate(reading.tokens)
+    ]
 
 
 def _suffixes(rows: Sequence[Row], tokenizer: Any, device: torch.device) -> dict[str, Tensor]:

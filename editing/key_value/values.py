@@ -12,6 +12,9 @@ power of ‖δ‖, as published. Each step: forward pass; stop if the loss is be
 was forward pass number `v_num_grad_steps`; otherwise one Adam update, then δ is scaled down to
 `clamp_norm_factor` · ‖v0‖ if it is longer.
 
+An objective (`editing.objectives`) replaces the loss' first line by its own. Rows of its answers
+join the same forward pass, with δ at the subject's last token, and the total loss stops.
+
 Each step computes only values that depend on δ (`editing.key_value.value_prefix`).
 
 Requests share forward passes, each with separate δ and Adam moments; a finished request leaves the
@@ -32,6 +35,7 @@ from thinkeval.editing import interruption, nethook
 from thinkeval.editing.architectures import Adapter
 from thinkeval.editing.errors import DeviceMemoryError, EditFailedError
 from thinkeval.editing.hparams.common import ValueHyperParams
+from thinkeval.editing.key_value.answer_rows import losses
 from thinkeval.editing.key_value.keys import Templates, d_model
 from thinkeval.editing.key_value.tokens import batch_of
 from thinkeval.editing.key_value.value_batches import (
@@ -43,6 +47,7 @@ from thinkeval.editing.key_value.value_batches import (
     value_batch,
 )
 from thinkeval.editing.key_value.value_prefix import Prefix, prefix_of
+from thinkeval.editing.objectives import Objective
 from thinkeval.loaders.records import RewriteRequest
 
 BETAS, EPSILON = (0.9, 0.999), 1e-8
@@ -72,6 +77,7 @@ def optimise(
     layer: int,
     site: Literal["mlp", "layer"],
     token_budget: int | None = None,
+    objective: Objective | None = None,
 ) -> Targets:
     """Find v* (`site="mlp"`: the MLP's output) or z (`site="layer"`: the layer's output).
 
@@ -82,13 +88,14 @@ def optimise(
         layer: layer at which δ is added.
         token_budget: maximum number of padded tokens of a joint batch; by default determined by
             the device's memory.
+        objective: the loss of requests for which it names answers.
 
     Raises:
         EditFailedError: a loss is not finite, or ends at ten times its start; names the request.
         DeviceMemoryError: a single request does not fit.
     """
-    solver = _Solver(adapter, tokenizer, hparams, layer, site)
-    entries = [entry_for(tokenizer, request, templates) for request in requests]
+    solver = _Solver(adapter, tokenizer, hparams, layer, site, objective)
+    entries = [entry_for(tokenizer, request, templates, objective) for request in requests]
     budget = token_budget or token_budget_of(adapter)
     result = Targets()
     for group in groups_within(entries, budget):
@@ -123,8 +130,10 @@ class _Solver:
         hparams: ValueHyperParams,
         layer: int,
         site: Literal["mlp", "layer"],
+        objective: Objective | None,
     ) -> None:
         self.adapter, self.tokenizer, self.hparams = adapter, tokenizer, hparams
+        self.objective = objective
         self.device = next(adapter.model.parameters()).device
         self.layer, self.width = layer, d_model(adapter)
         # The layer of the MLP must run to produce its output; a layer's own output is constant.
@@ -150,7 +159,7 @@ class _Solver:
             delta.requires_grad_(True)
             now = self._forward(batch, prefix, delta)
             start = start or now.detached()
-            loss = self._loss(now, start, delta)
+            loss = self._loss(entries, now, start, delta)
             _check_finite(entries, loss)
             going = (loss.detach() >= hparams.v_stop_loss) & (step < hparams.v_num_grad_steps - 1)
             gradient = torch.zeros_like(delta)
@@ -165,15 +174,16 @@ class _Solver:
                 return
             if not going.all():
                 entries = [e for e, on in zip(entries, going.tolist(), strict=True) if on]
-                rows_left = going[batch.owner]
+                rows_left, answers_left = going[batch.owner], going[batch.answer_owner]
                 batch = value_batch(entries, self.tokenizer, self.device)
                 prefix = prefix.only(rows_left, batch.before, batch.after)
-                start, delta, gradient = start.only(going), delta[going], gradient[going]
+                start = start.only(going, answers_left)
+                delta, gradient = delta[going], gradient[going]
                 mean, square = mean[going], square[going]
             _adam(delta, gradient, mean, square, step + 1, hparams.v_lr)
             _clamp(delta, hparams.clamp_norm_factor * start.value.norm(dim=1, keepdim=True))
 
-    def _loss(self, now: _Seen, start: _Seen, delta: Tensor) -> Tensor:
+    def _loss(self, entries: Sequence[Entry], now: _Seen, start: _Seen, delta: Tensor) -> Tensor:
         """The total loss of each request, [n]."""
         # The papers and their code use KL(new ‖ initial); the reverse changes v* by up to 93 %.
         reverse = self.hparams.kl_direction == "initial_new"
@@ -181,7 +191,16 @@ class _Solver:
         kl = (first.exp() * (first - second)).sum(1)
         # torch's gradient of the norm at δ = 0 is 0.
         decay = delta.norm(dim=1) / start.value.norm(dim=1).square()
-        return now.nll + self.hparams.kl_factor * kl + self.hparams.v_weight_decay * decay
+        return (
+            self._fit(entries, now, start)
+            + self.hparams.kl_factor * kl
+            + self.hparams.v_weight_decay * decay
+        )
+
+    def _fit(self, entries: Sequence[Entry], now: _Seen, start: _Seen) -> Tensor:
+        """−mean log p of each request's target, or its loss by the objective, [n]."""
+        requests, sizes = [e.request for e in entries], [len(e.readings) for e in entries]
+        return losses(self.objective, requests, sizes, now.nll, now.answers, start.answers)
 
     def _forward(self, batch: ValueBatch, prefix: Prefix, delta: Tensor) -> _Seen:
         """One forward pass with δ added, limited to values that depend on δ.
@@ -213,34 +232,42 @@ class _Solver:
         read = end if self.loss_layer is None else self.adapter.final_norm(seen.outputs["loss"])
         log_p = _log_softmax(self.adapter.logits(read[batch.pair_row, batch.pair_place]))
         picked = log_p.gather(1, batch.pair_token[:, None]).squeeze(1) * batch.pair_weight
+        n, answers = len(delta), len(batch.answer_owner)
+        nll = torch.zeros(n + answers, device=self.device).index_add(0, batch.pair_owner, -picked)
         return _Seen(
             value=seen.outputs["value"][batch.first, 0].float(),
-            nll=torch.zeros(len(delta), device=self.device).index_add(0, batch.pair_owner, -picked),
+            nll=nll[:n],
+            answers=-nll[n:],
             kl=_log_softmax(self.adapter.logits(end[batch.kl, 0])),
         )
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """Values of a forward pass for n requests.
+    """Values of a forward pass for n requests with A answers of an objective.
 
     Attributes:
         value: [n, d_model] at the bare prompt's subject; with δ = 0 this is v0.
         nll: [n] mean over contexts and target tokens.
+        answers: [A] mean log p of each answer's tokens.
         kl: [n, vocabulary] log-probabilities at the subject of "{} is a".
     """
 
     value: Tensor
     nll: Tensor
+    answers: Tensor
     kl: Tensor
 
     def detached(self) -> _Seen:
         """The same values, detached from the graph."""
-        return _Seen(self.value.detach(), self.nll.detach(), self.kl.detach())
+        return _Seen(*(part.detach() for part in self._parts()))
 
-    def only(self, chosen: Tensor) -> _Seen:
-        """The values of requests selected by a mask [n]."""
-        return _Seen(self.value[chosen], self.nll[chosen], self.kl[chosen])
+    def only(self, chosen: Tensor, answers: Tensor) -> _Seen:
+        """The values of requests selected by a mask [n], and of their answers, by a mask [A]."""
+        return _Seen(self.value[chosen], self.nll[chosen], self.answers[answers], self.kl[chosen])
+
+    def _parts(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return self.value, self.nll, self.answers, self.kl
 
 
 def _log_softmax(logits: Tensor) -> Tensor:

@@ -10,9 +10,11 @@ A method is a module (or object) that defines
             targets=None, state=None, seed=0) -> EditEffect
 
 and, where they apply, `covariance_layers(hparams)` (layers whose covariance statistics it needs),
-`TARGET_SITE` (`mlp` or `layer`: where its target vectors are optimised), `NEEDS_DEMONSTRATIONS`
-and `NEEDS_HYPERNETWORK` (keys that the caller passes in `state`). Another package adds a method
-by an entry point of the group `thinkeval.methods`; `editing.registry` finds both kinds.
+`TARGET_SITE` (`mlp` or `layer`: where its target vectors are optimised), `TAKES_OBJECTIVE` (its
+`execute` has a further argument `objective=None`, an `editing.objectives.Objective`),
+`NEEDS_DEMONSTRATIONS` and `NEEDS_HYPERNETWORK` (keys that the caller passes in `state`). Another
+package adds a method by an entry point of the group `thinkeval.methods`; `editing.registry` finds
+both kinds.
 
 `execute` computes one edit of all requests and returns it as an `EditEffect`; on return, and after
 an exception, the model is bit-identical to the model that was passed. A method ignores the

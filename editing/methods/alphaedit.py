@@ -26,12 +26,14 @@ from thinkeval.editing.errors import EditFailedError, EditingError
 from thinkeval.editing.hparams.schema import require
 from thinkeval.editing.key_value.layerwise import Batch, find_targets, opened, spread
 from thinkeval.editing.methods import memit
+from thinkeval.editing.objectives import Objective
 from thinkeval.loaders.records import RewriteRequest
 
 NAME = "alphaedit"
 PAPER = "Fang et al. 2025, AlphaEdit: Null-Space Constrained Knowledge Editing (ICLR), §3"
 KIND = "weights"
 TARGET_SITE = "layer"
+TAKES_OBJECTIVE = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +79,7 @@ def execute(
     targets: Mapping[str, Tensor] | None = None,
     state: Mapping[str, Any] | None = None,
     seed: int = 0,
+    objective: Objective | None = None,
 ) -> EditEffect:
     """Edit all requests at once with MEMIT's targets (contract: `editing.methods`).
 
@@ -89,7 +92,9 @@ def execute(
         HparamsError: the null space has rank 0 or full rank, before any target is optimised.
         EditingError: the state is not of this model and method.
     """
-    with opened(model, tokenizer, requests, hparams, covariance, context_templates, seed) as batch:
+    with opened(
+        model, tokenizer, requests, hparams, covariance, context_templates, seed, objective
+    ) as batch:
         projectors = _projectors(batch, hparams)
         past = _past_keys(batch, projectors, state)
         found = find_targets(batch, targets)

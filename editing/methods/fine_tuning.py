@@ -32,8 +32,10 @@ from thinkeval.editing.deltas import EditEffect
 from thinkeval.editing.errors import EditFailedError, HparamsError
 from thinkeval.editing.hparams.common import ModuleNames
 from thinkeval.editing.hparams.schema import require
+from thinkeval.editing.key_value import answer_rows
 from thinkeval.editing.key_value.sites import editable
 from thinkeval.editing.key_value.tokens import Row, batch_of, prompt_row, target_ids
+from thinkeval.editing.objectives import Objective
 from thinkeval.loaders.records import RewriteRequest
 
 NAME = "fine_tuning"
@@ -41,6 +43,7 @@ PAPER = (
     "Zhu et al. 2020, Modifying Memories in Transformer Models; FT-L of Meng et al. 2022, App. E"
 )
 KIND = "weights"
+TAKES_OBJECTIVE = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,20 +99,21 @@ def execute(
     targets: Mapping[str, Tensor] | None = None,
     state: Any = None,
     seed: int = 0,
+    objective: Objective | None = None,
 ) -> EditEffect:
     """Train on all requests together (contract: `editing.methods`).
 
-    Only model, tokenizer, requests and hparams are used. `n_steps` counts the updates of the
-    request's batch.
+    Only model, tokenizer, requests, hparams and objective are used. `n_steps` counts the updates of
+    the request's batch.
     """
-    with editable(model, tokenizer, requests, hparams.layers) as adapter:
+    with editable(model, tokenizer, requests, hparams.layers, objective) as adapter:
         originals = _trained(adapter, hparams)
         weights = {
             name: w.to(torch.promote_types(w.dtype, torch.float32), copy=True)
             for name, w in originals.items()
         }
         batches = [
-            _Batch(adapter, tokenizer, requests[i : i + hparams.batch_size], hparams)
+            _Batch(adapter, tokenizer, requests[i : i + hparams.batch_size], hparams, objective)
             for i in range(0, len(requests), hparams.batch_size)
         ]
         _train(adapter, batches, originals, weights, hparams)
@@ -133,6 +137,8 @@ def _train(
 
     Losses and gradients are those of the weights as the model stores them (`_as_stored`).
     """
+    for batch in batches:
+        batch.start(adapter, originals)
     adam = torch.optim.Adam(
         list(weights.values()), lr=hparams.lr, weight_decay=hparams.weight_decay
     )
@@ -195,7 +201,11 @@ def _towards(values: Tensor, aims: Tensor) -> Tensor:
 
 
 class _Batch:
-    """A batch of requests with the positions and tokens of their loss."""
+    """A batch of requests with the positions and tokens of their loss.
+
+    An objective's answers are scored behind the prompt (`editing.key_value.answer_rows`), and where
+    they are targets too, at the places of the method's target.
+    """
 
     def __init__(
         self,
@@ -203,36 +213,72 @@ class _Batch:
         tokenizer: Any,
         requests: Sequence[RewriteRequest],
         hparams: HyperParams,
+        objective: Objective | None = None,
     ) -> None:
-        self.requests = list(requests)
+        self.requests, self.objective = list(requests), objective
         self.n_steps = 0
         self.first: list[float] | None = None
+        self.before = torch.empty(0)
         device = next(adapter.model.parameters()).device
         rows: list[Row] = []
-        pairs: list[tuple[int, int, int, float]] = []
+        pairs: list[tuple[int, int, int, int, float]] = []
+        self.sizes: list[int] = []
         for i, request in enumerate(self.requests):
             prompt, target = prompt_row(tokenizer, request), target_ids(tokenizer, request)
             last, in_place = len(prompt.ids) - 1, hparams.objective_optimization == "target_new"
-            rows.append(Row((*prompt.ids, *target[:-1]), 0) if in_place else prompt)
+            row = Row((*prompt.ids, *target[:-1]), 0) if in_place else prompt
             for k, token in enumerate(target):
-                pairs.append((i, last + k if in_place else last, token, 1 / len(target)))
+                place = last + k if in_place else last
+                pairs.append((len(rows), place, token, i, 1 / len(target)))
+            mine, readings = answer_rows.with_answers(
+                tokenizer, request, objective, [prompt], [row]
+            )
+            each = in_place or not (objective and objective.rows(request).as_targets)
+            for number, reading in enumerate(readings, len(requests) + sum(self.sizes)):
+                in_row = len(rows) + reading.places[0][0]
+                for k, token in enumerate(reading.tokens):
+                    place = last + k if each else last
+                    pairs.append((in_row, place, token, number, 1 / len(reading.tokens)))
+            self.sizes.append(len(readings))
+            rows += mine
         self.inputs = batch_of(rows, tokenizer, device).inputs()
         columns = (torch.tensor(column, device=device) for column in zip(*pairs, strict=True))
-        self.row, self.place, self.token, self.weight = columns
+        self.row, self.place, self.token, self.owner, self.weight = columns
 
     def losses(self, adapter: Adapter, weights: Mapping[str, Tensor]) -> Tensor:
-        """−mean log p of each request's target tokens, [n]."""
+        """−mean log p of each request's target tokens, or its loss by the objective, [n]."""
+        nll, answers = self._seen(adapter, weights)
+        self._check(nll.detach().tolist())
+        total = answer_rows.losses(
+            self.objective, self.requests, self.sizes, nll, answers, self.before
+        )
+        if not torch.isfinite(total).all():
+            names = ", ".join(f"'{request.id}'" for request in self.requests)
+            raise EditFailedError(
+                f"the loss of the answers of {names} became NaN or infinite",
+                remedy="Lower lr, set norm_constraint, or load the model in float32.",
+            )
+        return total
+
+    def start(self, adapter: Adapter, weights: Mapping[str, Tensor]) -> None:
+        """Record the answers' log p under the weights before training."""
+        if any(self.sizes):
+            with torch.no_grad():
+                self.before = self._seen(adapter, weights)[1]
+
+    def _seen(self, adapter: Adapter, weights: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """−mean log p of the targets [n], and mean log p of the answers [A]."""
         head = adapter.lm_head
         with nethook.recording(inputs={"end": head}, stop_before=head) as seen:
             functional_call(adapter.model, dict(weights), (), {**self.inputs, "use_cache": False})
         logits = adapter.logits(seen.inputs["end"][self.row, self.place])
         log_p = logits.float().log_softmax(-1)
         picked = log_p.gather(1, self.token[:, None]).squeeze(1) * self.weight
-        losses = torch.zeros(len(self.requests), device=log_p.device).index_add(
-            0, self.row, -picked
+        n = len(self.requests)
+        found = torch.zeros(n + sum(self.sizes), device=log_p.device).index_add(
+            0, self.owner, -picked
         )
-        self._check(losses.detach().tolist())
-        return losses
+        return found[:n], -found[n:]
 
     def _check(self, losses: list[float]) -> None:
         """Raise for the request whose loss is NaN or ten times its first value."""

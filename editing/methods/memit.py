@@ -23,12 +23,14 @@ from thinkeval.editing.hparams.common import ValueHyperParams
 from thinkeval.editing.hparams.schema import require
 from thinkeval.editing.key_value.layerwise import Batch, Update, find_targets, opened, spread
 from thinkeval.editing.key_value.values import Targets
+from thinkeval.editing.objectives import Objective
 from thinkeval.loaders.records import RewriteRequest
 
 NAME = "memit"
 PAPER = "Meng et al. 2023, Mass-Editing Memory in a Transformer (ICLR), §4"
 KIND = "weights"
 TARGET_SITE = "layer"
+TAKES_OBJECTIVE = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,12 +69,15 @@ def execute(
     targets: Mapping[str, Tensor] | None = None,
     state: Any = None,
     seed: int = 0,
+    objective: Objective | None = None,
 ) -> EditEffect:
     """Edit all requests at once (contract: `editing.methods`); `state` is not used.
 
     In a flat list of context templates, the bare template forms a separate group.
     """
-    with opened(model, tokenizer, requests, hparams, covariance, context_templates, seed) as batch:
+    with opened(
+        model, tokenizer, requests, hparams, covariance, context_templates, seed, objective
+    ) as batch:
         found, update = edit(batch, hparams, targets)
         left = batch.residual_left(found.vectors, update.deltas)
     return EditEffect(

@@ -29,12 +29,14 @@ from thinkeval.editing.hparams.schema import require
 from thinkeval.editing.key_value.layerwise import opened
 from thinkeval.editing.linear_algebra import in_float64, linear_algebra_device
 from thinkeval.editing.methods import memit
+from thinkeval.editing.objectives import Objective
 from thinkeval.loaders.records import RewriteRequest
 
 NAME = "prune"
 PAPER = "Ma et al. 2025, Perturbation-Restrained Sequential Model Editing (ICLR)"
 KIND = "weights"
 TARGET_SITE = "layer"
+TAKES_OBJECTIVE = True
 
 
 class Spectrum(NamedTuple):
@@ -89,6 +91,7 @@ def execute(
     targets: Mapping[str, Tensor] | None = None,
     state: Mapping[str, Any] | None = None,
     seed: int = 0,
+    objective: Objective | None = None,
 ) -> EditEffect:
     """Edit all requests at once with MEMIT's targets (contract: `editing.methods`).
 
@@ -98,7 +101,9 @@ def execute(
     Raises:
         EditingError: the state is not of this model, method and hyperparameters.
     """
-    with opened(model, tokenizer, requests, hparams, covariance, context_templates, seed) as batch:
+    with opened(
+        model, tokenizer, requests, hparams, covariance, context_templates, seed, objective
+    ) as batch:
         earlier = _earlier(model, hparams, state)
         unrestrained = {
             name: _product(spectrum.scaled(spectrum.s - resulting(spectrum, hparams)))

@@ -25,11 +25,13 @@ from thinkeval.editing.deltas import EditEffect
 from thinkeval.editing.errors import EditFailedError
 from thinkeval.editing.hparams.schema import Schema, require
 from thinkeval.editing.linear_algebra import in_float64, linear_algebra_device
+from thinkeval.editing.objectives import Objective
 from thinkeval.loaders.records import RewriteRequest
 
 NAME = "random_delta"
 PAPER = "control"
 KIND = "control"
+TAKES_OBJECTIVE = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +90,7 @@ def execute(
     targets: Mapping[str, Tensor] | None = None,
     state: Any = None,
     seed: int = 0,
+    objective: Objective | None = None,
 ) -> EditEffect:
     """Execute the reference method; return random updates of the same norms.
 
@@ -95,9 +98,17 @@ def execute(
     it needs no optimisation. Its targets, templates, state and step counts are returned.
 
     Raises:
+        HparamsError: an objective is passed, and the reference method takes none.
         EditFailedError: the reference method returned no update; and as the reference method.
     """
     method, values = reference(hparams)
+    taken: dict[str, Any] = {}
+    if objective is not None:
+        require(
+            getattr(method, "TAKES_OBJECTIVE", False),
+            f"the reference method '{hparams.method}' takes no objective",
+        )
+        taken["objective"] = objective
     found = method.execute(
         model,
         tokenizer,
@@ -108,6 +119,7 @@ def execute(
         targets=targets,
         state=state,
         seed=seed,
+        **taken,
     )
     if not found.deltas:
         raise EditFailedError(

@@ -23,6 +23,7 @@ from thinkeval.editing.hparams.schema import require
 from thinkeval.editing.key_value.layerwise import opened
 from thinkeval.editing.linear_algebra import in_float64
 from thinkeval.editing.methods import memit
+from thinkeval.editing.objectives import Objective
 from thinkeval.loaders.records import RewriteRequest
 
 NAME = "rect"
@@ -32,6 +33,7 @@ PAPER = (
 )
 KIND = "weights"
 TARGET_SITE = "layer"
+TAKES_OBJECTIVE = True
 
 EPSILON = 1e-8
 """Added to each weight before division in the published code."""
@@ -71,12 +73,15 @@ def execute(
     targets: Mapping[str, Tensor] | None = None,
     state: Any = None,
     seed: int = 0,
+    objective: Objective | None = None,
 ) -> EditEffect:
     """Edit all requests at once with MEMIT's targets (contract: `editing.methods`).
 
     In a sequence W is the weight with the earlier batches' updates, as published.
     """
-    with opened(model, tokenizer, requests, hparams, covariance, context_templates, seed) as batch:
+    with opened(
+        model, tokenizer, requests, hparams, covariance, context_templates, seed, objective
+    ) as batch:
         found, update = memit.edit(batch, hparams, targets)
         deltas = {
             name: delta

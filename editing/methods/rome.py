@@ -34,6 +34,7 @@ from thinkeval.editing.key_value.sites import (
 from thinkeval.editing.key_value.tokens import prompt_row
 from thinkeval.editing.key_value.values import optimise
 from thinkeval.editing.linear_algebra import in_float64
+from thinkeval.editing.objectives import Objective
 from thinkeval.loaders.records import RewriteRequest
 
 NAME = "rome"
@@ -41,6 +42,7 @@ PAPER = "Meng et al. 2022, Locating and Editing Factual Associations in GPT (Neu
 KIND = "weights"
 TARGET_SITE = "mlp"
 """Site of the target vectors: the output of the edited layer's MLP."""
+TAKES_OBJECTIVE = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,13 +81,14 @@ def execute(
     targets: Mapping[str, Tensor] | None = None,
     state: Any = None,
     seed: int = 0,
+    objective: Objective | None = None,
 ) -> EditEffect:
     """Edit the requests, in order (contract: `editing.methods`).
 
     `state` is not used, and `covariance` only with `mom2_adjustment`.
     """
     layer = hparams.layers[0]
-    with editable(model, tokenizer, requests, hparams.layers) as adapter:
+    with editable(model, tokenizer, requests, hparams.layers, objective) as adapter:
         check_projection(adapter, hparams, hparams.layers)
         moments = checked(covariance, model, hparams.layers) if hparams.mom2_adjustment else None
         groups = templates_for(
@@ -96,7 +99,9 @@ def execute(
         terms: list[tuple[Tensor, Tensor]] = []
         for request in requests:
             with applied(model, effect):
-                value, steps = _value(adapter, tokenizer, request, hparams, templates, targets)
+                value, steps = _value(
+                    adapter, tokenizer, request, hparams, templates, targets, objective
+                )
                 terms.append(
                     _update(adapter, tokenizer, request, hparams, templates, value, moments)
                 )
@@ -116,13 +121,21 @@ def _value(
     hparams: HyperParams,
     templates: Templates,
     targets: Mapping[str, Tensor] | None,
+    objective: Objective | None,
 ) -> tuple[Tensor, int]:
     """v* [d_model] of a request and its number of optimiser updates; 0 for a passed v*."""
     passed = given_targets(adapter, [request], targets)
     if request.id in passed:
         return passed[request.id], 0
     found = optimise(
-        adapter, tokenizer, [request], hparams, templates, layer=hparams.layers[0], site="mlp"
+        adapter,
+        tokenizer,
+        [request],
+        hparams,
+        templates,
+        layer=hparams.layers[0],
+        site="mlp",
+        objective=objective,
     )
     return found.vectors[request.id], found.n_steps[request.id]
 
