@@ -1,7 +1,7 @@
 // Delete an edit and the graph it produced, in one transaction.
 //
 // An unknown id changes nothing. The rewrite request remains. Further ids under which the edit was
-// submitted, and idempotency keys, are deleted too.
+// submitted, idempotency keys, and answers of an edit that appends one are deleted too.
 //
 // mode: write
 // params:
@@ -20,6 +20,10 @@ CALL () {
   MATCH (x:Grounding)
   WHERE x.id STARTS WITH $id + '|'
   DELETE x
+}
+CALL () {
+  MATCH (x:AppendAnswers {edit: $id})
+  DETACH DELETE x
 }
 CALL () {
   OPTIONAL MATCH (g:Graph {id: $id})

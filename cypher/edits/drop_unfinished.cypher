@@ -1,7 +1,8 @@
 // Delete a part of the graph of an edit that ended without a score.
 //
 // The graph was written, and the edit not scored. Nothing changes where the edit has a score, or is
-// queued or running again: it is locked before that is checked. Sent until nothing is left.
+// queued or running again: it is locked before that is checked. Sent until nothing is left. Answers
+// of an edit that appends one go with the first part.
 //
 // mode: write
 // params:
@@ -23,6 +24,10 @@ CALL (unfinished) {
     MATCH (x:Grounding)
     WHERE x.id STARTS WITH $id + '|'
     DELETE x
+  }
+  CALL () {
+    MATCH (x:AppendAnswers {edit: $id})
+    DETACH DELETE x
   }
   WITH g
   OPTIONAL MATCH (entity:Entity)

@@ -9,6 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from thinkeval.cypher.rows.append import (
+        AdditivityRow,
+        AppendAnswersRow,
+        WriteAppendAnswersRow,
+    )
     from thinkeval.cypher.rows.base import Reader, Row, WrittenRow
     from thinkeval.cypher.rows.chains import (
         ChainFactsRow,
@@ -167,10 +172,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AddCandidateRow",
+    "AdditivityRow",
     "AffectedRow",
     "AllAnswersRow",
     "AllStatementsRow",
     "AnsweredRow",
+    "AppendAnswersRow",
     "AppendDecisionRow",
     "AtomRow",
     "BackwardRow",
@@ -300,6 +307,7 @@ __all__ = [
     "WaitingRow",
     "WorkerRow",
     "WriteAnswersRow",
+    "WriteAppendAnswersRow",
     "WriteCandidatesRow",
     "WriteColumnsRow",
     "WriteGenerationsRow",
@@ -311,6 +319,7 @@ __all__ = [
 ]
 
 _MODULES = (
+    "append",
     "base",
     "chains",
     "closure",

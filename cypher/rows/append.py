@@ -1,0 +1,79 @@
+"""Row types of cypher/append: the answers of edits that append one, and what they add up to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from thinkeval.cypher.rows.base import Row, WrittenRow
+
+
+@dataclass(frozen=True)
+class WriteAppendAnswersRow(WrittenRow):
+    """Whether the answers of an edit are stored."""
+
+    QUERY: ClassVar[str] = "append/write_answers"
+
+
+@dataclass(frozen=True)
+class AppendAnswersRow(Row):
+    """The probabilities of all names at one prompt, before and after an edit.
+
+    Attributes:
+        correct_pre: in the order of `correct`; the other lists likewise.
+        right_pre: of a locality prompt only.
+    """
+
+    QUERY: ClassVar[str] = "append/answers"
+    place: int
+    role: Literal["prompt", "paraphrase", "locality"]
+    text: str
+    correct: tuple[str, ...]
+    hard: tuple[str, ...]
+    random: tuple[str, ...]
+    new_pre: float
+    new_post: float
+    correct_pre: tuple[float, ...]
+    correct_post: tuple[float, ...]
+    hard_pre: tuple[float, ...]
+    hard_post: tuple[float, ...]
+    random_pre: tuple[float, ...]
+    random_post: tuple[float, ...]
+    right_pre: float | None
+    right_post: float | None
+
+
+@dataclass(frozen=True)
+class AdditivityRow(Row):
+    """What else an edit moved, against one set of false answers.
+
+    Attributes:
+        n: prompts that count; `prompts` is the number before the filter.
+        no_correct: prompts that do not count, by the first list without a kept name.
+        left_out: the published code leaves the whole edit out, as its last paraphrase does not
+            count; only where that was asked for.
+    """
+
+    QUERY: ClassVar[str] = "append/additivity"
+    edit: str
+    set: Literal["hard", "random"]
+    prompts: int
+    n: int
+    no_correct: int
+    no_hard: int
+    no_random: int
+    left_out: bool
+    rff: float | None
+    rnf: float | None
+    cpc: float | None
+    fpc: float | None
+    aff: float | None
+    anf: float | None
+    n_fpc: int
+    es: float | None
+    n_es: int
+    gs: float | None
+    n_gs: int
+    ls: float | None
+    n_ls: int
+    asked_ls: int
