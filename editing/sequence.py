@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from thinkeval.editing.deltas import EditEffect, applied
 from thinkeval.editing.key_value.tokens import check
 from thinkeval.editing.linear_algebra import in_float64
+from thinkeval.editing.objectives import Objective
 from thinkeval.loaders.records import RewriteRequest
 
 
@@ -31,6 +32,7 @@ def edit_in_sequence(
     targets: Mapping[str, Tensor] | None = None,
     state: Any = None,
     seed: int = 0,
+    objective: Objective | None = None,
 ) -> Iterator[EditEffect]:
     """Edit batch after batch; yields the cumulative effect relative to the model as passed.
 
@@ -49,6 +51,8 @@ def edit_in_sequence(
             method (demonstrations).
         seed: of the templates and of the first batch; batch i uses seed + i, so that a method's
             random parts differ between batches.
+        objective: of all batches, for a method with `TAKES_OBJECTIVE`; log P0 of a batch's answers
+            is that before the batch.
 
     Yields:
         An effect with the sum of all updates (`factors` while they are of low rank), targets and
@@ -61,7 +65,9 @@ def edit_in_sequence(
     """
     listed = [list(batch) for batch in batches]
     for batch in listed:
-        check(batch, tokenizer)
+        check(batch, tokenizer, objective)
+
+    taken: dict[str, Any] = {} if objective is None else {"objective": objective}
 
     def run() -> Iterator[EditEffect]:
         total, templates, current = EditEffect(), context_templates, state
@@ -77,6 +83,7 @@ def edit_in_sequence(
                     targets=targets,
                     state=current,
                     seed=seed + i,
+                    **taken,
                 )
             templates = effect.templates or templates
             current = effect.state or current

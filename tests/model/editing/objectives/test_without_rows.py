@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
-from support.edit_methods import FRANCE, HARRY, execute
+from support.edit_methods import FRANCE, HARRY, execute, hparams
 from support.tiny_models import CORPUS, build_tiny
-from thinkeval.editing import covariance
+from thinkeval.editing import covariance, registry
+from thinkeval.editing.errors import HparamsError
 from thinkeval.editing.objectives.all_answers import AllAnswers
 from thinkeval.editing.objectives.app import App
+from thinkeval.editing.sequence import edit_in_sequence
 
 CORRECT = {"harry": ("Hogwarts", "Ilvermorny"), "france": ("Paris",)}
 HARD = {"harry": ("London",), "france": ("Scotland", "Poland")}
@@ -69,3 +71,21 @@ def test_a_request_without_answers_is_edited_as_before_beside_one_with(pair, mom
     effect = execute("rome", pair, [HARRY, FRANCE], moments, objective=objective)
     assert torch.equal(effect.targets["harry"], bare["rome"].targets["harry"])
     assert not torch.equal(effect.targets["france"], bare["rome"].targets["france"])
+
+
+def test_a_sequence_passes_its_objective_to_every_batch(pair, moments):
+    objective, h = App(1, 1, 1, CORRECT, HARD), hparams("memit")
+    method = registry.get("memit")
+    steps = list(
+        edit_in_sequence(*pair, [[HARRY], [FRANCE]], method, h, moments, objective=objective)
+    )
+    first = execute("memit", pair, [HARRY], moments, objective=objective)
+    assert same(steps[0], first)
+    plain = list(edit_in_sequence(*pair, [[HARRY], [FRANCE]], method, h, moments))
+    assert not torch.equal(steps[1].targets["france"], plain[1].targets["france"])
+
+
+def test_a_method_without_objectives_refuses_one_as_a_reference(pair, moments):
+    changes = {"method": "mend", "hparams": {"layers": [1], "rank": 4, "edit_lr": -1e-2}}
+    with pytest.raises(HparamsError, match="'mend' takes no objective"):
+        execute("random_delta", pair, [HARRY], moments, changes=changes, objective=App(1, 1, 1))
