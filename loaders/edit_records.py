@@ -90,7 +90,7 @@ def add_edits(edits: Sequence[Edit], assembly: GraphAssembly) -> None:
     A record with the same content as an earlier one is merged with it; a record with the same edit
     in other words gets its number at the end of its id.
     """
-    placed = _Placed()
+    placed = Placed()
     same: list[str] = []
     for edit in edits:
         if (merged := placed.add(edit)) is not None:
@@ -111,7 +111,7 @@ def add_edits(edits: Sequence[Edit], assembly: GraphAssembly) -> None:
         )
 
 
-class _Placed:
+class Placed:
     """Requests by id. A record gets the first id that is free or has the same content.
 
     Records with the same id and number try the same sequence of ids. The contents found there are

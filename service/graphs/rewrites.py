@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.loaders.records import SUBJECT_SLOT, Fact, RewriteRequest, digest, slug
+from thinkeval.loaders.records import SUBJECT_SLOT, Fact, RequestKind, RewriteRequest, digest, slug
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
 
@@ -32,9 +32,17 @@ class OwnRewrite:
 
 
 def rewrites(
-    db: Database, graph: str, names: Sequence[str], own: OwnRewrite, everything: bool
+    db: Database,
+    graph: str,
+    names: Sequence[str],
+    own: OwnRewrite,
+    everything: bool,
+    kind: RequestKind | None = None,
 ) -> list[RewriteRequest]:
     """The rewrite requests of a stored data set (`datasets.ensure`) that a command is about.
+
+    Args:
+        kind: of everything, the requests of this kind; None: see `of_one_kind`.
 
     Raises:
         NotFoundError: no stored rewrite has that id or subject.
@@ -54,8 +62,17 @@ def rewrites(
                 f"Graph {graph} has no rewrite requests.",
                 remedy="Write one out with --subject, --prompt, --target-true and --target-new.",
             )
-        return stored
+        return [r for r in stored if r.kind == kind] if kind else of_one_kind(stored)
     return [_named(stored, graph, name, written) for name in names]
+
+
+def of_one_kind(requests: Sequence[RewriteRequest]) -> list[RewriteRequest]:
+    """Those that replace an object, or, where there are none, those that append an answer.
+
+    A table of both kinds would compare what cannot be compared.
+    """
+    replacing = [request for request in requests if request.kind == "replace"]
+    return replacing or list(requests)
 
 
 def _named(

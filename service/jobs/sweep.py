@@ -11,6 +11,7 @@ from thinkeval.loaders.records import digest
 from thinkeval.service import __version__
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.rewrites import of_one_kind
 from thinkeval.service.jobs import queue, submit
 from thinkeval.service.reports import table as reports
 from thinkeval.service.reports.comparison import compare
@@ -37,7 +38,8 @@ def cells(db: Database, sweep: SweepIn) -> list[EditIn]:
         UsageError: it has no rewrites, or more cells than a sweep may have.
     """
     datasets.ensure(db, sweep.graph)
-    names = sweep.rewrites or [r.id for r in datasets.list_rewrites(db, sweep.graph)]
+    stored = [] if sweep.rewrites else of_one_kind(datasets.list_rewrites(db, sweep.graph))
+    names = sweep.rewrites or [r.id for r in stored]
     wanted = len(names) * len(sweep.models) * len(sweep.seeds) * len(sweep.methods)
     if wanted > CELLS:
         raise UsageError(

@@ -1,0 +1,172 @@
+"""PEAK (Ma et al. 2024): requests to append an answer, with correct and false answers.
+
+`PEAK_counter.json` and `PEAK_time.json` are lists of records with `case_id`, `requested_rewrite`
+(`prompt` with {} for the subject, `relation_id`, `target_new` and `target_true` with `str`,
+`subject`), `postive_list` (the correct answers O, as the files spell it), `negtive_list` (hard
+false answers), `negtive_random_list` (random ones), `para_add_prompts` (complete texts) and
+`neighborhood_prompts` (pairs of a complete prompt and its answer).
+
+The graph has one fact (subject, relation_id, o) for each correct answer o. False answers are no
+facts; they belong to the request, a `RewriteRequest` with `correct`, `hard` and `random`.
+
+Irregular requests are kept and reported: target_new that is a correct answer already, names that
+are both correct and hard, and names that differ only in case or spaces.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from thinkeval.loaders.assembly import GraphAssembly
+from thinkeval.loaders.edit_records import Edit, Placed, number_of, read_records, slotted, texts
+from thinkeval.loaders.reading.sources import Place, default_name
+from thinkeval.loaders.records import SUBJECT_SLOT, Fact, LoadedGraph, RewriteRequest, slug
+from thinkeval.loaders.texts import examples
+
+SUMMARY = "PEAK: PEAK_counter.json or PEAK_time.json, requests to append an answer"
+
+LISTS = {"correct": "postive_list", "hard": "negtive_list", "random": "negtive_random_list"}
+"""The lists of a record, by their names in a request."""
+
+
+def recognises(path: Path) -> bool:
+    """Whether the file is PEAK's; reads only its beginning."""
+    if path.is_dir() or path.suffix.lower() != ".json":
+        return False
+    with path.open(encoding="utf-8", errors="replace") as file:
+        head = file.read(65536)
+    return '"requested_rewrite"' in head and '"postive_list"' in head
+
+
+def load(path: Path | str, *, name: str | None = None, limit: int | None = None) -> LoadedGraph:
+    """Read a PEAK file.
+
+    Args:
+        path: the file.
+        name: the data set's name; by default the file's.
+        limit: number of records to read, from the beginning.
+
+    Raises:
+        UnreadableFileError: the file is missing, cut off, or not JSON.
+        SchemaError: no record is usable; single unusable records are refused in the report.
+    """
+    path = Path(path)
+    assembly = GraphAssembly(name or default_name(path))
+
+    def parse(place: Place, record: dict[str, Any]) -> Edit:
+        return _edit(place, record, assembly.name)
+
+    placed = Placed()
+    for edit in read_records(path, assembly, limit, parse):
+        if (merged := placed.add(edit)) is not None:
+            assembly.note("merged", merged, f"record {edit.number} repeats it")
+    for request in placed.requests.values():
+        assembly.rewrites.append(request)
+        assembly.facts.extend(
+            Fact(
+                subject=request.subject,
+                relation=request.relation,
+                object=answer,
+                prompt=request.prompt,
+                paraphrases=tuple(t for t in request.paraphrases if SUBJECT_SLOT in t),
+            )
+            for answer in dict.fromkeys(request.correct)
+        )
+    _report(assembly)
+    return assembly.finish(str(path), "peak")
+
+
+def _edit(place: Place, record: dict[str, Any], dataset: str) -> Edit:
+    there = place.at("requested_rewrite")
+    rewrite = there.mapping(place.field(record, "requested_rewrite"))
+    subject = there.at("subject").name(there.field(rewrite, "subject"))
+    prompt = there.at("prompt").prompt(there.field(rewrite, "prompt"))
+    target = there.at("target_new").mapping(there.field(rewrite, "target_new"))
+    new = there.at("target_new.str").name(there.at("target_new").field(target, "str"))
+    relation = str(rewrite.get("relation_id") or slug(prompt.replace("{}", " ")))
+    there.at("relation_id").name(relation)
+    lists = {key: _names(place, record, name) for key, name in LISTS.items()}
+    if len(lists["correct"]) < 2:
+        raise place.at(LISTS["correct"]).error(
+            f"an answer is added to at least two; there are {len(lists['correct'])}"
+        )
+    if not lists["hard"]:
+        raise place.at(LISTS["hard"]).error("there is no hard false answer")
+    near = [_pair(place, i, pair) for i, pair in enumerate(_listed(place, record))]
+    request = RewriteRequest(
+        id=RewriteRequest.make_id(subject, relation, new),
+        dataset=dataset,
+        prompt=prompt,
+        subject=subject,
+        relation=relation,
+        target_true=lists["correct"][0],
+        target_new=new,
+        paraphrases=tuple(slotted(t, subject) for t in texts(place, record, "para_add_prompts")),
+        n_records=1,
+        neighborhood=tuple(text for text, _ in near),
+        neighborhood_objects=tuple(answer for _, answer in near),
+        correct=lists["correct"],
+        hard=lists["hard"],
+        random=lists["random"],
+    )
+    return Edit(request, number_of(place, record))
+
+
+def _names(place: Place, record: dict[str, Any], name: str) -> tuple[str, ...]:
+    listed = place.at(name).sequence(place.field(record, name))
+    return tuple(place.at(f"{name}[{i}]").name(value) for i, value in enumerate(listed))
+
+
+def _listed(place: Place, record: dict[str, Any]) -> list[Any]:
+    return place.at("neighborhood_prompts").sequence(record.get("neighborhood_prompts", []))
+
+
+def _pair(place: Place, i: int, pair: Any) -> tuple[str, str]:
+    there = place.at(f"neighborhood_prompts[{i}]")
+    both = there.sequence(pair)
+    if len(both) != 2:
+        raise there.error("not a pair of a prompt and its answer")
+    return there.text(both[0]), there.name(both[1])
+
+
+def _report(assembly: GraphAssembly) -> None:
+    """Count the answers, and note what is irregular about requests; they are kept."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for key in (*LISTS, "paraphrases", "neighborhood"):
+        assembly.read[key] = sum(len(getattr(r, key)) for r in assembly.rewrites)
+    for request in assembly.rewrites:
+        for problem in _irregular(request):
+            found[problem].append(request.id)
+    for problem, ids in found.items():
+        assembly.note("flagged", f"{len(ids)} requests", f"{problem}: {examples(ids)}")
+
+
+def _irregular(request: RewriteRequest) -> list[str]:
+    correct, hard = set(request.correct), set(request.hard)
+    every = (*request.correct, request.target_new, *request.hard, *request.random)
+    return [
+        problem
+        for problem, holds in {
+            "target_new is a correct answer already": request.target_new in correct,
+            "target_new is among the false answers": request.target_new
+            in hard | set(request.random),
+            "a name is both correct and hard": bool(correct & hard),
+            "a name is both correct and random": bool(correct & set(request.random)),
+            "a list repeats a name": any(
+                len(set(names)) < len(names)
+                for names in (request.correct, request.hard, request.random)
+            ),
+            "two names differ only in case or spaces": len({_plain(n) for n in every})
+            < len(set(every)),
+            "a paraphrase holds target_new": any(
+                request.target_new in text for text in request.paraphrases
+            ),
+        }.items()
+        if holds
+    ]
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.casefold().split())
