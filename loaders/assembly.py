@@ -3,10 +3,11 @@
 Every loader reads its own format and passes facts, rewrites and aliases to a `GraphAssembly`, which
 contains the rules for merging them.
 
-Entities whose names differ only in case are one entity. Its name is the spelling that most facts
-use (a tie goes to the spelling that sorts first); the other spellings become aliases. Facts with
-the same subject, relation and object are one fact, with the questions and cases of all. Facts,
-entities and rewrites are sorted, so two files with the same content give the same graph.
+Entities whose names differ only in case are one entity, unless `distinct_spellings` is set. Its
+name is the spelling that most facts use (a tie goes to the spelling that sorts first); the other
+spellings become aliases. Facts with the same subject, relation and object are one fact, with the
+questions and cases of all. Facts, entities and rewrites are sorted, so two files with the same
+content give the same graph.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class GraphAssembly:
         name: the data set's name.
         read: counts of the file's records, filled by the loader.
         notes: every merge, repair, refusal and warning, in the order of discovery.
+        distinct_spellings: whether names that differ only in case are different entities.
     """
 
     name: str
@@ -54,6 +56,7 @@ class GraphAssembly:
     kinds: dict[str, str] = field(default_factory=dict)
     read: dict[str, int] = field(default_factory=dict)
     notes: list[ImportNote] = field(default_factory=list)
+    distinct_spellings: bool = False
 
     def __post_init__(self) -> None:
         self._facts_by_key = GrowingIndex(self.facts, _key)
@@ -132,6 +135,9 @@ class GraphAssembly:
         groups: dict[str, list[str]] = defaultdict(list)
         for name in counts:
             groups[name.casefold()].append(name)
+        if self.distinct_spellings:
+            self._report_spellings(groups.values())
+            return {name: name for name in counts}
         spelling: dict[str, str] = {}
         for names in groups.values():
             chosen = min(names, key=lambda name: (-counts[name], name))
@@ -144,6 +150,16 @@ class GraphAssembly:
                     f"also written {others}; they differ only in case, so they are one entity",
                 )
         return spelling
+
+    def _report_spellings(self, groups: Iterable[list[str]]) -> None:
+        several = [" / ".join(sorted(names)) for names in groups if len(names) > 1]
+        if several:
+            self.note(
+                "flagged",
+                f"{len(several)} names",
+                "have several spellings that differ only in case; each spelling is an entity of its"
+                f" own: {examples(several)}",
+            )
 
     def _merge_facts(self, spelling: dict[str, str]) -> tuple[Fact, ...]:
         merged: dict[tuple[str, str, str], list[Fact]] = defaultdict(list)
@@ -259,7 +275,7 @@ class GraphAssembly:
         owners: dict[str, set[str]] = defaultdict(set)
         for name, values in aliases.items():
             for value in (name, *values):
-                owners[value.casefold()].add(name)
+                owners[value if self.distinct_spellings else value.casefold()].add(name)
         for alias, names in sorted(owners.items()):
             if len(names) > 1:
                 self.note(

@@ -9,8 +9,12 @@ false answers), `negtive_random_list` (random ones), `para_add_prompts` (complet
 The graph has one fact (subject, relation_id, o) for each correct answer o. False answers are no
 facts; they belong to the request, a `RewriteRequest` with `correct`, `hard` and `random`.
 
-Irregular requests are kept and reported: target_new that is a correct answer already, names that
-are both correct and hard, and names that differ only in case or spaces.
+Names are used as they are written, such as `Titanic (film)`: P(answer | prompt) depends on the
+spelling, so names that differ only in case are different entities here.
+
+Irregular requests are kept and reported: target_new that is a correct answer already, and names
+that are both correct and hard, with a note each; names that differ only in case or spaces, and
+others, with one note for all requests.
 """
 
 from __future__ import annotations
@@ -23,12 +27,15 @@ from thinkeval.loaders.assembly import GraphAssembly
 from thinkeval.loaders.edit_records import Edit, Placed, number_of, read_records, slotted, texts
 from thinkeval.loaders.reading.sources import Place, default_name
 from thinkeval.loaders.records import SUBJECT_SLOT, Fact, LoadedGraph, RewriteRequest, slug
-from thinkeval.loaders.texts import examples
+from thinkeval.loaders.texts import enumeration, examples, quoted
 
 SUMMARY = "PEAK: PEAK_counter.json or PEAK_time.json, requests to append an answer"
 
 LISTS = {"correct": "postive_list", "hard": "negtive_list", "random": "negtive_random_list"}
 """The lists of a record, by their names in a request."""
+
+KNOWN = "target_new is a correct answer already"
+BOTH = "a name is both correct and hard"
 
 
 def recognises(path: Path) -> bool:
@@ -53,7 +60,7 @@ def load(path: Path | str, *, name: str | None = None, limit: int | None = None)
         SchemaError: no record is usable; single unusable records are refused in the report.
     """
     path = Path(path)
-    assembly = GraphAssembly(name or default_name(path))
+    assembly = GraphAssembly(name or default_name(path), distinct_spellings=True)
 
     def parse(place: Place, record: dict[str, Any]) -> Edit:
         return _edit(place, record, assembly.name)
@@ -139,8 +146,19 @@ def _report(assembly: GraphAssembly) -> None:
     for request in assembly.rewrites:
         for problem in _irregular(request):
             found[problem].append(request.id)
+            if (names := _irregular_names(request, problem)) is not None:
+                assembly.note("flagged", f"request {quoted(request.id)}", f"{problem}: {names}")
     for problem, ids in found.items():
         assembly.note("flagged", f"{len(ids)} requests", f"{problem}: {examples(ids)}")
+
+
+def _irregular_names(request: RewriteRequest, problem: str) -> str | None:
+    """The names that a note about this request alone shows; None if it gets none."""
+    if problem == KNOWN:
+        return quoted(request.target_new)
+    if problem == BOTH:
+        return enumeration(name for name in request.hard if name in request.correct)
+    return None
 
 
 def _irregular(request: RewriteRequest) -> list[str]:
@@ -149,10 +167,10 @@ def _irregular(request: RewriteRequest) -> list[str]:
     return [
         problem
         for problem, holds in {
-            "target_new is a correct answer already": request.target_new in correct,
+            KNOWN: request.target_new in correct,
             "target_new is among the false answers": request.target_new
             in hard | set(request.random),
-            "a name is both correct and hard": bool(correct & hard),
+            BOTH: bool(correct & hard),
             "a name is both correct and random": bool(correct & set(request.random)),
             "a list repeats a name": any(
                 len(set(names)) < len(names)

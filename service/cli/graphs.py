@@ -28,8 +28,8 @@ def import_(
         Path,
         typer.Argument(
             help="A KnowGIC chains.json (or its folder), a YAML graph (subject → relation →"
-            " objects, or ours with templates), a CSV of triples, a CounterFact or zsRE file, the"
-            " folder of the LRE relations; or the name of a graph that ships with ThinkEval"
+            " objects, or ours with templates), a CSV of triples, a CounterFact, zsRE or PEAK file,"
+            " the folder of the LRE relations; or the name of a graph that ships with ThinkEval"
             " (hogwarts, atlas)."
         ),
     ],
@@ -39,7 +39,8 @@ def import_(
     format: Annotated[
         str | None,
         typer.Option(
-            help="knowgic, triples, graph_yaml, counterfact, zsre or lre; default: recognised."
+            help="knowgic, triples, graph_yaml, counterfact, zsre, peak or lre;"
+            " default: recognised."
         ),
     ] = None,
     target_new: Annotated[
@@ -47,7 +48,8 @@ def import_(
         typer.Option(help="New object of the rewrite, for sets that name only the base triple."),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option(min=1, help="Only the first so many records (CounterFact, zsRE).")
+        int | None,
+        typer.Option(min=1, help="Only the first so many records (CounterFact, zsRE, PEAK)."),
     ] = None,
     snippets: Annotated[
         Path | None,
@@ -153,7 +155,7 @@ def rewrites(
         listed = datasets.list_rewrites(runtime.db, graph)
         chains = datasets.chain_counts(runtime.db, graph, listed)
     if json:
-        emit_json([{**r.identity, "chains": chains[r.id]} for r in listed])
+        emit_json([{**r.identity, "kind": r.kind, "chains": chains[r.id]} for r in listed])
         return
     counts = {id: sum(by_steps.values()) for id, by_steps in chains.items()}
     columns: list[Column[RewriteRequest]] = [
@@ -164,5 +166,15 @@ def rewrites(
         Column("target_new", lambda r: r.target_new, optional=2),
         Column("chains", lambda r: counts[r.id]),
     ]
+    if any(r.kind == "append" for r in listed):
+        columns.insert(1, Column("kind", lambda r: r.kind))
+        columns.append(Column("correct / hard / random", _answers, optional=1))
     note = f"{len(listed)} rewrites, {sum(counts.values())} chains of ≤ 5 steps"
     emit_table(f"Rewrites of {graph}", columns, listed, note=note)
+
+
+def _answers(request: RewriteRequest) -> str:
+    """The numbers of answers of a request to append."""
+    if request.kind == "replace":
+        return ""
+    return f"{len(request.correct)} / {len(request.hard)} / {len(request.random)}"
