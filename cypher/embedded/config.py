@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,9 +78,11 @@ def heap_megabytes(heap: str) -> int:
     return megabytes
 
 
-def configuration(ports: Ports, *, heap: str, page_cache: str) -> str:
-    """The text of ``neo4j.conf``."""
-    return _CONF.format(
+def configuration(
+    ports: Ports, *, heap: str, page_cache: str, settings: Mapping[str, str] | None = None
+) -> str:
+    """The text of ``neo4j.conf``; ``settings`` are further ones, by name."""
+    text = _CONF.format(
         host=LOOPBACK,
         bolt=ports.bolt,
         http=ports.http,
@@ -87,6 +90,7 @@ def configuration(ports: Ports, *, heap: str, page_cache: str) -> str:
         transaction=f"{heap_megabytes(heap) // 2}m",
         style=browser.style_command(),
     )
+    return text + "".join(f"{name}={value}\n" for name, value in (settings or {}).items())
 
 
 def choose_ports(bolt: int | None, http: int | None, *, standard: bool = True) -> Ports:

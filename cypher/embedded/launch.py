@@ -43,6 +43,7 @@ class LaunchOptions:
     page_cache: str = "128m"
     java: Path | None = None
     jvm_args: tuple[str, ...] = ()
+    settings: dict[str, str] | None = None
     repositories: dict[str, str] | None = None
 
 
@@ -58,7 +59,9 @@ def launch(
         PortTakenError, EmbeddedServerError: it could not be downloaded or started.
     """
     ports = config.choose_ports(options.bolt_port, options.http_port, standard=standard_ports)
-    settings = config.configuration(ports, heap=options.heap, page_cache=options.page_cache)
+    settings = config.configuration(
+        ports, heap=options.heap, page_cache=options.page_cache, settings=options.settings
+    )
     home.stored_password()  # report a lost password before a download
     java = config.java_binary(options.java)
     jars = artifacts.ensure(options.cache, repositories=options.repositories, progress=progress)

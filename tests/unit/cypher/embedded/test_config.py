@@ -51,6 +51,13 @@ def test_one_transaction_may_not_fill_the_heap() -> None:
     assert written["db.memory.transaction.max"] == "512m"
 
 
+def test_further_settings_are_added() -> None:
+    plain = config.configuration(Ports(1, 2), heap="1g", page_cache="64m")
+    more = {"dbms.cypher.min_replan_interval": "1h", "db.tx_log.preallocate": "false"}
+    text = config.configuration(Ports(1, 2), heap="1g", page_cache="64m", settings=more)
+    assert settings(text) == settings(plain) | more
+
+
 @pytest.mark.parametrize(("heap", "megabytes"), [("512m", 512), ("2g", 2048), ("1G", 1024)])
 def test_heap_sizes(heap: str, megabytes: int) -> None:
     assert config.heap_megabytes(heap) == megabytes
