@@ -6,6 +6,7 @@
 // meaning: one line      explanation below the label; needed for a headline
 // integer: yes           values are whole numbers, printed without decimals (default: no)
 // interval: yes          tables over edits have columns for its 95 % interval (default: no)
+// kinds: replace, append kinds of requests that it is taken of (default: replace)
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from typing import Final
 
 from thinkeval.cypher.errors import QueryContractError
 
-FIELDS: Final = ("headline", "order", "short", "meaning", "integer", "interval")
+FIELDS: Final = ("headline", "order", "short", "meaning", "integer", "interval", "kinds")
 """The header fields of this module; only metrics may have them."""
 
 _LAST: Final = 1_000_000
+KINDS: Final = ("replace", "append")
+"""The kinds of requests: an answer is replaced, or one is added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,7 @@ class MetricDisplay:
         meaning: one line that explains the value; empty where the header has none.
         integer: whether its values are whole numbers.
         interval: whether tables over several edits have columns for its 95 % interval.
+        kinds: kinds of requests that it is taken of.
     """
 
     headline: bool
@@ -41,6 +45,7 @@ class MetricDisplay:
     meaning: str
     integer: bool
     interval: bool
+    kinds: tuple[str, ...]
 
     @property
     def title(self) -> str:
@@ -57,6 +62,9 @@ def read_display(name: str, fields: Mapping[str, str]) -> MetricDisplay:
             raise QueryContractError(f"{name}: `{field}:` is {value!r}, neither yes nor no.")
         return value == "yes"
 
+    kinds = tuple(kind.strip() for kind in fields.get("kinds", KINDS[0]).split(","))
+    if not set(kinds) <= set(KINDS):
+        raise QueryContractError(f"{name}: `kinds:` is {kinds!r}, not of {', '.join(KINDS)}.")
     order = fields.get("order", str(_LAST))
     if not order.isdecimal():
         raise QueryContractError(f"{name}: `order:` is {order!r}, not a whole number.")
@@ -67,6 +75,7 @@ def read_display(name: str, fields: Mapping[str, str]) -> MetricDisplay:
         meaning=fields.get("meaning", ""),
         integer=flag("integer"),
         interval=flag("interval"),
+        kinds=kinds,
     )
     if display.headline and not (display.short and display.meaning):
         raise QueryContractError(f"{name}: a headline metric needs `short:` and `meaning:`.")

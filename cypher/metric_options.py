@@ -43,6 +43,11 @@ def headlines() -> tuple[str, ...]:
     return tuple(name for name, display in displays().items() if display.headline)
 
 
+def of_kind(kind: str) -> frozenset[str]:
+    """The metrics that are taken of requests of a kind, `replace` or `append`."""
+    return frozenset(name for name, display in displays().items() if kind in display.kinds)
+
+
 def integers() -> frozenset[str]:
     """The metrics whose values are whole numbers."""
     return frozenset(name for name, display in displays().items() if display.integer)

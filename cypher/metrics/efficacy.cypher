@@ -11,6 +11,7 @@
 // short: efficacy
 // meaning: the new object, when asked directly; good: 1
 // interval: yes
+// kinds: replace, append
 // params:
 //   $cases           LIST<MAP>        the rewrites to evaluate
 //   $cases.id        STRING           label of the row

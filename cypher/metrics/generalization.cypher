@@ -11,6 +11,7 @@
 // order: 2
 // short: generalization
 // meaning: the same, asked in other words; good: 1
+// kinds: replace, append
 // params:
 //   $cases           LIST<MAP>        the rewrites to evaluate
 //   $cases.id        STRING           label of the row

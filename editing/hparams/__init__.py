@@ -81,7 +81,7 @@ def file_for(method: str, model: str | Path) -> str:
         HparamsError: the model is not in `names.json`, or the method has no file for it.
     """
     have = available(method)
-    name = _short_name(model)
+    name = short_name(model)
     if name in have:
         return name
     close = difflib.get_close_matches(Path(model).name.lower(), have, n=1)
@@ -103,7 +103,7 @@ def available(method: str) -> tuple[str, ...]:
     return tuple(sorted(p.name[:-5] for p in folder.iterdir() if p.name.endswith(".json")))
 
 
-def _short_name(model: str | Path) -> str | None:
+def short_name(model: str | Path) -> str | None:
     """The model's name in `names.json`; None if it is not listed."""
     table = json.loads((files(__name__) / "names.json").read_text(encoding="utf-8"))
     name = _name_by_config(Path(model).expanduser(), table["config"])

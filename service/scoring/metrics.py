@@ -15,7 +15,7 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.browser import param_lines
 from thinkeval.cypher.catalog import REQUIRED
 from thinkeval.cypher.errors import UnknownGraphError
-from thinkeval.cypher.metric_options import headlines
+from thinkeval.cypher.metric_options import headlines, of_kind
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs.datasets import require_graph
 from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
@@ -28,14 +28,20 @@ PREFIX = "metrics/"
 
 
 def measure(db: Database, edit: str, request: ScoreRequest) -> list[MetricValue]:
-    """All metrics of one edit. A metric is a file: one more file is one more line here."""
+    """All metrics of one edit. A metric is a file: one more file is one more line here.
+
+    Of a request to append only those that do not speak of an old fact (`kinds:` in their headers).
+    """
     rewrite = request.rewrite
+    taken = of_kind(rewrite.kind)
     case = _case(edit, rewrite.subject, rewrite.target_true, rewrite.relation)
     values = []
     for name in require_graph(db, edit, kind="edit").measures:
         pool = _pool(request.options, name)
         for metric in cypher.names(PREFIX):
             short = metric.removeprefix(PREFIX)
+            if short not in taken:
+                continue
             found = db.metric(short, cases=[case], **pool)
             values += [_value(short, name, row) for row in found]
     return values
@@ -51,7 +57,8 @@ def completed(db: Database, scores: Sequence[Score]) -> list[Score]:
     lacking: dict[tuple[str, str, ScoringOptions], list[int]] = defaultdict(list)
     for place, score in enumerate(scores):
         queries = score.provenance.get("queries")
-        later = [m for m in headlines() if queries and PREFIX + m not in queries]
+        taken = of_kind(score.kind)
+        later = [m for m in headlines() if m in taken and queries and PREFIX + m not in queries]
         for metric, measure in itertools.product(later, score.measures):
             if not any((v.metric, v.measure) == (metric, measure) for v in score.values):
                 lacking[metric, measure, score.options].append(place)

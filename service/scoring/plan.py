@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING, Any
 from thinkeval import cypher
 from thinkeval.loaders.records import digest
 from thinkeval.service import __version__
+from thinkeval.service.append_schemas import AppendOut
 from thinkeval.service.scoring import covariance as corpora
 from thinkeval.service.scoring import demonstrations, hypernetwork, model_graph
+from thinkeval.service.scoring.append import objective as objectives
 from thinkeval.service.scoring.covariance import Corpus
 from thinkeval.service.scoring.hypernetwork import Wanted
 from thinkeval.service.scoring.resolved import Resolved, resolve
@@ -30,6 +32,7 @@ from thinkeval.service.scoring.runtime import Runtime, Shared
 
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
+    from thinkeval.editing.objectives import Objective
     from thinkeval.service.scoring.request import ScoreRequest
 
 
@@ -41,6 +44,7 @@ class Plan:
         corpus: where the covariance of `layers` comes from; without layers none is needed.
         hypernetwork: that the method edits with; None where it needs none, or a file is named.
         demonstrations: what an in-context method gets besides the rewrite; None for nothing.
+        append: how an answer is appended; None where one is replaced.
     """
 
     resolved: Resolved
@@ -50,6 +54,7 @@ class Plan:
     provenance: dict[str, object]
     hypernetwork: Wanted | None = None
     demonstrations: dict[str, Any] | None = None
+    append: AppendOut | None = None
 
 
 def plan_edit(resolved: Resolved) -> Plan:
@@ -68,14 +73,19 @@ def plan_edit(resolved: Resolved) -> Plan:
     if hypernetwork.needed(resolved.method):
         network = hypernetwork.of_request(resolved)
         identity["hypernetwork"] = hypernetwork.identify(resolved, network)
+    append = objectives.described(resolved) if request.rewrite.kind == "append" else None
+    if append is not None:
+        identity["append"] = objectives.identity(append)
     provenance = _provenance(resolved, corpus, identity)
+    if append is not None:
+        provenance["append"] = append.model_dump()
     state = None
     if getattr(resolved.method, "NEEDS_DEMONSTRATIONS", False):
         state = demonstrations.state_for(resolved)
         described = demonstrations.described(state)
         identity["demonstrations"] = described
         provenance["demonstrations"] = described
-    return Plan(resolved, corpus, layers, identity, provenance, network, state)
+    return Plan(resolved, corpus, layers, identity, provenance, network, state, append)
 
 
 def _identity(resolved: Resolved, corpus: Corpus) -> dict[str, object]:
@@ -133,7 +143,9 @@ def execute(plan: Plan) -> EditEffect:
     last = digest([plan.identity[key] for key in _OF_EFFECTS if key in plan.identity])
     if runtime.last_effect is None or runtime.last_effect[0] != last:
         runtime.progress(0, 1, f"editing with {request.method}")
-        key = targets_key(resolved)
+        objective = objectives.of_request(resolved)
+        key = targets_key(resolved, objective)
+        further = {} if objective is None else {"objective": objective}
         effect = resolved.method.execute(
             model.loaded.model,
             model.loaded.tokenizer,
@@ -143,6 +155,7 @@ def execute(plan: Plan) -> EditEffect:
             state=state_of(plan),
             seed=request.seed,
             **_shared_arguments(runtime, key),
+            **further,
         )
         runtime.last_effect = (last, _share(runtime, key, effect))
         runtime.progress(1, 1, f"editing with {request.method}")
@@ -154,15 +167,18 @@ def execute(plan: Plan) -> EditEffect:
 
 _OF_EFFECTS = (
     "graph", "rewrite", "weights", "dtype", "method", "hparams", "corpus", "seed", "hypernetwork",
-    "demonstrations",
+    "demonstrations", "append",
 )  # fmt: skip
 """The parts of an edit's identity that its update depends on."""
 
 
-def targets_key(resolved: Resolved) -> str | None:
+def targets_key(resolved: Resolved, objective: Objective | None = None) -> str | None:
     """The key of an edit's target vectors; None where the method has none to share.
 
     A control that carries out another method (`reference`) shares that method's.
+
+    Args:
+        objective: further terms of the loss that the vectors minimise.
     """
     method, hparams = resolved.method, resolved.hparams
     if hasattr(method, "reference"):
@@ -179,6 +195,7 @@ def targets_key(resolved: Resolved) -> str | None:
             hparams.target_key(site),
             resolved.request.rewrite.identity,
             resolved.request.seed,
+            *([] if objective is None else [objective.digest]),
         ]
     )
 

@@ -253,18 +253,21 @@ def _checked(fact: Fact, name: str, value: float) -> float:
 
 def edited_facts(rewrite: RewriteRequest, scope: Iterable[Fact]) -> tuple[Fact, Fact]:
     """The edited fact twice: with target_true (the listed one where it is) and with target_new."""
-    true = next(
-        (
-            fact
-            for fact in scope
-            if (fact.subject, fact.relation, fact.object)
-            == (rewrite.subject, rewrite.relation, rewrite.target_true)
-        ),
-        None,
-    )
-    if true is None:
-        true = _bare(rewrite, rewrite.target_true)
-    return true, _bare(rewrite, rewrite.target_new)
+    return _listed(rewrite, scope, rewrite.target_true), _bare(rewrite, rewrite.target_new)
+
+
+def correct_facts(rewrite: RewriteRequest, scope: Sequence[Fact]) -> list[Fact]:
+    """Of a request to append, the facts of its correct answers but target_true and target_new."""
+    edited = (rewrite.target_true, rewrite.target_new)
+    names = [name for name in dict.fromkeys(rewrite.correct) if name not in edited]
+    return [_listed(rewrite, scope, name) for name in names]
+
+
+def _listed(rewrite: RewriteRequest, scope: Iterable[Fact], target: str) -> Fact:
+    """The fact of the rewrite with this object, as the scope lists it or by the rewrite's cloze."""
+    ends = (rewrite.subject, rewrite.relation, target)
+    found = (fact for fact in scope if (fact.subject, fact.relation, fact.object) == ends)
+    return next(found, None) or _bare(rewrite, target)
 
 
 def _bare(rewrite: RewriteRequest, target: str) -> Fact:

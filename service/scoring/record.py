@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
+from thinkeval.loaders.records import RequestKind
 from thinkeval.service.errors import KNOWN_ERRORS, NotFoundError, NothingStoredError
 from thinkeval.service.graphs.datasets import require_graph
 from thinkeval.service.graphs.write import GraphHeader, rewrite_row, write_graph
@@ -66,6 +67,19 @@ class Record:
         with self.db.transaction() as tx:
             edit = self.lease.hold(tx.run)
             tx.run(rows.WriteGenerationsRow, id=edit, **texts)
+
+    def write_answers(self, answers: list[dict[str, object]]) -> None:
+        """Store what the models answer at the prompts of a request to append.
+
+        Args:
+            answers: as cypher/append/write_answers.cypher takes them.
+
+        Raises:
+            LeaseLostError, JobInterrupt: as `stage`.
+        """
+        with self.db.transaction() as tx:
+            edit = self.lease.hold(tx.run)
+            tx.run(rows.WriteAppendAnswersRow, edit=edit, rows=answers)
 
     def succeed(self, score: Score) -> None:
         """Store the score; from now on readers find it.
@@ -243,12 +257,21 @@ def list_edits(db: Database, graph: str | None = None) -> list[rows.EditRow]:
 
 
 def scores(
-    db: Database, edits: Sequence[str], *, graph: str | None = None, model: str | None = None
+    db: Database,
+    edits: Sequence[str],
+    *,
+    graph: str | None = None,
+    model: str | None = None,
+    kind: RequestKind = "replace",
 ) -> list[Score]:
     """The scores of these edits; or the newest of each model, method and rewrite.
 
     The same edit with other hyperparameters, seed or options is another edit; pooling both would
     count a rewrite twice.
+
+    Args:
+        kind: of the rewrites, where no edits are named: an appended answer has other metrics, so
+            that scores of both kinds are never pooled.
 
     Raises:
         NothingStoredError: none fits, or they belong to several data sets and none was named.
@@ -256,7 +279,7 @@ def scores(
     if edits:
         return [get_score(db, edit) for edit in edits]
     found = db.read(rows.EditRow, dataset=graph, model=model, status="succeeded")
-    found = [row for row in found if row.score]
+    found = [row for row in found if row.score and _kind(row) == kind]
     datasets = sorted({row.dataset for row in found})
     if len(datasets) > 1:
         raise NothingStoredError(
@@ -293,6 +316,11 @@ def scores_by(
             remedy="Score some edits first: POST /v1/sweeps.",
         )
     return held
+
+
+def _kind(row: rows.EditRow) -> RequestKind:
+    """Of a scored edit's rewrite, without reading all of its score."""
+    return "append" if '"append":{' in (row.score or "") else "replace"
 
 
 def _whole(row: rows.EditRow) -> Score | None:

@@ -31,6 +31,7 @@ from thinkeval.service.scoring import (
 )
 from thinkeval.service.scoring import plan as planning
 from thinkeval.service.scoring import record as editrecords
+from thinkeval.service.scoring.append import additivity, objective, probing
 from thinkeval.service.scoring.conversation import asking as conversation
 from thinkeval.service.scoring.plan import Plan
 from thinkeval.service.scoring.probe import (
@@ -40,6 +41,7 @@ from thinkeval.service.scoring.probe import (
     Question,
     Role,
     ask,
+    correct_facts,
     edited_facts,
     questions_for,
 )
@@ -85,10 +87,12 @@ def score_edit(
         lease: of the worker that claimed it; None: a command's own.
 
     Raises:
+        UsageError: options that the kind of the rewrite, or the method, does not have.
         GraphError, EditingError, ServiceError: with a remedy; nothing half-written is visible, and
             the model is as it was.
         LeaseLostError: another process scores it by now.
     """
+    objective.check(request)
     watch = Stopwatch()
     with watch.stage("load model"):
         resolved = resolve(runtime, request)
@@ -132,6 +136,7 @@ def _score(
     with watch.stage("probe post"):
         probed, further = _post(resolved, effect, pre, further)
         both = chat_efficacy.measured(model.loaded, request.probe, effect, probed)
+        answers = probing.both(resolved, effect)
     texts = None
     if request.generate:
         with watch.stage("generate"):
@@ -141,8 +146,12 @@ def _score(
         editrecords.write_edit_graph(
             record, request, model.name, [*probed, *further], scope.aliases
         )
+        if answers:
+            record.write_answers(answers)
     with watch.stage("metrics"):
         values = [*metrics.measure(db, record.edit, request), *both]
+        if answers:
+            values += additivity.measured(db, [record.edit])[record.edit]
         if texts is not None:
             values += generation.measured(resolved, record, texts)
     score = _score_of(plan, record.edit, values, effect, implied, step)
@@ -196,6 +205,7 @@ def _score_of(
         | ({"implications": implied.about()} if implied else {})
         | ({"conversation": conversation.PROTOCOL} if request.conversation else {}),
         sequence=step.about if step else None,
+        append=plan.append,
     )
 
 
@@ -253,7 +263,8 @@ def _asked_once(resolved: Resolved, what: str, questions: Sequence[Question]) ->
 def _edited_questions(rewrite: RewriteRequest, scope: Scope, near: Pairs) -> list[Question]:
     """The edited fact twice, probed by the rewrite's prompt and by each of its paraphrases.
 
-    At the prompts of the neighborhood, their right answers and target_new are probed.
+    At the prompts of the neighborhood, their right answers and target_new are probed. Of a request
+    to append, the facts of all correct answers are probed as that of target_true is.
     """
     true, new = edited_facts(rewrite, scope.facts)
     listed = {fact.id for fact in scope.facts}
@@ -261,6 +272,10 @@ def _edited_questions(rewrite: RewriteRequest, scope: Scope, near: Pairs) -> lis
     roles: list[tuple[Fact, tuple[Neighbor, ...], Role, bool]] = [
         (true, right, "target_true", true.id in listed),
         (new, wrong, "target_new", False),
+        *(
+            (fact, (), "target_true", fact.id in listed)
+            for fact in correct_facts(rewrite, scope.facts)
+        ),
     ]
     return [
         Question(

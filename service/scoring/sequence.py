@@ -15,6 +15,7 @@ from thinkeval.service.errors import UsageError
 from thinkeval.service.schemas import EditOptions, Score
 from thinkeval.service.scoring import covariance
 from thinkeval.service.scoring import plan as planning
+from thinkeval.service.scoring.append import objective
 from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
 from thinkeval.service.scoring.resolved import resolve
 from thinkeval.service.scoring.runtime import Runtime
@@ -96,6 +97,7 @@ def _edits(
 
     plan = planning.plan_edit(resolve(runtime, ScoreRequest.of(batches[0][0], options)))
     model = plan.resolved.model
+    loss = objective.of_request(plan.resolved, [each for batch in batches for each in batch])
     return edit_in_sequence(
         model.loaded.model,
         model.loaded.tokenizer,
@@ -105,4 +107,5 @@ def _edits(
         covariance.covariance_of(runtime, plan.corpus, model, plan.layers),
         state=planning.state_of(plan),
         seed=options.seed,
+        objective=loss,
     )

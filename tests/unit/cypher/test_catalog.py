@@ -22,7 +22,7 @@ from thinkeval.cypher.catalog import (
 )
 from thinkeval.cypher.errors import QueryContractError, UnknownQueryError
 from thinkeval.cypher.metric_display import MetricDisplay
-from thinkeval.cypher.metric_options import displays, headlines
+from thinkeval.cypher.metric_options import displays, headlines, of_kind
 
 QUERIES = [query(name) for name in names()]
 RETURNING = [q for q in QUERIES if q.columns]
@@ -243,10 +243,20 @@ def test_a_metric_says_how_tables_show_it() -> None:
         meaning="how many facts; good: 5",
         integer=True,
         interval=False,
+        kinds=("replace",),
     )
     assert display is not None
     assert display.title == "Facts"
     assert parse("graph/count", HEADER).display is None
+    both = METRIC.replace("integer: yes", "kinds: replace, append")
+    found = parse("metrics/count", both).display
+    assert found is not None
+    assert found.kinds == ("replace", "append")
+
+
+def test_metrics_of_an_old_fact_are_not_of_appended_answers() -> None:
+    assert of_kind("append") == {"efficacy", "generalization", "preservation"}
+    assert of_kind("replace") == set(displays())
 
 
 @pytest.mark.parametrize(
@@ -254,6 +264,7 @@ def test_a_metric_says_how_tables_show_it() -> None:
     [
         ("headline: yes", "headline: 1", "`headline:` is '1'"),
         ("integer: yes", "integer: true", "`integer:` is 'true'"),
+        ("integer: yes", "kinds: append, other", "not of replace, append"),
         ("order: 7", "order: first", "`order:` is 'first'"),
         ("// short: facts\n", "", "needs `short:`"),
         ("// meaning: how many facts; good: 5\n", "", "`meaning:`"),

@@ -1,0 +1,61 @@
+"""The metrics of an appended answer, read off its stored answers by one query.
+
+PEAK (Ma et al. 2024, ICML), §4, eq. 1–6, and §7.2: efficacy (`append_es`), its paraphrases
+(`append_gs`), locality (`append_ls`), and additivity against hard and random false answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from thinkeval.cypher import rows
+from thinkeval.service.schemas import MetricValue
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+MEASURE: Final = "likelihood_norm"
+SUCCESS = ("append_es", "append_gs", "append_ls")
+BY_SET = ("rff", "rnf", "fpc", "aff", "anf")
+"""Metrics that each set of false answers has one of, as in `aff_hard`."""
+
+
+def measured(db: Database, edits: Sequence[str], **options: Any) -> dict[str, list[MetricValue]]:
+    """{edit: values}; of an edit without stored answers all are None with n = 0.
+
+    Args:
+        options: parameters of append/additivity: strict, published, es_over, ls_over.
+
+    Raises:
+        ParameterError: an option that the query does not have.
+    """
+    values: dict[str, list[MetricValue]] = {}
+    for row in db.read(rows.AdditivityRow, edits=list(edits), **options):
+        if row.edit not in values:
+            values[row.edit] = _successes(row)
+        values[row.edit] += _of_set(row)
+    return values
+
+
+def _successes(row: rows.AdditivityRow) -> list[MetricValue]:
+    """What the rows of both sets have in common."""
+    paraphrases = max(row.prompts - 1, 0)
+    return [
+        _value("append_es", row.es, row.n_es, min(row.prompts, 1)),
+        _value("append_gs", row.gs, row.n_gs, paraphrases),
+        _value("append_ls", row.ls, row.n_ls, row.asked_ls),
+        _value("cpc", row.cpc, row.n, row.prompts),
+    ]
+
+
+def _of_set(row: rows.AdditivityRow) -> list[MetricValue]:
+    counted = {"fpc": row.n_fpc, "anf": row.n_fpc}
+    return [
+        _value(f"{name}_{row.set}", getattr(row, name), counted.get(name, row.n), row.prompts)
+        for name in BY_SET
+    ]
+
+
+def _value(metric: str, value: float | None, n: int, asked: int) -> MetricValue:
+    return MetricValue(metric=metric, measure=MEASURE, value=value, n=n, excluded=asked - n)

@@ -1,0 +1,157 @@
+"""The loss of an edit that appends an answer: what a request asks for, and the editor's objective.
+
+APP preserves the other answers (PEAK, Ma et al. 2024, §6); "+" makes them targets too (§7.7). The
+weights are those of the request, else the published ones of the method and model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.service.append_schemas import AppendOptions, AppendOut
+from thinkeval.service.errors import UsageError
+from thinkeval.service.scoring.append import filter as answer_filter
+from thinkeval.service.scoring.append import probing
+
+if TYPE_CHECKING:
+    from thinkeval.editing.objectives import Objective
+    from thinkeval.loaders.records import RewriteRequest
+    from thinkeval.service.schemas import EditOptions
+    from thinkeval.service.scoring.request import ScoreRequest
+    from thinkeval.service.scoring.resolved import Resolved
+
+WEIGHTS = ("alpha", "beta", "gamma")
+
+
+def check_kind(options: EditOptions, rewrite: RewriteRequest) -> None:
+    """Refuse options that the kind of the request does not have.
+
+    Raises:
+        UsageError: options of an append for a request to replace; a conversation about an append.
+    """
+    if rewrite.kind == "append":
+        if options.conversation:
+            raise UsageError(
+                "A conversation looks for the old object, and an appended answer replaces none.",
+                remedy="Leave out --conversation.",
+            )
+        return
+    fields = AppendOptions.model_fields
+    given = [name for name in fields if getattr(options, name) != fields[name].default]
+    if given:
+        raise UsageError(
+            f"{', '.join(given)}: for requests to append an answer, and {rewrite.id!r} replaces"
+            " one.",
+            remedy="Leave them out, or name a request with correct answers.",
+        )
+
+
+def check(request: ScoreRequest) -> None:
+    """Refuse what cannot be scored, before a model is loaded.
+
+    Raises:
+        UsageError: see `check_kind`; a loss for a method that takes none.
+        UnknownMethodError: there is no such method.
+    """
+    check_kind(request, request.rewrite)
+    if request.append_loss == "none":
+        return
+    from thinkeval.editing import registry
+
+    if not getattr(registry.get(request.method), "TAKES_OBJECTIVE", False):
+        raise UsageError(
+            f"{request.method} takes no further loss: --append-loss {request.append_loss} is for"
+            " methods that optimise one in the edit.",
+            remedy="Use --append-loss none, or another method such as rome, memit or fine_tuning.",
+        )
+
+
+def described(resolved: Resolved) -> AppendOut:
+    """How the answer of a request to append is appended, with the weights that are used.
+
+    Raises:
+        HparamsError: APP without a weight, and none is published for the method and model.
+    """
+    request, rewrite = resolved.request, resolved.request.rewrite
+    more: dict[str, Any] = {}
+    if request.append_loss == "app":
+        more = dict(zip(WEIGHTS, _weights(resolved), strict=True))
+        more |= {"neighbours": request.neighbours, "lists": request.app_lists}
+    return AppendOut(
+        loss=request.append_loss,
+        n_correct=len(rewrite.correct),
+        n_hard=len(rewrite.hard),
+        n_random=len(rewrite.random),
+        **more,
+    )
+
+
+def _weights(resolved: Resolved) -> tuple[float, float, float]:
+    """Alpha, beta and gamma; those that the request leaves open are the published ones."""
+    request = resolved.request
+    given = [getattr(request, name) for name in WEIGHTS]
+    published = (0.0, 0.0, 0.0)
+    if None in given:
+        from thinkeval.editing.hparams import short_name
+        from thinkeval.editing.objectives import weights
+
+        method = getattr(resolved.hparams, "method", request.method)
+        model = short_name(resolved.model.source) or Path(resolved.model.name).name.lower()
+        published = weights.published(method, model)
+    alpha, beta, gamma = (
+        default if value is None else float(value)
+        for value, default in zip(given, published, strict=True)
+    )
+    return alpha, beta, gamma
+
+
+def identity(append: AppendOut) -> dict[str, object]:
+    """What an edit's numbers depend on besides its request; the number of answers is the request's.
+
+    Weights and lists count for APP only.
+    """
+    names = ("loss", *WEIGHTS, "neighbours", "lists") if append.loss == "app" else ("loss",)
+    return {name: getattr(append, name) for name in names}
+
+
+def of_request(resolved: Resolved, others: Sequence[RewriteRequest] = ()) -> Objective | None:
+    """The objective of a request; None for the method's own loss.
+
+    Args:
+        others: further requests that are edited with it, or after it.
+    """
+    request = resolved.request
+    if request.rewrite.kind != "append" or request.append_loss == "none":
+        return None
+    from thinkeval.editing.objectives.all_answers import AllAnswers
+    from thinkeval.editing.objectives.app import App
+
+    rewrites = {each.id: each for each in (request.rewrite, *others)}
+    if request.append_loss == "all-answers":
+        return AllAnswers({name: each.correct for name, each in rewrites.items()})
+    k = None if request.neighbours == "all" else int(request.neighbours)
+    lists = {name: _lists(resolved, each) for name, each in rewrites.items()}
+    correct = {name: each[:k] for name, (each, _) in lists.items()}
+    hard = {name: each[:k] for name, (_, each) in lists.items()}
+    return App(*_weights(resolved), correct, hard)
+
+
+Names = tuple[str, ...]
+
+
+def _lists(resolved: Resolved, rewrite: RewriteRequest) -> tuple[Names, Names]:
+    """The correct and the hard false answers: all, or those that the filter keeps at the prompt."""
+    request = resolved.request
+    if request.app_lists == "all":
+        return rewrite.correct, rewrite.hard
+    first = probing.before(replace(resolved, request=type(request).of(rewrite, request)))[0]
+    places = answer_filter.kept(first.correct, first.hard, first.random)
+    if not places.counts:
+        return (), ()
+    return (
+        tuple(rewrite.correct[i] for i in places.correct),
+        tuple(rewrite.hard[i] for i in places.hard),
+    )
