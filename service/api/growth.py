@@ -17,6 +17,8 @@ from thinkeval.service.api.problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
 from thinkeval.service.api.state import Db, Here
 from thinkeval.service.errors import NotFoundError
 from thinkeval.service.growth import control, job, store
+from thinkeval.service.growth.files.formats import Format, exported
+from thinkeval.service.growth.files.output import zipped
 from thinkeval.service.growth.schemas import GrowthIn, GrowthOut
 from thinkeval.service.jobs import queue
 
@@ -155,6 +157,48 @@ def cancel_growth(run: RunId, db: Db, here: Here) -> GrowthOut:
     row = control.cancel(db, run)
     here.supervisor.wake()
     return store.shown(row)
+
+
+class ExportedFiles(BaseModel):
+    """The files of an export, in UTF-8 by name, and what their format cannot hold."""
+
+    format: Format
+    files: dict[str, str]
+    lost: list[str]
+
+
+ZIP = "application/zip"
+
+
+@router.get(
+    "/{run}/export",
+    response_model=ExportedFiles,
+    responses={200: {"content": {ZIP: {"schema": {"type": "string", "format": "binary"}}}}},
+    summary="Export a growth run",
+)
+def export_growth(
+    run: RunId,
+    db: Db,
+    format: Annotated[
+        Format, Query(description="One of KnowGIC's two layouts; audit: all that the run rests on.")
+    ] = "knowgic",
+    single_link: Annotated[
+        bool, Query(description="At most one fact from one entity to another; chains are equal.")
+    ] = True,
+    max_steps: Annotated[int, Query(ge=1, le=5, description="Of the longest chain.")] = 5,
+    packed: Annotated[bool, Query(description="One zip; else JSON, which says what is lost.")] = (
+        True
+    ),
+) -> Response:
+    """The files of `thinkeval grow export`; of a finished run always the same bytes."""
+    row = store.require_run(db, run)
+    made = exported(db, row.id, format, single_link=single_link, max_steps=max_steps)
+    if packed:
+        attached = {"Content-Disposition": f'attachment; filename="{row.id}-{format}.zip"'}
+        return Response(zipped(made.files), media_type=ZIP, headers=attached)
+    files = {name: made.files[name].decode() for name in sorted(made.files)}
+    shown = ExportedFiles(format=format, files=files, lost=made.lost)
+    return Response(shown.model_dump_json(), media_type="application/json")
 
 
 @router.delete("/{run}", status_code=204, summary="Delete a growth run")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, report
+from thinkeval.service.growth.files.output import write
 from thinkeval.service.growth.review.schemas import (
     AgreementReport,
     Appended,
@@ -140,6 +142,36 @@ class Growth:
         """Agreement of the people who decided."""
         found = self._http.json(f"/v1/growth/{part(run)}/agreement")
         return AgreementReport.model_validate(found)
+
+    def export_growth(
+        self,
+        run: str,
+        target: str | Path,
+        format: Literal["knowgic", "qwen-sample", "audit"] = "knowgic",
+        *,
+        single_link: bool = True,
+        max_steps: int = 5,
+    ) -> list[str]:
+        """Write the files of `thinkeval grow export`; what the format cannot hold, with counts.
+
+        Args:
+            target: a folder, or a `.zip` that holds all files.
+            format: one of KnowGIC's two layouts, or the audit bundle.
+            single_link: at most one fact from one entity to another; the chains are the same.
+            max_steps: of the longest chain that is written.
+
+        Raises:
+            UsageError: the target cannot be written, or is a folder with other files.
+        """
+        found = self._http.json(
+            f"/v1/growth/{part(run)}/export",
+            format=format,
+            single_link=single_link,
+            max_steps=max_steps,
+            packed=False,
+        )
+        write({name: text.encode() for name, text in found["files"].items()}, Path(target))
+        return found["lost"]
 
     def pause_growth(self, run: str) -> GrowthOut:
         """Pause a queued or running run."""

@@ -104,20 +104,15 @@ def export(
 
     [bold]thinkeval grow export hogwarts --format qwen-sample -o hogwarts-files[/bold]
     """
-    from thinkeval.service.growth.files import audit
-    from thinkeval.service.growth.files import export as exporting
+    from thinkeval.service.growth.files.formats import exported
+    from thinkeval.service.growth.files.output import write
 
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        run = audit.find_run(runtime.db, name)
-        if format is ExportFormat.audit:
-            files, lost = audit.audit_bundle(runtime.db, name), list[str]()
-        else:
-            graph = run.graph if run else name
-            made = exporting.export_graph(
-                runtime.db, graph, format.value, single_link=single_link, max_steps=max_steps
-            )
-            files, lost = made.files, made.lost
-    exporting.write(files, output)
+        made = exported(
+            runtime.db, name, format.value, single_link=single_link, max_steps=max_steps
+        )
+    files, lost = made.files, made.lost
+    write(files, output)
     if json:
         sizes = {each: len(files[each]) for each in sorted(files)}
         emit_json({"output": str(output), "files": sizes, "lost": lost})

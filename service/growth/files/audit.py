@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval.cypher import rows
 from thinkeval.service.errors import NotFoundError
-from thinkeval.service.growth.files.export import with_digests
 from thinkeval.service.growth.files.layout import json_bytes
+from thinkeval.service.growth.files.output import with_digests
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database

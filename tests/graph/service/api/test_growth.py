@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from zipfile import ZipFile
 
 import httpx
 import pytest
@@ -16,6 +19,8 @@ from thinkeval.cypher.run import Database
 from thinkeval.service.api.app import create_app
 from thinkeval.service.api.state import database
 from thinkeval.service.client import Client, ProblemError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.growth.files.formats import Format, exported
 from thinkeval.service.growth.review import judge_report, log, people, queue
 
 TRIPLET = {"subject": "A", "relation": "b", "object": "C"}
@@ -162,29 +167,87 @@ def test_a_page_of_many_candidates_is_quick(
     assert min(taken) < 0.1, taken
 
 
-def test_the_python_client_reads_and_writes_the_same(
-    db: Database, client: TestClient, run: str
-) -> None:
+@pytest.fixture
+def te(client: TestClient) -> Iterator[Client]:
+    """The Python client on these routes."""
+
     def answered(request: httpx.Request) -> httpx.Response:
         told = client.request(
             request.method, str(request.url), content=request.content, headers=dict(request.headers)
         )
         return httpx.Response(told.status_code, headers=dict(told.headers), content=told.content)
 
-    with Client("http://localhost", transport=httpx.MockTransport(answered)) as te:
-        assert list(te.candidates(run, "review").id) == [f"c{n}" for n in range(7)]
-        assert te.decide(run, "c0", "correct", "ann", after=TRIPLET).waiting == 6
-        te.add_triplet(run, TRIPLET | {"object": "D"}, "ann")
-        assert list(te.decision_log(run).verb) == ["correct", "add"]
-        assert te.verify_log(run).ok
-        assert te.candidate(run, "c0").verdict == "correct"
-        assert te.growth(run).decisions == 2
-        assert te.judge_report(run).sum.triplets == 0
-        assert te.review_agreement(run).n == 0
-        assert run in set(te.growth_runs().id)
-        assert len(te.growth_iterations(run)) == 0
-        with pytest.raises(ProblemError, match="candidate"):
-            te.decide(run, "c99", "keep", "ann")
-        te.delete_growth(run)
-        with pytest.raises(ProblemError, match="growth run"):
-            te.growth(run)
+    with Client("http://localhost", transport=httpx.MockTransport(answered)) as made:
+        yield made
+
+
+def test_the_python_client_reads_and_writes_the_same(te: Client, run: str) -> None:
+    assert list(te.candidates(run, "review").id) == [f"c{n}" for n in range(7)]
+    assert te.decide(run, "c0", "correct", "ann", after=TRIPLET).waiting == 6
+    te.add_triplet(run, TRIPLET | {"object": "D"}, "ann")
+    assert list(te.decision_log(run).verb) == ["correct", "add"]
+    assert te.verify_log(run).ok
+    assert te.candidate(run, "c0").verdict == "correct"
+    assert te.growth(run).decisions == 2
+    assert te.judge_report(run).sum.triplets == 0
+    assert te.review_agreement(run).n == 0
+    assert run in set(te.growth_runs().id)
+    assert len(te.growth_iterations(run)) == 0
+    with pytest.raises(ProblemError, match="candidate"):
+        te.decide(run, "c99", "keep", "ann")
+    te.delete_growth(run)
+    with pytest.raises(ProblemError, match="growth run"):
+        te.growth(run)
+
+
+@pytest.fixture
+def finished(db: Database, run: str) -> str:
+    """The run, with the graph that it made."""
+    datasets.store(db, datasets.read("hogwarts", name=f"{run}-graph"))
+    return run
+
+
+@pytest.mark.parametrize("format", ["knowgic", "qwen-sample", "audit"])
+def test_an_export_has_the_same_files_as_the_command(
+    db: Database, client: TestClient, te: Client, finished: str, tmp_path: Path, format: Format
+) -> None:
+    made = exported(db, finished, format)
+    place = f"/v1/growth/{finished}/export"
+    zipfile = client.get(place, params={"format": format})
+    assert zipfile.headers["content-type"] == "application/zip"
+    assert f'"{finished}-{format}.zip"' in zipfile.headers["content-disposition"]
+    with ZipFile(BytesIO(zipfile.content)) as archive:
+        assert {name: archive.read(name) for name in archive.namelist()} == made.files
+    told = client.get(place, params={"format": format, "packed": False}).json()
+    assert {name: text.encode() for name, text in told["files"].items()} == made.files
+    assert (told["format"], told["lost"]) == (format, made.lost)
+    assert te.export_growth(finished, tmp_path / "out", format) == made.lost
+    assert te.export_growth(finished, tmp_path / "out.zip", format) == made.lost
+    written = {p.relative_to(tmp_path / "out").as_posix(): p.read_bytes()
+               for p in (tmp_path / "out").rglob("*") if p.is_file()}  # fmt: skip
+    assert written == made.files
+    assert (tmp_path / "out.zip").read_bytes() == zipfile.content
+
+
+def test_the_options_of_an_export_count_and_bad_ones_are_refused(
+    client: TestClient, finished: str, run: str
+) -> None:
+    place = f"/v1/growth/{finished}/export"
+    one, all_ = (
+        client.get(place, params={"packed": False, "single_link": single}).json()
+        for single in (True, False)
+    )
+    assert any("--single-link" in each for each in one["lost"])
+    assert not any("--single-link" in each for each in all_["lost"])
+    assert len(all_["files"]["chains.json"]) >= len(one["files"]["chains.json"])
+    short = client.get(place, params={"packed": False, "max_steps": 2}).json()
+    assert len(short["files"]["chains.json"]) < len(one["files"]["chains.json"])
+    for wrong in ({"format": "rdf"}, {"max_steps": 6}):
+        assert client.get(place, params=wrong).status_code == 422
+
+
+def test_a_run_without_a_graph_exports_its_audit_only(client: TestClient, run: str) -> None:
+    place = f"/v1/growth/{run}/export"
+    assert client.get(place).status_code == 404
+    assert client.get(place, params={"format": "audit"}).status_code == 200
+    assert client.get("/v1/growth/no-such-run/export").status_code == 404

@@ -15,7 +15,7 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.errors import NotFoundError
 from thinkeval.service.growth.files.audit import audit_bundle
-from thinkeval.service.growth.files.export import zipped
+from thinkeval.service.growth.files.output import zipped
 
 KEY = "sk-a-key-that-nobody-may-see"
 COLUMNS = {"prompt": None, "question": "Where?", "reason": None, "tries": 1, "share": 1.0}

@@ -1,0 +1,31 @@
+"""The formats of an export, of a run or of a stored graph, as every interface offers them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from thinkeval.service.growth.files.audit import audit_bundle, find_run
+from thinkeval.service.growth.files.export import export_graph
+from thinkeval.service.growth.files.layout import Layout
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+Format = Literal["knowgic", "qwen-sample", "audit"]
+"""KnowGIC's two published layouts, and all that a run rests on."""
+
+
+def exported(
+    db: Database, name: str, format: Format, *, single_link: bool = True, max_steps: int = 5
+) -> Layout:
+    """The files of a run, or of a graph where no run has that name.
+
+    Raises:
+        NotFoundError: no such run or graph; `audit` takes a run only.
+        UsageError: as `export_graph`.
+    """
+    if format == "audit":
+        return Layout(audit_bundle(db, name))
+    run = find_run(db, name)
+    graph = run.graph if run else name
+    return export_graph(db, graph, format, single_link=single_link, max_steps=max_steps)
