@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from thinkeval.cypher.rows.append import (
         AdditivityRow,
         AppendAnswersRow,
+        MeanProbabilitiesRow,
         WriteAppendAnswersRow,
     )
     from thinkeval.cypher.rows.base import Reader, Row, WrittenRow
@@ -256,6 +257,7 @@ __all__ = [
     "LockLogRow",
     "LockSchemaRow",
     "LogEndRow",
+    "MeanProbabilitiesRow",
     "MergeEditRow",
     "MergeEntitiesRow",
     "MergeFactsRow",

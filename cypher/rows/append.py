@@ -77,3 +77,17 @@ class AdditivityRow(Row):
     ls: float | None
     n_ls: int
     asked_ls: int
+
+
+@dataclass(frozen=True)
+class MeanProbabilitiesRow(Row):
+    """Mean probabilities of an edit's answers at its prompt; None where a list is empty."""
+
+    QUERY: ClassVar[str] = "append/mean_probabilities"
+    edit: str
+    correct_pre: float | None
+    correct_post: float | None
+    hard_pre: float | None
+    hard_post: float | None
+    random_pre: float | None
+    random_post: float | None

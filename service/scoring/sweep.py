@@ -15,6 +15,7 @@ from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.errors import UsageError, in_one_line
 from thinkeval.service.schemas import EditOptions, Score
 from thinkeval.service.scoring import plan
+from thinkeval.service.scoring.append.variants import BARE, Variant
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.scoring.score import score_edit
@@ -29,6 +30,8 @@ class Sweep:
         seeds: each trains (or finds) an organism; of a real model only editing and sampling change.
         strengths: factors on the update, for methods that change weights; 1 is the whole edit.
         overrides: hyperparameters by method.
+        variants: of each method on requests to append; those of a loss that a method does not take
+            are left out.
     """
 
     options: EditOptions
@@ -38,6 +41,7 @@ class Sweep:
     seeds: tuple[int, ...] = (0,)
     strengths: tuple[float, ...] = (1.0,)
     overrides: Mapping[str, dict[str, object]] = field(default_factory=dict)
+    variants: tuple[Variant, ...] = (BARE,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +53,15 @@ class Cell:
     rewrite: RewriteRequest
     method: str
     strength: float = 1.0
+    variant: Variant = BARE
 
     @property
     def name(self) -> str:
-        """For messages: method, strength, rewrite, model and seed."""
+        """For messages: method, variant, strength, rewrite, model and seed."""
         strength = f" × {self.strength:g}" if self.strength != 1 else ""
-        return f"{self.method}{strength} on {self.rewrite.id} ({self.model}, seed {self.seed})"
+        variant = f" ({self.variant.name})" if self.variant != BARE else ""
+        where = f"{self.rewrite.id} ({self.model}, seed {self.seed})"
+        return f"{self.method}{variant}{strength} on {where}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +90,25 @@ def tasks(sweep: Sweep) -> list[tuple[Cell, ...]]:
     scalable = {name: name != "none" and kind != "prompt" for name, kind in kinds.items()}
     return [
         tuple(
-            Cell(model, seed, rewrite, name, strength)
+            Cell(model, seed, rewrite, name, strength, variant)
             for name in sweep.methods
+            for variant in _variants(sweep, name)
             for strength in (sorted(sweep.strengths, reverse=True) if scalable[name] else (1.0,))
         )
         for model in sweep.models
         for seed in sweep.seeds
         for rewrite in sweep.rewrites
     ]
+
+
+def _variants(sweep: Sweep, method: str) -> tuple[Variant, ...]:
+    """The variants that a method has: without an objective of its own there is the bare one."""
+    if sweep.variants == (BARE,):
+        return sweep.variants
+    from thinkeval.editing import registry
+
+    takes = getattr(registry.get(method), "TAKES_OBJECTIVE", False)
+    return tuple(variant for variant in sweep.variants if takes or variant == BARE)
 
 
 def request_of(sweep: Sweep, cell: Cell) -> ScoreRequest:
@@ -104,6 +122,7 @@ def request_of(sweep: Sweep, cell: Cell) -> ScoreRequest:
         seed=cell.seed,
         organism_seed=cell.seed,
         strength=cell.strength,
+        **cell.variant.changes,
     )
 
 

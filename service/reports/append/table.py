@@ -79,6 +79,11 @@ class VariantRow:
     means: Mapping[str, Mean]
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """Model, method and variant, as in `groups`."""
+        return self.model, self.method, self.variant
+
+    @property
     def name(self) -> str:
         """Method and variant: `memit`, `memit+`, `memit APP −L1`."""
         if self.variant == "bare":
@@ -104,15 +109,15 @@ def table(scores: Sequence[Score], *, all_requests: bool = False) -> AppendTable
     Raises:
         NothingStoredError: there is none.
     """
-    groups = _groups(scores)
-    if not groups:
+    grouped = groups(scores)
+    if not grouped:
         raise NothingStoredError(
             "There is no scored request to append.",
             remedy="Score some with `thinkeval peak sweep`.",
         )
-    shared = _shared(groups)
+    shared = _shared(grouped)
     rows, left_out = [], 0
-    for (model, method, name), found in groups.items():
+    for (model, method, name), found in grouped.items():
         kept = (
             found
             if all_requests or not shared[model]
@@ -140,7 +145,7 @@ def mean(values: Sequence[float | None], *, seed: int = 0) -> Mean:
     return Mean(float(found.mean()), len(found), float(low), float(high))
 
 
-def _groups(scores: Sequence[Score]) -> dict[tuple[str, str, str], dict[str, Score]]:
+def groups(scores: Sequence[Score]) -> dict[tuple[str, str, str], dict[str, Score]]:
     """{(model, method, variant): {request: score}}; other weights of APP make another variant."""
     weights: dict[tuple[str, str, str], set[tuple[float | None, ...]]] = defaultdict(set)
     appended = [(score, score.append) for score in scores if score.append is not None]

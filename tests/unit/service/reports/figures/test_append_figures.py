@@ -1,0 +1,68 @@
+"""Figures of requests to append: what they draw, and what they say where nothing is to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+from thinkeval.service.reports.append.table import COLUMNS, Mean, VariantRow
+from thinkeval.service.reports.figures import append
+from thinkeval.service.reports.figures.style import encode, styled
+
+
+def row(variant: str, value: float | None, method: str = "rome") -> VariantRow:
+    one = Mean(value, 20, 0.8 * value, 1.1 * value) if value is not None else Mean(None, 0)
+    return VariantRow("organism", method, variant, 20, {}, dict.fromkeys(COLUMNS, one))
+
+
+ROWS = [
+    row(variant, value)
+    for variant, value in {
+        "bare": 0.8, "APP": 0.3, "APP −L1": 0.6, "APP −L2": 0.4, "APP −L3": None,
+        "APP k=1": 0.7, "APP k=3": 0.5,
+    }.items()
+]  # fmt: skip
+PAIRS = {kind: (Mean(0.2, 20, 0.1, 0.3), Mean(0.1, 20)) for kind in append.ANSWERS}
+
+
+def words(draw: Callable[[], Any]) -> str:
+    """All texts of a figure, in the order in which they were added; it can be written too."""
+    from matplotlib.text import Text
+
+    assert encode(draw, "svg", "t").startswith(b"<?xml")
+    with styled():
+        figure = draw()
+        figure.draw_without_rendering()
+        return "\n".join(text for each in figure.findobj(Text) if (text := each.get_text()))
+
+
+@pytest.mark.parametrize(
+    ("draw", "texts"),
+    [
+        (partial(append.ablation, ROWS), ["rome APP −L2", "against hard", "against random"]),
+        (partial(append.neighbours, ROWS), ["rome AFF", "rome ANF", "0\n0\n1\n1\n3\n3\nall\nall"]),
+        (
+            partial(append.probabilities, {f"m{i}": PAIRS for i in range(4)}),
+            ["m0", "m3", "correct", "random"],
+        ),
+    ],
+)
+def test_a_figure_names_what_it_draws(draw: Callable[..., Any], texts: list[str]) -> None:
+    shown = words(partial(draw, append.counted(ROWS, "Means.")))
+    for text in [*texts, "n = 20 requests"]:
+        assert text in shown, text
+
+
+@pytest.mark.parametrize(
+    ("draw", "remedy"),
+    [
+        (partial(append.ablation, ROWS[:2]), "--ablate"),
+        (partial(append.neighbours, ROWS[:2]), "--neighbours"),
+        (partial(append.probabilities, {}), "has stored answers"),
+    ],
+)
+def test_without_its_rows_a_figure_says_what_to_run(draw: Callable[..., Any], remedy: str) -> None:
+    assert remedy in words(partial(draw, ""))
