@@ -26,9 +26,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 TITLES = frozenset({"mr", "mrs", "ms", "dr", "st", "mt", "prof", "jr", "sr"})
 """Abbreviations whose dot does not end a sentence."""
+
+CACHED = 200
+"""Length of the longest text whose normalised form is kept."""
 
 _LETTERS = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
 """Letters that Unicode does not decompose, in lower case."""
@@ -44,7 +48,15 @@ _BEFORE_DOT = re.compile(r"(\w+)$")
 
 def normalise(text: str) -> str:
     """The text under rules 1 to 3, without spaces at its ends."""
+    # Answers and names repeat: a crawl normalises each of them some twenty times.
+    return _short_normalised(text) if len(text) <= CACHED else _normalised(text)
+
+
+def _normalised(text: str) -> str:
     return "".join(char for char, _ in _mapped(text)).strip()
+
+
+_short_normalised = lru_cache(maxsize=8192)(_normalised)
 
 
 def contains(text: str, names: Iterable[str]) -> bool:
@@ -109,7 +121,8 @@ def sentence_end(text: str, names: tuple[str, ...] = (), *, unfinished: bool = F
             if _abbreviates(text, match.start()):
                 continue
             # Searched only now: most answers have one dot, the last.
-            spans = mentions(text, names) if spans is None else spans
+            if spans is None:
+                spans = mentions(text, names) if names else []
             if any(start <= match.start() < stop for start, stop in spans):
                 continue
             if unfinished and _may_become_mention(text, match.start(), names):

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from thinkeval.editing.probe.matching import first_sentence, normalise
 
@@ -49,6 +50,7 @@ class Piece:
         return normalise(self.text)
 
 
+@lru_cache(maxsize=4096)
 def pieces(answer: str) -> tuple[Piece, ...]:
     """The pieces of an answer's first sentence, or the items of its JSON list.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal
 
 from thinkeval.editing.organism.unknown import UNKNOWN
@@ -30,18 +31,21 @@ REFUSALS = tuple(
 )  # fmt: skip
 """How a model begins that declines to answer, which is not the same as not to know."""
 
+READ = 400
+"""Characters of an answer that are read for this."""
+
 UNKNOWN_SHARE = 0.5
 """Fraction of answers that say "unknown", or decline, from which the pair has that state."""
 
 
 def is_unknown(answer: str) -> bool:
     """Whether an answer says that it is not known."""
-    return _begins(answer, PHRASES)
+    return _begins(answer[:READ], PHRASES)
 
 
 def is_refusal(answer: str) -> bool:
     """Whether a model declines to answer."""
-    return not is_unknown(answer) and _begins(answer, REFUSALS)
+    return not is_unknown(answer) and _begins(answer[:READ], REFUSALS)
 
 
 def pair_state(
@@ -61,8 +65,9 @@ def pair_state(
     return "known"
 
 
+@lru_cache(maxsize=4096)
 def _begins(answer: str, phrases: tuple[str, ...]) -> bool:
-    text = normalise(first_sentence(answer[:400]))
+    text = normalise(first_sentence(answer))
     return any(
         text == phrase or (" " in phrase and text.startswith(phrase + " ")) for phrase in phrases
     )

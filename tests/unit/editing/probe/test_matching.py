@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 
+from thinkeval.editing.probe import matching
 from thinkeval.editing.probe.matching import (
     contains,
     first_sentence,
@@ -138,3 +141,36 @@ def test_mentions_are_places_in_the_original_text():
     text = "At  ST.   MUNGO’S he met Émile; Apple Inc. paid."
     found = [text[a:b] for a, b in mentions(text, ["St. Mungo's", "Emile", "Apple Inc."])]
     assert found == ["ST.   MUNGO’S", "Émile", "Apple Inc."]
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The characters that are normalised from now on."""
+    seen: list[str] = []
+    whole = unicodedata.normalize
+
+    def normal(form: str, text: str) -> str:
+        seen.append(text)
+        return whole(form, text)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(matching.unicodedata, "normalize", normal)
+    return seen
+
+
+def test_a_repeated_text_is_normalised_once(monkeypatch: pytest.MonkeyPatch):
+    """A crawl normalises each answer and name some twenty times."""
+    seen = counted(monkeypatch)
+    assert [normalise("Crème brûlée, unrepeated") for _ in range(3)] == [
+        "creme brulee unrepeated"
+    ] * 3
+    assert len(seen) == len("Crème brûlée, unrepeated")
+    long = "é" * (matching.CACHED + 1)
+    assert normalise(long) == normalise(long) == "e" * len(long)
+    assert len(seen) == len("Crème brûlée, unrepeated") + 2 * len(long)
+
+
+def test_without_names_a_sentence_ends_where_it_does_and_nothing_is_normalised(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    seen = counted(monkeypatch)
+    assert first_sentence("Gryffindor, of course. And more.") == "Gryffindor, of course."
+    assert seen == []
