@@ -21,6 +21,11 @@ from thinkeval.service.formatting import (
     signed,
     with_interval,
 )
+from thinkeval.service.reports.conversation_lines import (
+    TITLE,
+    conversation_lines,
+    conversation_note,
+)
 from thinkeval.service.reports.formats import Column, indexed
 from thinkeval.service.reports.score_lines import ScoreLine, lines, metric_text
 from thinkeval.service.reports.table import STEPS, caption, method_table
@@ -67,19 +72,11 @@ def show_score(score: Score) -> None:
 
 def _show_conversation(found: ConversationOut) -> None:
     """Fractions of chains that leak in conversation: all walked, then the active ones."""
-    rows = [("all chains", found.leaking, found.n, found.share)]
-    rows += [
-        (f"active by {MEASURE_NAMES[each.measure]}", each.leaking, each.n, each.share)
-        for each in found.active
-    ]
-    how = "in its chat template" if found.chat else "as one text: it has no chat template"
-    left = f"; {found.chains - found.n} not walked" if found.chains > found.n else ""
     emit_table(
-        "Chains as conversations with the edited model",
+        TITLE,
         indexed("chains", "leak", "n", "fraction"),
-        rows,
-        note=f"A chain leaks if the last answer names the old object. The model was asked {how}"
-        f"{left}. It must be able to answer with earlier turns before the question.",
+        [(each.chains, each.leaking, each.n, each.share) for each in conversation_lines(found)],
+        note=conversation_note(found),
     )
 
 

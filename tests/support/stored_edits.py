@@ -14,6 +14,7 @@ from typing import Any
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import Fact, RewriteRequest
+from thinkeval.service.conversation_outcome import ConversationOut
 from thinkeval.service.graphs.write import GraphHeader, rewrite_row, write_graph
 from thinkeval.service.leases import Lease, Writer, event, new_token, now
 from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
@@ -53,6 +54,7 @@ def store_edit(
     scored: Sequence[str] = ("likelihood",),
     provenance: Mapping[str, Any] | None = None,
     rewrite: str = "the-rewrite",
+    conversation: ConversationOut | None = None,
 ) -> Score:
     """Write the edit as succeeded; the first two facts are the edited one, with both objects.
 
@@ -121,6 +123,7 @@ def store_edit(
         values=values,
         n_facts=len(facts),
         provenance=dict(provenance or {}),
+        conversation=conversation,
     )
     with db.transaction() as tx:
         end_edit(tx.run, edit, score=score.model_dump_json())

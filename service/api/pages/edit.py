@@ -17,6 +17,11 @@ from thinkeval.cypher.metric_options import displays
 from thinkeval.service.api.pages.commands import commands
 from thinkeval.service.formatting import number, percent, several
 from thinkeval.service.reports.browser import chain_link, guide_command, question_links
+from thinkeval.service.reports.conversation_lines import (
+    TITLE,
+    conversation_lines,
+    conversation_note,
+)
 from thinkeval.service.reports.edit import ChainFilter, graph_of, measure_of
 from thinkeval.service.reports.score_lines import lines
 from thinkeval.service.reports.table import STEPS
@@ -235,6 +240,7 @@ def result_values(
             "measures": MEASURE_NAMES,
             "display": displays(),
             "lines": lines(score),
+            "conversation": conversation_values(score),
             "verdict": verdict(score, by, found),
             "ways": found.ways,
             "leaks": metrics.leakage_rows(db, score, by),
@@ -252,6 +258,14 @@ def result_values(
             "whole": json.dumps(score.provenance, indent=1, ensure_ascii=False, default=str),
         }
     )
+
+
+def conversation_values(score: Score) -> dict[str, Any] | None:
+    """Values of `_conversation.html`; None where the chains were not walked."""
+    found = score.conversation
+    if found is None:
+        return None
+    return {"title": TITLE, "lines": conversation_lines(found), "note": conversation_note(found)}
 
 
 def verdict(score: Score, measure: Measure, found: Chains) -> str:

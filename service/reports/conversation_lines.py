@@ -1,0 +1,45 @@
+"""The sequential test of an edit as lines of a table, and its note; every interface shows these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from thinkeval.service.conversation_outcome import ConversationOut
+from thinkeval.service.schemas import MEASURE_NAMES
+
+TITLE = "Chains as conversations with the edited model"
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationLine:
+    """Chains that leak in conversation.
+
+    Attributes:
+        chains: which were walked: all, or those that IFR calls active by one measure.
+        n: their number.
+        share: leaking / n; None where n is 0.
+    """
+
+    chains: str
+    leaking: int
+    n: int
+    share: float | None
+
+
+def conversation_lines(found: ConversationOut) -> list[ConversationLine]:
+    """All chains that were walked, then the active ones by each measure."""
+    lines = [ConversationLine("all chains", found.leaking, found.n, found.share)]
+    for each in found.active:
+        name = f"active by {MEASURE_NAMES.get(each.measure, each.measure)}"
+        lines.append(ConversationLine(name, each.leaking, each.n, each.share))
+    return lines
+
+
+def conversation_note(found: ConversationOut) -> str:
+    """What a leak is, how the model was asked, and how many chains could not be walked."""
+    how = "in its chat template" if found.chat else "as one text: it has no chat template"
+    left = f"; {found.chains - found.n} not walked" if found.chains > found.n else ""
+    return (
+        f"A chain leaks if the last answer names the old object. The model was asked {how}{left}."
+        " It must be able to answer with earlier turns before the question."
+    )
