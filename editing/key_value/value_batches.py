@@ -66,8 +66,8 @@ class Entry:
 class ValueBatch:
     """Requests as one batch of the tokens from each subject's last token on.
 
-    R rows, n requests, A answers, P (row, token of a target or answer) pairs. A row's position 0 is
-    its subject's last token.
+    R rows, n requests, A answers, Q (row, place) spots that are read, P (spot, token of a target or
+    answer) pairs. A row's position 0 is its subject's last token.
 
     Attributes:
         inputs: `input_ids` and `position_ids` [R, after], `attention_mask` [R, before + after],
@@ -76,7 +76,8 @@ class ValueBatch:
         owner: [R] request of each row.
         first, kl: [n] each request's bare row, and its KL row.
         real, read: flat indices into [R, after]: real tokens; positions that the loss reads.
-        pair_row, pair_place, pair_token: [P] row, position and target token of each pair.
+        spot_row, spot_place: [Q] row and position of each spot.
+        pair_spot, pair_token: [P] spot and token of each pair; answers share spots.
         pair_owner: [P] request of a target's pair (0 … n−1), or n + the number of its answer.
         pair_weight: [P] 1 / (|T| · templates), so that a sum is the mean NLL.
         answer_owner: [A] request of each answer, ascending.
@@ -90,8 +91,9 @@ class ValueBatch:
     kl: Tensor
     real: Tensor
     read: Tensor
-    pair_row: Tensor
-    pair_place: Tensor
+    spot_row: Tensor
+    spot_place: Tensor
+    pair_spot: Tensor
     pair_token: Tensor
     pair_owner: Tensor
     pair_weight: Tensor
@@ -166,16 +168,18 @@ def value_batch(entries: Sequence[Entry], tokenizer: Any, device: torch.device) 
             for k, token in enumerate(entry.target):
                 pairs.append((start + j, begin + k, token, i, 1 / (width * entry.n_contexts)))
         for reading in entry.readings:
-            number = len(entries) + len(answer_owner)
+            pairs += _answer_pairs(entry, reading, start, len(entries) + len(answer_owner))
             answer_owner.append(i)
-            pairs += _answer_pairs(entry, reading, start, number)
     rows = [row for entry in entries for row in entry.rows]
     after = max(entry.after for entry in entries)
     real = [
         i * after + k for i, row in enumerate(rows) for k in range(len(row.ids) - row.subject_last)
     ]
     read = {i * after + place for i, place, *_ in pairs} | {i * after for i in kl}
-    columns = list(zip(*pairs, strict=True))
+    spots = list(dict.fromkeys(pair[:2] for pair in pairs))
+    number = {spot: i for i, spot in enumerate(spots)}
+    columns = [*zip(*spots, strict=True), [number[pair[:2]] for pair in pairs]]
+    columns += list(zip(*(pair[2:] for pair in pairs), strict=True))
 
     def tensor(values: Sequence[Any]) -> Tensor:
         return torch.tensor(values, device=device)

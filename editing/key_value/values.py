@@ -230,8 +230,8 @@ class _Solver:
             prefix.forward(self.adapter, batch.inputs)
         end = seen.inputs["end"]
         read = end if self.loss_layer is None else self.adapter.final_norm(seen.outputs["loss"])
-        log_p = _log_softmax(self.adapter.logits(read[batch.pair_row, batch.pair_place]))
-        picked = log_p.gather(1, batch.pair_token[:, None]).squeeze(1) * batch.pair_weight
+        log_p = _log_softmax(self.adapter.logits(read[batch.spot_row, batch.spot_place]))
+        picked = log_p[batch.pair_spot, batch.pair_token] * batch.pair_weight
         n, answers = len(delta), len(batch.answer_owner)
         nll = torch.zeros(n + answers, device=self.device).index_add(0, batch.pair_owner, -picked)
         return _Seen(

@@ -16,6 +16,9 @@ and never trained on either.
 
 With inferences, a premise is edited to an object that they name, and the example probes the
 conclusion as well (DepEdit, eq. 3).
+
+With answers, an example also has the pair's objects, which APP keeps above false answers: objects
+of the relation that a fact links to the new one (Ma et al. 2024, PEAK, §5.1).
 """
 
 from __future__ import annotations
@@ -33,6 +36,9 @@ from thinkeval.editing.architectures import Adapter
 from thinkeval.editing.errors import HypernetworkError
 from thinkeval.editing.key_value.tokens import Row, batch_of, prompt_row, target_ids
 from thinkeval.loaders.records import Fact, RewriteRequest, unique
+
+MAX_ANSWERS = 10
+"""Largest number of correct, and of false, answers of an example."""
 
 MIN_KEYS = 6
 """Smallest number of subject-relation pairs that a hypernetwork can be trained on."""
@@ -158,12 +164,16 @@ class Example:
         probe: the prompt or a paraphrase, with the new object (L_e).
         neighbours: other facts, whose predictions should not change (L_loc).
         implied: conclusions that the edit entails (L_imp).
+        correct, hard: the prompt with the pair's objects, and with false answers (APP's L1); both
+            are empty if either would be.
     """
 
     edit: TargetRow
     probe: TargetRow
     neighbours: tuple[TargetRow, ...]
     implied: tuple[TargetRow, ...] = ()
+    correct: tuple[TargetRow, ...] = ()
+    hard: tuple[TargetRow, ...] = ()
 
 
 class _Pool:
@@ -221,9 +231,10 @@ class Examples:
         val_share: fraction of the keys reserved for validation, at least one key.
         any_entity: fraction of the edits whose new object is any subject or object.
         inferences: conclusions of edits; a key that they name is edited to their objects only.
+        answers: whether examples have correct and false answers.
 
     Raises:
-        HypernetworkError: too few facts.
+        HypernetworkError: too few facts, or no false answers in the graph.
         RequestError: a prompt or an object cannot be tokenised.
     """
 
@@ -236,6 +247,7 @@ class Examples:
         val_share: float,
         any_entity: float = 0.0,
         inferences: Sequence[Inference] = (),
+        answers: bool = False,
     ) -> None:
         self._tokenizer, self.any_entity = tokenizer, any_entity
         self._inferences: dict[tuple[str, str], dict[str, list[Inference]]] = {}
@@ -249,6 +261,13 @@ class Examples:
                 f"the graph has {len(self.keys)} subject-relation pairs beside its rewrites; MEND "
                 f"needs {MIN_KEYS} or more to train on",
                 remedy="Import a larger graph.",
+            )
+        self._links = _links(facts) if answers else {}
+        if answers and not any(_linked(self._links, k, o) for k in self.keys for o in k.others):
+            raise HypernetworkError(
+                "no fact of the graph links two objects of one relation, so that APP has no false "
+                "answers",
+                remedy="Set app_alpha to 0, or use another graph.",
             )
         order = list(range(len(self.keys)))
         random.Random(seed).shuffle(order)
@@ -293,11 +312,14 @@ class Examples:
         neighbours = tuple(
             self._row(k.subject, rng.choice(k.prompts), rng.choice(k.objects)) for k in near
         )
+        hard = _linked(self._links, key, target)
+        lists = (key.objects[:MAX_ANSWERS], hard) if hard else ((), ())
         return Example(
             self._row(key.subject, key.prompts[0], target),
             self._row(key.subject, rng.choice(key.prompts), target),
             neighbours,
             tuple(self._row(i.subject, i.prompt, i.answer) for i in follows.get(target, ())),
+            *(tuple(self._row(key.subject, key.prompts[0], o) for o in each) for each in lists),
         )
 
     def _row(self, subject: str, prompt: str, target: str) -> TargetRow:
@@ -331,3 +353,18 @@ def _keys(facts: Sequence[Fact]) -> list[Key]:
 
 def _without(objects: Iterable[str], excluded: Collection[str]) -> tuple[str, ...]:
     return tuple(o for o in unique(objects) if o not in excluded)
+
+
+def _links(facts: Iterable[Fact]) -> dict[str, set[str]]:
+    """{entity: entities that a fact names with it, in either direction}."""
+    found: dict[str, set[str]] = {}
+    for fact in facts:
+        found.setdefault(fact.subject, set()).add(fact.object)
+        found.setdefault(fact.object, set()).add(fact.subject)
+    return found
+
+
+def _linked(links: Mapping[str, Collection[str]], key: Key, target: str) -> tuple[str, ...]:
+    """False answers of an edit to `target`: linked to it, of the relation, not the key's."""
+    near = links.get(target, ())
+    return tuple(o for o in key.others if o in near and o != target)[:MAX_ANSWERS]

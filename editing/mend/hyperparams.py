@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from thinkeval.editing.hparams.common import ModuleNames
-from thinkeval.editing.hparams.schema import require
+from thinkeval.editing.hparams.schema import added, require
 from thinkeval.loaders.records import digest
 
 
@@ -23,6 +23,8 @@ class HyperParams(ModuleNames):
         cedit, cloc: weights of L_e and L_loc.
         cimp: weight of L_imp, −log p of the conclusions of an edit (MEND_IMP of DepEdit, eq. 3);
             not a published key, and 0 in plain MEND.
+        app_alpha: α of APP (PEAK, eq. 7): L_e becomes L_e + α L1, the margin of correct answers
+            over false ones that are linked to the new object; 0 in plain MEND.
         rank, n_hidden: rank and number of the hypernetwork's hidden layers.
         norm: normalise x and δ; otherwise mean 0 and deviation 1 are used.
         grad_clip: maximum norm of a training gradient.
@@ -50,6 +52,7 @@ class HyperParams(ModuleNames):
     cedit: float = 0.1
     cloc: float = 1.0
     cimp: float = 0.0
+    app_alpha: float = added(0.0)
     rank: int = 1920
     n_hidden: int = 1
     norm: bool = True
@@ -97,7 +100,7 @@ class HyperParams(ModuleNames):
         )
         for key in (*counts, "early_stop_patience", "n_locality"):
             require(getattr(self, key) >= 1, f"'{key}' must be 1 or more")
-        for key in ("cedit", "cloc", "cimp", "n_hidden"):
+        for key in ("cedit", "cloc", "cimp", "app_alpha", "n_hidden"):
             require(getattr(self, key) >= 0, f"'{key}' must not be negative")
         require(0 <= self.any_entity <= 1, "'any_entity' must lie between 0 and 1")
         require(0 < self.val_share < 1, "'val_share' must lie between 0 and 1")

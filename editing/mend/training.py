@@ -4,6 +4,8 @@ Mitchell et al. 2022, Algorithm 1: L = c_edit · L_e + c_loc · L_loc, where
 L_e   = −mean log p_edited(target) at the prompt or a paraphrase of it,
 L_loc = KL(p_unedited ‖ p_edited) at other facts' prompts and along their objects.
 With inferences c_imp · L_imp is added, L_imp = −mean log p_edited(conclusion) (DepEdit, eq. 3).
+With APP, L_e is L_e + α L1, the mean margin of each edit's correct answers over false ones (Ma et
+al. 2024, PEAK, §6); an edit without false answers adds 0.
 Gradients flow from the edited model's losses through the update into the hypernetwork; the model
 and its pairs (x, δ) are constants. Therefore the statistics that normalise (x, δ) are computed
 before training, in one pass over the training facts (the published code updates them during
@@ -35,12 +37,13 @@ from thinkeval.editing.mend.data import (
 from thinkeval.editing.mend.gradients import RowUpdate, by_row, row_updates, token_pairs
 from thinkeval.editing.mend.hyperparams import HyperParams
 from thinkeval.editing.mend.network import Hypernetwork, RunningStatistics, untrained
+from thinkeval.editing.objectives.app import margin_loss
 from thinkeval.loaders.records import Fact
 
 Progress = Callable[[int, int, str], None]
 Metrics = dict[str, float]
 """loss, edit (L_e), locality (L_loc), efficacy (mean probability of the complete target), and with
-inferences implication (L_imp)."""
+inferences implication (L_imp), with APP margin (L1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +103,11 @@ class Trainer:
             before = log_probabilities(self.adapter, base)
         implied = [(i, row) for i, example in enumerate(examples) for row in example.implied]
         implied = implied if self.hparams.cimp else []
+        told = [(i, row) for i, e in enumerate(examples) for row in (*e.correct, *e.hard)]
+        told = told if self.hparams.app_alpha else []
         first, then = len(examples), len(examples) + len(implied)
-        rows = [e.probe for e in examples] + [row for _, row in (*implied, *near)]
-        owners += [i for i, _ in (*implied, *near)]
+        rows = [e.probe for e in examples] + [row for _, row in (*implied, *told, *near)]
+        owners += [i for i, _ in (*implied, *told, *near)]
         batch = target_batch(rows, self.tokenizer, self.device)
         groups = [i // self.hparams.n_edits for i in owners]
         chosen = {name: RowUpdate(u.left[groups], u.right[groups]) for name, u in updates.items()}
@@ -110,7 +115,7 @@ class Trainer:
             log_p = log_probabilities(self.adapter, batch)
         losses = batch.nll(log_p)
         nll = losses[:first]
-        after = log_p[batch.row >= then]
+        after = log_p[batch.row >= then + len(told)]
         divergence = base.mean_by_row((before.exp() * (before - after)).sum(-1))
         edit, locality = nll.mean(), divergence.mean()
         loss = self.hparams.cedit * edit + self.hparams.cloc * locality
@@ -119,6 +124,10 @@ class Trainer:
             implication = losses[first:then].mean()
             loss = loss + self.hparams.cimp * implication
             extra["implication"] = implication.item()
+        if self.hparams.app_alpha:
+            margin = _margin(examples, -losses[then : then + len(told)])
+            loss = loss + self.hparams.cedit * self.hparams.app_alpha * margin
+            extra["margin"] = margin.item()
         lengths = torch.tensor([len(e.probe.target) for e in examples], device=self.device)
         efficacy = (-nll.detach() * lengths).exp().mean()
         return loss, {
@@ -149,6 +158,15 @@ class Trainer:
                 for key, value in self.losses(some)[1].items():
                     total[key] = total.get(key, 0.0) + value * len(some) / len(examples)
         return total
+
+
+def _margin(examples: Sequence[Example], log_p: Tensor) -> Tensor:
+    """L1, the mean over examples; `log_p` of each one's correct answers, then its false ones."""
+    sizes = [len(rows) for e in examples for rows in (e.correct, e.hard)]
+    parts = log_p.split(sizes)
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    found = [margin_loss(correct, false) for correct, false in pairs if len(correct)]
+    return torch.stack([*found, log_p.new_zeros(())]).sum() / len(examples)
 
 
 def train(
@@ -189,6 +207,7 @@ def train(
         val_share=hparams.val_share,
         any_entity=hparams.any_entity,
         inferences=inferences,
+        answers=hparams.app_alpha > 0,
     )
     with preserved(model), torch.enable_grad():
         trainer = Trainer(adapter, tokenizer, examples, network, hparams)

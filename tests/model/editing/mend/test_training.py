@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.func import functional_call
 
-from support.mend_facts import FACTS, HELD, hparams, trainer_for
+from support.mend_facts import FACTS, HELD, fact, hparams, trainer_for
 from support.references.edit_reference import Reference, close
 from support.tiny_models import build_tiny
 from thinkeval.editing.architectures import adapter_for
@@ -24,7 +24,7 @@ from thinkeval.editing.mend.data import (
 )
 from thinkeval.editing.mend.gradients import RowUpdate, by_row, row_updates, token_pairs
 from thinkeval.editing.mend.network import RunningStatistics, matrices_of
-from thinkeval.editing.mend.training import train
+from thinkeval.editing.mend.training import Trainer, _validation, train
 from thinkeval.editing.models import weights_digest
 
 
@@ -299,3 +299,97 @@ def test_new_keys_leave_stored_hypernetworks_valid():
     assert replace(hparams(), cimp=0.0, n_edits=1).training_digest == hparams().training_digest
     assert replace(hparams(), cimp=0.5).training_digest != hparams().training_digest
     assert replace(hparams(), n_edits=2).training_digest != hparams().training_digest
+
+
+LINKED = [*FACTS, fact("Hogwarts", "knows", "Durmstrang"), fact("Ilvermorny", "knows", "Hogwarts")]
+
+
+def test_app_keeps_correct_answers_above_false_ones(pair):
+    """L_e + α L1 (Ma et al. 2024, eq. 7) of examples, written out on edited float64 copies."""
+    facts = training_facts(LINKED, HELD)
+    examples = Examples(facts, pair[1], seed=0, val_share=0.25, answers=True)
+    number = next(i for i, k in enumerate(examples.keys) if k.subject == "Padma Patil")
+    h = hparams(app_alpha=0.5, cedit=0.4)
+    trainer = trainer_for(pair, facts, h)
+    drawn = [examples.example(number, random.Random(i), 2) for i in range(4)]
+    with_answers = [e for e in drawn if e.hard]
+    assert with_answers, "the case tells nothing"
+    loss, numbers = trainer.losses(drawn)
+    trainer.hparams = hparams(cedit=0.4)
+    plain = trainer.losses(drawn)[1]
+    total = 0.0
+    for example in with_answers:
+        updates = trainer._updates([example])
+        deltas = {name: (u.left.mT @ u.right)[0].detach() for name, u in updates.items()}
+        total += margin_of(pair, deltas, example)
+    assert numbers["margin"] == pytest.approx(total / 4, rel=1e-4)
+    assert {k: numbers[k] for k in ("edit", "locality")} == pytest.approx(
+        {k: plain[k] for k in ("edit", "locality")}
+    )
+    assert loss.item() == pytest.approx(plain["loss"] + 0.4 * 0.5 * numbers["margin"], rel=1e-5)
+    assert "margin" not in plain
+
+
+def margin_of(pair, deltas, example):
+    """L1 by one forward pass an answer and a loop over pairs."""
+    wide = Reference(*pair)
+    for name, delta in deltas.items():
+        weight = wide.model.get_parameter(name)
+        weight += (delta if delta.shape == weight.shape else delta.T).double()
+    found = []
+    for rows in (example.correct, example.hard):
+        one = []
+        for row in rows:
+            log_p = wide.logits([*row.prompt, *row.target[:-1]]).log_softmax(-1)
+            last = len(row.prompt) - 1
+            picked = [float(log_p[last + k, token]) for k, token in enumerate(row.target)]
+            one.append(sum(picked) / len(picked))
+        found.append(one)
+    pairs = [max(0.0, 2 - o + f) for o in found[0] for f in found[1]]
+    return sum(pairs) / len(pairs)
+
+
+def test_false_answers_are_linked_to_the_new_object(pair):
+    facts = training_facts(LINKED, HELD)
+    examples = Examples(facts, pair[1], seed=0, val_share=0.25, answers=True)
+    plain = Examples(facts, pair[1], seed=0, val_share=0.25)
+
+    def ids(name):
+        return tuple(pair[1](f" {name}", add_special_tokens=False)["input_ids"])
+
+    number = next(i for i, k in enumerate(examples.keys) if k.subject == "Padma Patil")
+    linked = {ids("Hogwarts"): [ids("Durmstrang")], ids("Durmstrang"): [ids("Hogwarts")]}
+    seen = set()
+    for seed in range(20):
+        told = examples.example(number, random.Random(seed), 2)
+        seen.add(told.edit.target)
+        expected = linked.get(told.edit.target, [])
+        assert [row.target for row in told.hard] == expected
+        assert [row.target for row in told.correct] == ([ids("Ilvermorny")] if expected else [])
+        bare = plain.example(number, random.Random(seed), 2)
+        assert bare == replace(told, correct=(), hard=()), "the draws are the same"
+    assert len(seen) > 1
+
+
+def test_training_with_app_lowers_the_margin_beside_training_without():
+    pair = build_tiny("gpt2", seed=5, scale=8)
+    facts = training_facts(LINKED, HELD)
+    done = train(*pair, facts, hparams(app_alpha=10.0, max_iters=40))
+    plain = train(*pair, facts, hparams(max_iters=40))
+    assert "margin" not in plain.after
+    examples = Examples(facts, pair[1], seed=0, val_share=0.25, answers=True)
+    h = hparams(app_alpha=10.0)
+    pair[0].requires_grad_(False)
+    trainer = Trainer(adapter_for(pair[0]), pair[1], examples, plain.network, h)
+    assert done.after["margin"] < 0.9 * trainer.validate(_validation(trainer))["margin"]
+    with pytest.raises(HypernetworkError, match="APP has no false answers"):
+        train(*pair, training_facts(FACTS, HELD), hparams(app_alpha=2.0))
+    with pytest.raises(HparamsError, match="'app_alpha' must not be negative"):
+        hparams(app_alpha=-0.1)
+
+
+def test_app_off_leaves_digests_and_networks_as_they_were(facts):
+    """The digest of these hyperparameters before the key was added, written out."""
+    assert "app_alpha" not in hparams().as_dict()
+    assert hparams().training_digest == "b48a93b3b493578a"
+    assert hparams(app_alpha=0.5).training_digest != hparams().training_digest
