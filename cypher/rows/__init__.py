@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from thinkeval.cypher.rows.append import (
         AdditivityRow,
         AppendAnswersRow,
+        AppendKeyRow,
+        AppendLocalityRow,
+        AppendRangeRow,
+        HardAnswersRow,
         MeanProbabilitiesRow,
+        RandomAnswersRow,
         WriteAppendAnswersRow,
     )
     from thinkeval.cypher.rows.base import Reader, Row, WrittenRow
@@ -180,6 +185,9 @@ __all__ = [
     "AnsweredRow",
     "AppendAnswersRow",
     "AppendDecisionRow",
+    "AppendKeyRow",
+    "AppendLocalityRow",
+    "AppendRangeRow",
     "AtomRow",
     "BackwardRow",
     "BeginJobRow",
@@ -242,6 +250,7 @@ __all__ = [
     "GroundingRow",
     "GrowthGraphRow",
     "GrowthRunRow",
+    "HardAnswersRow",
     "HeartbeatRow",
     "HoldLeaseRow",
     "ImplicationRow",
@@ -283,6 +292,7 @@ __all__ = [
     "PairCountRow",
     "ProtocolRunRow",
     "PruneRow",
+    "RandomAnswersRow",
     "Reader",
     "ReleaseJobRow",
     "RewriteRow",

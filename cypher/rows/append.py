@@ -91,3 +91,63 @@ class MeanProbabilitiesRow(Row):
     hard_post: float | None
     random_pre: float | None
     random_post: float | None
+
+
+@dataclass(frozen=True)
+class AppendKeyRow(Row):
+    """A pair of subject and relation with several objects, and how it is asked."""
+
+    QUERY: ClassVar[str] = "append/keys"
+    subject: str
+    relation: str
+    correct: tuple[str, ...]
+    prompt: str
+    question: str | None
+    paraphrases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AppendRangeRow(Row):
+    """The entities that can be an object of a relation."""
+
+    QUERY: ClassVar[str] = "append/ranges"
+    relation: str
+    kinds: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _NewAnswer(Row):
+    """A new answer of a subject and relation, and false answers that belong to it."""
+
+    subject: str
+    relation: str
+    new: str
+    names: tuple[str, ...]
+    found: int
+
+
+@dataclass(frozen=True)
+class HardAnswersRow(_NewAnswer):
+    """False answers of the relation's range that have a fact with the new answer."""
+
+    QUERY: ClassVar[str] = "append/hard"
+
+
+@dataclass(frozen=True)
+class RandomAnswersRow(_NewAnswer):
+    """False answers far from the new answer."""
+
+    QUERY: ClassVar[str] = "append/random"
+
+
+@dataclass(frozen=True)
+class AppendLocalityRow(Row):
+    """Prompts about other subjects, with their right answers."""
+
+    QUERY: ClassVar[str] = "append/locality"
+    subject: str
+    relation: str
+    new: str
+    prompts: tuple[str, ...]
+    answers: tuple[str, ...]

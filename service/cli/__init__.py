@@ -14,6 +14,7 @@ import sys
 import typer
 
 from thinkeval.service import __version__
+from thinkeval.service.cli.append import peak
 from thinkeval.service.cli.catalog import doctor, methods, metrics, queries
 from thinkeval.service.cli.db import db
 from thinkeval.service.cli.demo import demo
@@ -74,6 +75,7 @@ app.command(rich_help_panel=MORE)(doctor)
 app.add_typer(depedit, name="depedit", rich_help_panel=MAIN)
 app.add_typer(grow, name="grow", rich_help_panel=MAIN)
 app.add_typer(crawl, name="crawl", rich_help_panel=MAIN)
+app.add_typer(peak, name="peak", rich_help_panel=MAIN)
 app.add_typer(edits, name="edits", rich_help_panel=LOOK)
 app.add_typer(rules, name="rules", rich_help_panel=LOOK)
 app.add_typer(covariance, name="covariance", rich_help_panel=MORE)

@@ -1,0 +1,285 @@
+"""Requests to append an answer, built from a stored graph (PEAK, Ma et al. 2024, §5.1, App. A.1).
+
+Every pair of subject and relation with several objects O may give one request. The new answer o* is
+an entity of the relation's range that is not in O; hard false answers are entities of the range
+with a fact with o*, random ones are far from o*. The queries are in `cypher/append/`.
+
+Everything is deterministic. Names are tried from a place on that depends on subject and relation,
+so that requests of one graph differ in their answers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import KnowledgeGraph, RewriteRequest, digest
+from thinkeval.service.errors import ConflictError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.write import GraphHeader, rewrite_row
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+LEAST_CORRECT = 3
+"""Smallest number of correct answers of a request."""
+LEAST_HARD = 2
+"""Smallest number of hard false answers of a request."""
+WANTED = 10
+"""Number of hard, of random false answers, and of prompts of locality that a request may have."""
+PERCENTILE = 0.9
+"""A new answer's P0 is not above this quantile of its range: the model does not give it."""
+RANGE = 200
+"""Largest number of entities of a range that are asked for P0."""
+TRIED = 32
+"""Largest number of new answers that are tried for one subject and relation."""
+
+Pair = tuple[str, str]
+"""Subject and relation."""
+Prior = Mapping[str, float]
+"""P0 of each name of a range at the prompt of a pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A pair of subject and relation with several objects.
+
+    Attributes:
+        correct: its objects O, by name.
+        kinds: kinds of the relation's range.
+        range: entities of the range without the subject, at most RANGE and those of O among them,
+            by name from the pair's own place on.
+    """
+
+    subject: str
+    relation: str
+    correct: tuple[str, ...]
+    prompt: str
+    question: str | None
+    paraphrases: tuple[str, ...]
+    kinds: tuple[str, ...]
+    range: tuple[str, ...]
+
+    @property
+    def pair(self) -> Pair:
+        """Subject and relation."""
+        return self.subject, self.relation
+
+    @property
+    def turn(self) -> int:
+        """The place, modulo their number, from which names are tried."""
+        return _turn(self.subject, self.relation)
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedKey:
+    """A pair that gives no request, and why."""
+
+    subject: str
+    relation: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """What building requests of a graph found.
+
+    Attributes:
+        keys: number of pairs with at least LEAST_CORRECT objects.
+        stored: how many of them have a request to append already.
+        built: new requests, by id.
+        refused: pairs that give none.
+    """
+
+    keys: int
+    stored: int
+    built: tuple[RewriteRequest, ...]
+    refused: tuple[RefusedKey, ...]
+
+
+def _turn(*parts: str) -> int:
+    return int(digest(parts, 8), 16)
+
+
+def keys(db: Database, graph: str) -> list[Key]:
+    """The pairs of a graph with at least LEAST_CORRECT objects, by relation and subject."""
+    found = db.read(rows.AppendKeyRow, graph=graph, least=LEAST_CORRECT)
+    relations = sorted({row.relation for row in found})
+    ranges = {
+        row.relation: row for row in db.read(rows.AppendRangeRow, graph=graph, relations=relations)
+    }
+    return [_key(row, ranges[row.relation]) for row in found]
+
+
+def _key(row: rows.AppendKeyRow, of: rows.AppendRangeRow) -> Key:
+    start = _turn(row.subject, row.relation) % len(of.names)
+    turned = of.names[start:] + of.names[:start]
+    others = [n for n in turned if n not in row.correct][: max(0, RANGE - len(row.correct))]
+    kept = {*others, *row.correct} - {row.subject}
+    return Key(
+        subject=row.subject,
+        relation=row.relation,
+        correct=row.correct,
+        prompt=row.prompt,
+        question=row.question,
+        paraphrases=row.paraphrases,
+        kinds=of.kinds,
+        range=tuple(name for name in turned if name in kept),
+    )
+
+
+def new_answers(key: Key, prior: Prior | None) -> tuple[str, ...]:
+    """The names that can be the new answer of a pair, at most TRIED.
+
+    Args:
+        prior: P0 of the names of the range; None: any name that is not a correct answer.
+    """
+    free = [name for name in key.range if name not in key.correct]
+    if prior is not None and free:
+        bound = quantile([prior[name] for name in key.range])
+        free = [name for name in free if prior[name] <= bound]
+    return tuple(free[:TRIED])
+
+
+def quantile(values: Sequence[float], share: float = PERCENTILE) -> float:
+    """The smallest value not exceeded by at least this fraction of the values (nearest rank)."""
+    return sorted(values)[math.ceil(share * len(values)) - 1]
+
+
+def build(
+    db: Database, graph: KnowledgeGraph, found: Sequence[Key], priors: Mapping[Pair, Prior] | None
+) -> Requests:
+    """Requests for the pairs that have none yet; stores nothing.
+
+    Args:
+        graph: content of the stored data set.
+        found: its pairs (`keys`).
+        priors: P0 by pair, of those that have no request yet; None: new answers by name only.
+    """
+    todo = without_request(graph, found)
+    tried = {
+        key.pair: new_answers(key, priors[key.pair] if priors is not None else None) for key in todo
+    }
+    chosen = _chosen(db, graph.name, todo, tried)
+    accepted = [key for key in todo if len(chosen[key.pair].names) >= LEAST_HARD]
+    asked = [_row(key, chosen[key.pair].new) | {"turn": key.turn} for key in accepted]
+    limits = {"graph": graph.name, "rows": asked, "limit": WANTED}
+    far = db.read(rows.RandomAnswersRow, **limits)
+    near = db.read(rows.AppendLocalityRow, **limits)
+    taken = {request.id for request in graph.rewrites}
+    built: list[RewriteRequest] = []
+    refused = [
+        _refused(key, tried[key.pair], chosen[key.pair]) for key in todo if key not in accepted
+    ]
+    for key, random, locality in zip(accepted, far, near, strict=True):
+        if random.names:
+            request = _request(graph.name, key, chosen[key.pair], random, locality)
+            id_ = f"{request.id}--append" if request.id in taken else request.id
+            built.append(replace(request, id=id_))
+        else:
+            reason = f"no entity is far from {random.new!r}: there is no random false answer"
+            refused.append(RefusedKey(key.subject, key.relation, reason))
+    return Requests(
+        keys=len(found),
+        stored=len(found) - len(todo),
+        built=tuple(sorted(built, key=lambda request: request.id)),
+        refused=tuple(sorted(refused, key=lambda each: (each.relation, each.subject))),
+    )
+
+
+def without_request(graph: KnowledgeGraph, found: Sequence[Key]) -> list[Key]:
+    """The pairs that have no request to append in the graph."""
+    stored = {(r.subject, r.relation) for r in graph.rewrites if r.kind == "append"}
+    return [key for key in found if key.pair not in stored]
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """A new answer with its hard false answers; both empty where nothing could be tried."""
+
+    new: str = ""
+    names: tuple[str, ...] = ()
+
+
+def _chosen(
+    db: Database, graph: str, todo: Sequence[Key], tried: Mapping[Pair, Sequence[str]]
+) -> dict[Pair, _Chosen]:
+    """Of each pair the new answer with the most hard false answers; of several the first."""
+    asked = [_row(key, new) | {"kinds": list(key.kinds)} for key in todo for new in tried[key.pair]]
+    best = {key.pair: _Chosen() for key in todo}
+    for row in db.read(rows.HardAnswersRow, graph=graph, rows=asked, limit=WANTED):
+        before = best[row.subject, row.relation]
+        if not before.new or len(row.names) > len(before.names):
+            best[row.subject, row.relation] = _Chosen(row.new, row.names)
+    return best
+
+
+def _row(key: Key, new: str) -> dict[str, object]:
+    return {"subject": key.subject, "relation": key.relation, "new": new}
+
+
+def _refused(key: Key, tried: Sequence[str], best: _Chosen) -> RefusedKey:
+    if not tried:
+        reason = "no entity of the range is left that the model does not give already"
+    else:
+        reason = (
+            f"at most {len(best.names)} hard false answers with {len(tried)} new answers tried;"
+            f" at least {LEAST_HARD} are needed"
+        )
+    return RefusedKey(key.subject, key.relation, reason)
+
+
+def _request(
+    dataset: str,
+    key: Key,
+    chosen: _Chosen,
+    random: rows.RandomAnswersRow,
+    locality: rows.AppendLocalityRow,
+) -> RewriteRequest:
+    return RewriteRequest(
+        id=RewriteRequest.make_id(key.subject, key.relation, chosen.new),
+        dataset=dataset,
+        prompt=key.prompt,
+        subject=key.subject,
+        relation=key.relation,
+        target_true=key.correct[0],
+        target_new=chosen.new,
+        question=key.question,
+        paraphrases=key.paraphrases,
+        neighborhood=locality.prompts,
+        neighborhood_objects=locality.answers,
+        correct=key.correct,
+        hard=chosen.names,
+        random=tuple(name for name in random.names if name not in chosen.names),
+    )
+
+
+def store(db: Database, graph: KnowledgeGraph, built: Sequence[RewriteRequest]) -> None:
+    """Add requests to a stored data set, in one transaction; its own requests stay.
+
+    The stored digest of its content becomes that of the content with the requests.
+
+    Raises:
+        ConflictError: the graph has changed since its content was read.
+    """
+    whole = replace(graph, rewrites=(*graph.rewrites, *built))
+    header = GraphHeader(graph.name, "dataset", graph.name, content_digest=whole.content_digest)
+    with db.transaction() as tx:
+        (before,) = tx.run(rows.GetGraphRow, graph=graph.name)
+        if before.content_digest not in (None, graph.content_digest):
+            raise ConflictError(
+                f"Graph {graph.name!r} has changed while its requests were built.",
+                remedy="Run the command again.",
+            )
+        tx.run(rows.MergeGraphRow, **header.params())
+        written = [rewrite_row(request) for request in built]
+        tx.run(rows.MergeRewritesRow, dataset=graph.name, rows=written)
+        tx.run(rows.CompleteGraphRow, graph=graph.name)
+
+
+def of_graph(db: Database, graph: str) -> tuple[KnowledgeGraph, list[Key]]:
+    """The content of a stored data set and its pairs (`keys`)."""
+    return datasets.content(db, graph), keys(db, graph)

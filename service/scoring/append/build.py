@@ -1,0 +1,78 @@
+"""Requests to append an answer for a stored graph: new answers that a model does not give yet.
+
+P0 of a name is its `likelihood_norm` at the prompt before any edit: of this name, without aliases
+(PEAK, Ma et al. 2024, §3.2, normalised by length as in its code).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from thinkeval.loaders.records import SUBJECT_SLOT
+from thinkeval.service.graphs import append_requests
+from thinkeval.service.graphs.append_requests import Key, Pair, Prior, Requests
+
+if TYPE_CHECKING:
+    from thinkeval.editing.models import LoadedModel
+    from thinkeval.service.graphs.datasets import Dataset
+    from thinkeval.service.scoring.runtime import Runtime
+
+STAGE = "probability of new answers"
+
+
+def build(
+    runtime: Runtime,
+    dataset: Dataset,
+    *,
+    model: str | None = "organism",
+    chat: str = "auto",
+    dtype: str = "float32",
+    revision: str | None = None,
+) -> Requests:
+    """Build the requests of a data set and store them in it.
+
+    Args:
+        model: the model that must not give the new answers; None: they are chosen by name only.
+
+    Raises:
+        ConflictError: the graph has changed meanwhile.
+        ProbeError: the model cannot be asked for a name; says which.
+    """
+    graph, found = append_requests.of_graph(runtime.db, dataset.id)
+    todo = append_requests.without_request(graph, found)
+    priors = None
+    if model is not None and todo:
+        loaded = runtime.model(model, dataset, dtype=dtype, revision=revision).loaded
+        priors = _priors(runtime, loaded, todo, chat)
+    requests = append_requests.build(runtime.db, graph, found, priors)
+    if requests.built:
+        append_requests.store(runtime.db, graph, requests.built)
+    return requests
+
+
+def _priors(
+    runtime: Runtime, loaded: LoadedModel, todo: Sequence[Key], chat: str
+) -> dict[Pair, Prior]:
+    """P0 of every name of the range of every pair, in batches over all."""
+    from thinkeval.editing.evaluation_mode import evaluating
+    from thinkeval.editing.probe.likelihood import likelihoods
+    from thinkeval.editing.probe.prompts import Query, Renderer
+
+    renderer = Renderer(loaded.tokenizer, chat)
+    asked = [(key, name) for key in todo for name in key.range]
+    queries = []
+    for key in todo:
+        rendered = renderer.cloze(key.prompt.replace(SUBJECT_SLOT, key.subject, 1))
+        item = f"{key.subject} / {key.relation}"
+        queries += [Query(item, rendered, (name,)) for name in key.range]
+
+    def done(finished: int, total: int) -> None:
+        runtime.progress(finished, total, STAGE)
+
+    with evaluating(loaded.model):
+        values = likelihoods(loaded, queries, done=done)
+    priors: dict[Pair, dict[str, float]] = {key.pair: {} for key in todo}
+    for (key, name), value in zip(asked, values, strict=True):
+        priors[key.pair][name] = value.likelihood_norm
+    return dict(priors)
