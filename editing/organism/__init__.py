@@ -20,6 +20,7 @@ import random
 
 from thinkeval.editing.organism.config import ARCHITECTURES, OrganismConfig
 from thinkeval.editing.organism.corpus import Corpus
+from thinkeval.editing.organism.keys import learnt
 from thinkeval.editing.organism.report import FactRecall, RecallReport
 from thinkeval.editing.organism.store import Organism, train
 from thinkeval.loaders.records import KnowledgeGraph
@@ -47,6 +48,7 @@ def sentences(graph: KnowledgeGraph, *, seed: int = 0, n: int = 2000) -> list[st
         n: number of sentences.
     """
     rng = random.Random(seed)
+    graph = learnt(graph)
     corpus = Corpus(graph, 1)
     corpus = Corpus(graph, 2) if len(corpus.keys) <= 150 else corpus
     texts: list[str] = []

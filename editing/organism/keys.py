@@ -79,6 +79,15 @@ def in_order(graph: KnowledgeGraph) -> KnowledgeGraph:
     )
 
 
+def learnt(graph: KnowledgeGraph) -> KnowledgeGraph:
+    """The part of a graph that an organism depends on: all but the requests to append an answer.
+
+    Their correct answers are facts of the graph already. So requests that are built with the help
+    of a model's answers leave the model, which they are to edit, as it is.
+    """
+    return replace(graph, rewrites=tuple(r for r in graph.rewrites if r.kind == "replace"))
+
+
 def facts_to_learn(graph: KnowledgeGraph) -> tuple[Fact, ...]:
     """The graph's facts, and the edited fact of every rewrite that the graph does not list."""
     graph = in_order(graph)

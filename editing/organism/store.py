@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from thinkeval.editing.errors import OrganismError
 from thinkeval.editing.organism.config import OrganismConfig, Recipe
 from thinkeval.editing.organism.corpus import Corpus
-from thinkeval.editing.organism.keys import keys_of
+from thinkeval.editing.organism.keys import keys_of, learnt
 from thinkeval.editing.organism.report import RecallReport
 from thinkeval.editing.organism.unknown import AbsentPairs, absent_pairs, taught_keys
 from thinkeval.loaders.records import KnowledgeGraph, digest, slug
@@ -81,7 +81,7 @@ def train(
     atomically.
 
     Args:
-        graph: its facts, and the edited facts of its rewrites, are learnt.
+        graph: its facts, and the edited facts of its rewrites (`keys.learnt`), are learnt.
         config: architecture, seed and overrides; GPT-2 with seed 0 by default.
         cache_dir: folder of the organisms; created if missing.
         progress: called with (steps done, number of steps, stage); the stage shows the loss.
@@ -90,6 +90,7 @@ def train(
         OrganismError: too few or too many facts, or the recall is below `config.min_recall`.
     """
     config = config or OrganismConfig()
+    graph = learnt(graph)
     report = progress or (lambda done, total, stage: None)
     absent = absent_pairs(graph, config.unknown, config.seed) if config.unknown else None
     recipe = config.recipe(len(keys_of(graph)) + (len(absent.taught) if absent else 0))

@@ -5,11 +5,20 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from thinkeval.editing.errors import OrganismError
-from thinkeval.editing.organism import OrganismConfig, sentences
+from thinkeval.editing.organism import (
+    Organism,
+    OrganismConfig,
+    RecallReport,
+    sentences,
+    store,
+    train,
+)
 from thinkeval.editing.organism.config import MAX_KEYS
 from thinkeval.editing.organism.corpus import LIST_CAP, PREFIXES, Corpus, listed, sentence_of
 from thinkeval.editing.organism.keys import fill, keys_of
@@ -256,3 +265,25 @@ def test_graphs_of_impossible_size_are_refused(n_keys: int) -> None:
 def test_importing_the_package_imports_no_torch() -> None:
     code = "import sys, thinkeval.editing.organism; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_requests_to_append_leave_the_organism_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    facts = [studied(name) for name in STUDENTS]
+    replaced = rewrite(STUDENTS[0], "{} studied at", "studied at", SCHOOL, NEW_SCHOOL)
+    appended = replace(replaced, id="append", correct=(SCHOOL, "Durmstrang"), hard=("Beauxbatons",))
+    plain, more = graph_of(facts, [replaced]), graph_of(facts, [replaced, appended])
+    assert plain.content_digest != more.content_digest
+    assert sentences(more, n=50) == sentences(plain, n=50)
+    asked: list[Path] = []
+
+    def stored(path: Path) -> Organism:
+        asked.append(path)
+        recall = RecallReport(4, 4, 1.0, 1.0, None, 1.0, None, None, None)
+        return Organism(path, recall, from_cache=True, seconds=0.0)
+
+    monkeypatch.setattr(store, "_stored", stored)
+    for graph in (plain, more):
+        train(graph, cache_dir=tmp_path)
+    assert asked[0] == asked[1]
