@@ -97,6 +97,17 @@ def info(name: str) -> MethodInfo:
     )
 
 
+def takes_objective(name: str) -> bool:
+    """Whether a method's `execute` takes an objective; of built-in ones without importing torch.
+
+    Raises:
+        UnknownMethodError: there is no such method.
+    """
+    if name in _built_in():
+        return _header(_built_in()[name])[0].get("TAKES_OBJECTIVE") == "True"
+    return bool(getattr(get(name), "TAKES_OBJECTIVE", False))
+
+
 def covariance_layers(method: Any, hparams: Any) -> tuple[int, ...]:
     """Layers whose covariance statistics the method needs with these hyperparameters; may be ()."""
     layers = getattr(method, "covariance_layers", None)
@@ -143,13 +154,14 @@ def _header(path: Path) -> tuple[dict[str, str], str]:
 
 @cache
 def _read_header(path: Path) -> tuple[dict[str, str], str]:
-    """String constants at the top level of a file, and the first paragraph of its docstring."""
+    """Texts and truth values at the top level of a file, and its docstring's first paragraph."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     constants: dict[str, str] = {}
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
             value = node.value.value
-            if isinstance(value, str):
-                constants.update({t.id: value for t in node.targets if isinstance(t, ast.Name)})
+            if isinstance(value, str | bool):
+                targets = [t.id for t in node.targets if isinstance(t, ast.Name)]
+                constants.update(dict.fromkeys(targets, str(value)))
     paragraph = (ast.get_docstring(tree) or "").split("\n\n")[0]
     return constants, " ".join(paragraph.split())

@@ -13,6 +13,11 @@ def number(value: float | None, missing: str = UNDEFINED) -> str:
     return missing if value is None or math.isnan(value) else f"{value:.3f}"
 
 
+def fine(value: float | None) -> str:
+    """Five decimals: `0.48399`, for values of which small differences count."""
+    return UNDEFINED if value is None or math.isnan(value) else f"{value:.5f}"
+
+
 def cell(value: object) -> str:
     """A value of any type: floats with three decimals, `yes` or `no`, texts unchanged."""
     if value is None or isinstance(value, float):

@@ -19,6 +19,7 @@ from starlette.concurrency import run_in_threadpool
 
 from thinkeval.service import __version__, logs
 from thinkeval.service.api import (
+    appends,
     catalog,
     crawl,
     depedit,
@@ -95,7 +96,8 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     problems.install(app)
     openapi.install(app)
     for router in (
-        health.router, graphs.router, edits.router, events.router, results.router, rules.router,
+        health.router, graphs.router, edits.router, appends.router, events.router, results.router,
+        rules.router,
         rules.closure_router, results.diff_router, sweeps.router, catalog.router,
         results.figures_router, depedit.router, growth.router, growth_review.router,
         crawl.router, catalog.browser_router, security.router, routes.router,

@@ -170,6 +170,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 TAGS = {
     "graphs": "Stored graphs, import of data sets, rewrite requests.",
     "edits": "Submit an edit for scoring, follow it, cancel and delete it.",
+    "appends": "Edits that append an answer, and what both models answer at their prompts.",
     "results": "Results of scored edits: score, chains, leaking facts, graph, queries, diff.",
     "sweeps": "Several methods on several rewrites, and their table.",
     "depedit": "Establish and update: knowledge sets, runs of the protocol, and their tables.",

@@ -15,11 +15,21 @@ from thinkeval.service.conversation_outcome import ConversationOut
 from thinkeval.service.formatting import (
     UNDEFINED,
     cell,
+    fine,
     interval,
     number,
     several,
     signed,
     with_interval,
+)
+from thinkeval.service.reports.append.edit import (
+    COLUMNS,
+    MEANING,
+    NO_OLD_FACT,
+    AdditivityLine,
+    additivity_lines,
+    dropped,
+    successes,
 )
 from thinkeval.service.reports.conversation_lines import (
     TITLE,
@@ -43,7 +53,10 @@ if TYPE_CHECKING:
 
 
 def show_score(score: Score) -> None:
-    """The score of one edit: the headline metrics by measure, then IFR by steps."""
+    """The score of one edit: the headline metrics by measure, then IFR by steps.
+
+    Of an appended answer, its additivity instead of what speaks of an old fact.
+    """
     columns: list[Column[ScoreLine]] = [
         Column("metric", lambda line: line.label),
         *(
@@ -54,7 +67,7 @@ def show_score(score: Score) -> None:
         Column("left out (pre = 0)", lambda line: line.excluded, optional=1),
     ]
     emit_table(
-        f"{score.subject}: {score.target_true} → {score.target_new}",
+        f"{score.subject}: {score.target_true} {_ARROWS[score.kind]} {score.target_new}",
         columns,
         lines(score),
         note=f"edit {score.edit}, {score.method} on {score.model}"
@@ -62,12 +75,37 @@ def show_score(score: Score) -> None:
     )
     if score.conversation is not None:
         _show_conversation(score.conversation)
+    if score.kind == "append":
+        _show_additivity(score)
+        return
     overall = score.get("ifr", score.measures[0])
     if overall is not None and overall.n == 0:
         console().print(
             "No chain of ≤ 5 steps leads from subject to old object in this graph: IFR is 0 by"
             " definition, and says nothing about the edit."
         )
+
+
+_ARROWS = {"replace": "→", "append": "+"}
+
+
+def _show_additivity(score: Score) -> None:
+    """What the appended answer moved: a line a set of false answers; then ES, GS and LS."""
+    found = additivity_lines(score)
+    columns: list[Column[AdditivityLine]] = [
+        Column("false answers", lambda line: line.set),
+        *(Column(title, partial(_fine, place)) for place, title in enumerate(COLUMNS.values())),
+        Column("prompts", lambda line: line.n),
+    ]
+    emit_table("What else the answer moved", columns, found, note=MEANING + dropped(found))
+    told = [f"{title} {metric_text(value)} (n = {value.n})" for title, value in successes(score)]
+    console().print(f"The new answer above a correct one: {', '.join(told)}.", highlight=False)
+    console().print(NO_OLD_FACT, highlight=False)
+
+
+def _fine(place: int, line: AdditivityLine) -> str:
+    value = line.values[place]
+    return fine(value.value if value else None)
 
 
 def _show_conversation(found: ConversationOut) -> None:

@@ -138,6 +138,8 @@ def score(
         datasets.ensure(runtime.db, edit.graph)
         own = selection.OwnRewrite(subject, relation, prompt, target_true, target_new)
         rewrites = selection.rewrites(runtime.db, edit.graph, rewrite or [], own, all_rewrites)
+        if (max_ifr, min_subject_retention) != (None, None):
+            _require_old_fact(rewrites)
         scores, failed = score_all(runtime, requests_of(edit, methods, rewrites))
         _emit(runtime, scores, measure, json, csv, output, edit.implications)
     limits = Limits(max_ifr, min_preservation, min_subject_retention)
@@ -146,6 +148,15 @@ def score(
         typer.echo(line, err=True)
     if failed or broken:
         raise typer.Exit(2 if failed else 1)
+
+
+def _require_old_fact(rewrites: Sequence[RewriteRequest]) -> None:
+    """Refuse a gate on metrics that an appended answer does not have."""
+    if any(rewrite.kind == "append" for rewrite in rewrites):
+        raise UsageError(
+            "An appended answer replaces no old fact, so it has no IFR and no subject retention.",
+            remedy="Leave out --max-ifr and --min-subject-retention.",
+        )
 
 
 def requests_of(
@@ -198,6 +209,9 @@ def _emit(
         from thinkeval.service.reports.table import scores_frame
 
         emit_text(render(*frame_table(scores_frame(scores, measure.key)), "csv"), output)
+    elif any(score.kind == "append" for score in scores):
+        for score in scores:
+            show_score(score)
     elif len(scores) == 1:
         show_score(scores[0])
         show_counterfact(scores[0])

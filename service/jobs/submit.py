@@ -28,6 +28,7 @@ from thinkeval.service.graphs.write import rewrite_row
 from thinkeval.service.jobs import queue
 from thinkeval.service.leases import Writer, event
 from thinkeval.service.schemas import EditIn, RewriteIn
+from thinkeval.service.scoring.append import objective
 from thinkeval.service.scoring.request import body_digest, posted_id
 from thinkeval.service.scoring.runtime import ModelSpec, parse
 
@@ -199,6 +200,7 @@ def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = 
     check(settings, posted)
     dataset = datasets.ensure(db, posted.graph)
     rewrite = rewrite_of(db, posted)
+    objective.check(posted, rewrite)
     cell = _cell(posted, rewrite, dataset.digest)
     body = body_digest(posted, rewrite)
     told = _store(db, settings, posted, [cell], [rewrite], key=key, body=body)
@@ -229,6 +231,7 @@ def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list
         said = repr(each.rewrite)
         if said not in found:
             found[said] = rewrite_of(db, each)
+        objective.check(each, found[said])
         cell = _cell(each, found[said], content)
         cells.setdefault(str(cell.job["id"]), cell)
         ids.append(str(cell.job["id"]))

@@ -106,8 +106,10 @@ def get(
     held = [s for s in scored if measure in s.measures]
     if held:
         compared = compare(db, held, measure)
-        out.caption = reports.caption(compared.scores, measure, families=compared.families)
         out.warnings = list(compared.warnings)
+        if not compared.scores:
+            return out
+        out.caption = reports.caption(compared.scores, measure, families=compared.families)
         frame = reports.method_table(compared.scores, measure, compared.families)
         out.table = reports.records(frame)
     return out

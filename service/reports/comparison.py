@@ -57,12 +57,14 @@ def common(scores: Sequence[Score], measure: str, chosen: Rewrites = "common") -
     """The scores over the rewrites that all methods of a model have; without families.
 
     A method without any score of the measure has an empty row in any case and limits nothing.
+    Scores of appended answers, which have other metrics, are left out.
 
     Args:
         chosen: `all` keeps each method's own rewrites; the warning stays.
     """
     models: dict[str, dict[str, list[Score]]] = defaultdict(lambda: defaultdict(list))
-    for score in scores:
+    replacing = [score for score in scores if score.kind == "replace"]
+    for score in replacing:
         models[score.model][score.method].append(score)
     used, left_out, warnings, comparable = set(), {}, [], True
     shared_by_model = []
@@ -86,7 +88,10 @@ def common(scores: Sequence[Score], measure: str, chosen: Rewrites = "common") -
         used |= {s.edit for method, group in methods.items() if method not in has for s in group}
     if len(set(shared_by_model)) > 1:
         warnings.append("The models were scored on different rewrites; compare within a model.")
-    chosen_scores = [score for score in scores if score.edit in used]
+    chosen_scores = [score for score in replacing if score.edit in used]
+    if len(replacing) < len(scores):
+        left = several(len(scores) - len(replacing), "score")
+        warnings.append(f"{left} of appended answers left out: they have other metrics.")
     return Comparison(chosen_scores, {}, left_out, tuple(warnings), comparable)
 
 

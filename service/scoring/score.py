@@ -92,7 +92,7 @@ def score_edit(
             the model is as it was.
         LeaseLostError: another process scores it by now.
     """
-    objective.check(request)
+    objective.check(request, request.rewrite)
     watch = Stopwatch()
     with watch.stage("load model"):
         resolved = resolve(runtime, request)

@@ -14,10 +14,12 @@ from typing import Any
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.records import Fact, RewriteRequest
+from thinkeval.service.append_schemas import AppendOut
 from thinkeval.service.conversation_outcome import ConversationOut
 from thinkeval.service.graphs.write import GraphHeader, rewrite_row, write_graph
 from thinkeval.service.leases import Lease, Writer, event, new_token, now
 from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
+from thinkeval.service.scoring.append import additivity
 from thinkeval.service.scoring.model_graph import entities_of, fact_row
 from thinkeval.service.scoring.probe import Answer, ProbedFact, Question, Role
 
@@ -53,25 +55,32 @@ def store_edit(
     options: ScoringOptions | None = None,
     scored: Sequence[str] = ("likelihood",),
     provenance: Mapping[str, Any] | None = None,
-    rewrite: str = "the-rewrite",
+    rewrite: str | RewriteRequest = "the-rewrite",
+    append: AppendOut | None = None,
+    answers: Sequence[Mapping[str, Any]] = (),
     conversation: ConversationOut | None = None,
 ) -> Score:
     """Write the edit as succeeded; the first two facts are the edited one, with both objects.
 
     Args:
         scored: the measures of which the score holds IFR and efficacy.
+        rewrite: the request, or the id of one that is made of the first two facts.
+        append: how an answer was appended; then the score holds efficacy, and additivity.
+        answers: of an append, as cypher/append/write_answers.cypher takes them.
     """
     options = options or ScoringOptions()
     true, new = (each.question.fact for each in facts[:2])
-    asked = RewriteRequest(
-        id=rewrite,
-        dataset=dataset,
-        prompt=true.prompt,
-        subject=true.subject,
-        relation=true.relation,
-        target_true=true.object,
-        target_new=new.object,
-    )
+    asked = rewrite
+    if isinstance(asked, str):
+        asked = RewriteRequest(
+            id=asked,
+            dataset=dataset,
+            prompt=true.prompt,
+            subject=true.subject,
+            relation=true.relation,
+            target_true=true.object,
+            target_new=new.object,
+        )
     with db.transaction() as tx:
         tx.run(rows.MergeRewritesRow, dataset=dataset, rows=[rewrite_row(asked)])
         tx.run(
@@ -80,9 +89,11 @@ def store_edit(
             model="m",
             method=method,
             dataset=dataset,
-            rewrite=rewrite,
+            rewrite=asked.id,
             status="running",
         )
+        if answers:
+            tx.run(rows.WriteAppendAnswersRow, edit=edit, rows=[dict(row) for row in answers])
     header = GraphHeader(edit, "edit", dataset, model="m", edit=edit, measures=MEASURES)
     entities = entities_of([each.question.fact for each in facts], {})
     write_graph(db, header, entities, [fact_row(each) for each in facts])
@@ -103,15 +114,17 @@ def store_edit(
             "pre": f"{measure}_pre",
             "post": f"{measure}_post",
         }
-        for name in ("ifr", "ifr_by_steps", "efficacy"):
+        for name in ("ifr", "ifr_by_steps", "efficacy") if append is None else ("efficacy",):
             values += [
                 MetricValue(metric=name, measure=measure, step=r.step, value=r.value, n=r.n)
                 for r in db.metric(name, **pool)
             ]
+    if append is not None:
+        values += additivity.measured(db, [edit])[edit]
     score = Score(
         edit=edit,
         dataset=dataset,
-        rewrite=rewrite,
+        rewrite=asked.id,
         subject=true.subject,
         relation=true.relation,
         prompt=true.prompt,
@@ -124,6 +137,7 @@ def store_edit(
         n_facts=len(facts),
         provenance=dict(provenance or {}),
         conversation=conversation,
+        append=append,
     )
     with db.transaction() as tx:
         end_edit(tx.run, edit, score=score.model_dump_json())

@@ -20,18 +20,34 @@ if TYPE_CHECKING:
     from thinkeval.editing.objectives import Objective
     from thinkeval.loaders.records import RewriteRequest
     from thinkeval.service.schemas import EditOptions
-    from thinkeval.service.scoring.request import ScoreRequest
     from thinkeval.service.scoring.resolved import Resolved
 
 WEIGHTS = ("alpha", "beta", "gamma")
 
 
-def check_kind(options: EditOptions, rewrite: RewriteRequest) -> None:
-    """Refuse options that the kind of the request does not have.
+def check(options: EditOptions, rewrite: RewriteRequest) -> None:
+    """Refuse what cannot be scored, before a model is loaded.
 
     Raises:
-        UsageError: options of an append for a request to replace; a conversation about an append.
+        UsageError: options of an append for a request to replace; a conversation about an append; a
+            loss for a method that takes none.
+        UnknownMethodError: there is no such method.
     """
+    _check_kind(options, rewrite)
+    if options.append_loss == "none":
+        return
+    from thinkeval.editing import registry
+
+    if not registry.takes_objective(options.method):
+        raise UsageError(
+            f"{options.method} takes no further loss: --append-loss {options.append_loss} is for"
+            " methods that optimise one in the edit.",
+            remedy="Use --append-loss none, or another method such as rome, memit or fine_tuning.",
+        )
+
+
+def _check_kind(options: EditOptions, rewrite: RewriteRequest) -> None:
+    """Refuse options that the kind of the request does not have."""
     if rewrite.kind == "append":
         if options.conversation:
             raise UsageError(
@@ -46,26 +62,6 @@ def check_kind(options: EditOptions, rewrite: RewriteRequest) -> None:
             f"{', '.join(given)}: for requests to append an answer, and {rewrite.id!r} replaces"
             " one.",
             remedy="Leave them out, or name a request with correct answers.",
-        )
-
-
-def check(request: ScoreRequest) -> None:
-    """Refuse what cannot be scored, before a model is loaded.
-
-    Raises:
-        UsageError: see `check_kind`; a loss for a method that takes none.
-        UnknownMethodError: there is no such method.
-    """
-    check_kind(request, request.rewrite)
-    if request.append_loss == "none":
-        return
-    from thinkeval.editing import registry
-
-    if not getattr(registry.get(request.method), "TAKES_OBJECTIVE", False):
-        raise UsageError(
-            f"{request.method} takes no further loss: --append-loss {request.append_loss} is for"
-            " methods that optimise one in the edit.",
-            remedy="Use --append-loss none, or another method such as rome, memit or fine_tuning.",
         )
 
 

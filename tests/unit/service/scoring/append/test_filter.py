@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from support.references.additivity import Asked, Column, filtered
+from thinkeval.editing import registry
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.append_schemas import AppendOut
 from thinkeval.service.errors import UsageError
@@ -28,6 +29,10 @@ REPLACE = RewriteRequest(
 )  # fmt: skip
 
 
+def checked(rewrite: RewriteRequest, **options: Any) -> None:
+    objective.check(ScoreRequest.of(rewrite, **options), rewrite)
+
+
 def test_filter_keeps_what_brute_force_keeps() -> None:
     rng, counted = random.Random(3), 0
     for _ in range(500):
@@ -37,7 +42,7 @@ def test_filter_keeps_what_brute_force_keeps() -> None:
             for most in (6, 12, 4)
         ]
         found = kept(*([p for _, p, _ in each] for each in lists))
-        expected, missing = filtered(Asked("prompt", (0, 0), *lists))
+        expected, missing = filtered(Asked("prompt", (0, 0), lists[0], lists[1], lists[2]))
         places = (found.correct, found.hard, found.random)
         chosen = [[each[i] for i in of] for each, of in zip(lists, places, strict=True)]
         assert chosen == expected
@@ -76,28 +81,37 @@ def test_prompts_are_complete_and_rows_hold_both_sides() -> None:
      {"app_lists": "kept"}],
 )  # fmt: skip
 def test_options_of_an_append_need_one(options: dict[str, Any]) -> None:
-    objective.check(ScoreRequest.of(REPLACE))
+    checked(REPLACE)
     with pytest.raises(UsageError, match=next(iter(options))):
-        objective.check(ScoreRequest.of(REPLACE, **options))
-    objective.check(ScoreRequest.of(APPEND, **options))
+        checked(REPLACE, **options)
+    checked(APPEND, **options)
 
 
 def test_a_method_without_a_loss_takes_none() -> None:
-    objective.check(ScoreRequest.of(APPEND, method="kn"))
+    checked(APPEND, method="kn")
     for loss in ("app", "all-answers"):
         with pytest.raises(UsageError, match="kn takes no further loss"):
-            objective.check(ScoreRequest.of(APPEND, method="kn", append_loss=loss))
+            checked(APPEND, method="kn", append_loss=loss)
 
 
 def test_an_append_has_no_conversation() -> None:
     with pytest.raises(UsageError, match="old object"):
-        objective.check(ScoreRequest.of(APPEND, conversation=True))
+        checked(APPEND, conversation=True)
 
 
 def test_identity_holds_what_the_loss_depends_on() -> None:
-    sizes = {"n_correct": 2, "n_hard": 1, "n_random": 2}
+    sizes: dict[str, Any] = {"n_correct": 2, "n_hard": 1, "n_random": 2}
     assert objective.identity(AppendOut(**sizes)) == {"loss": "none"}
     app = AppendOut(loss="app", alpha=0.1, beta=0.2, gamma=0.3, neighbours="3", **sizes)
     assert objective.identity(app) == {
         "loss": "app", "alpha": 0.1, "beta": 0.2, "gamma": 0.3, "neighbours": "3", "lists": "all"
     }  # fmt: skip
+
+
+def test_methods_that_take_a_loss_are_known_without_torch() -> None:
+    taking = {name for name in registry.names() if registry.takes_objective(name)}
+    assert taking == {
+        name for name in registry.names() if getattr(registry.get(name), "TAKES_OBJECTIVE", False)
+    }
+    assert {"rome", "memit", "fine_tuning"} <= taking
+    assert not {"mend", "kn", "none", "ike"} & taking

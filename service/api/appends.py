@@ -1,0 +1,124 @@
+"""/v1/appends: edits that append an answer, and what both models answer at their prompts.
+
+An append is an edit like any other: it is submitted, queued and scored as one, and /v1/edits has it
+too.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel
+
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.service.api import edits
+from thinkeval.service.api.edits import EditId
+from thinkeval.service.api.problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
+from thinkeval.service.api.results import of_scored
+from thinkeval.service.api.state import Db, Here
+from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.jobs import submit
+from thinkeval.service.schemas import EditIn, EditOut, Score
+
+router = APIRouter(prefix="/v1/appends", tags=["appends"], responses=DESCRIBED)
+
+
+class PromptOut(BaseModel):
+    """P of every name at one prompt, before and after; the lists are in the order of their names.
+
+    Attributes:
+        role: prompt, paraphrase or locality; at the last only `new` and `right` are probed.
+    """
+
+    place: int
+    role: str
+    text: str
+    correct: list[str]
+    hard: list[str]
+    random: list[str]
+    new_pre: float
+    new_post: float
+    correct_pre: list[float]
+    correct_post: list[float]
+    hard_pre: list[float]
+    hard_post: list[float]
+    random_pre: list[float]
+    random_post: list[float]
+    right_pre: float | None
+    right_post: float | None
+
+
+class AppendAnswersOut(BaseModel):
+    """The prompts of an append, in order, by `likelihood_norm` of each name."""
+
+    edit: str
+    items: list[PromptOut]
+
+
+@router.post(
+    "",
+    summary="Score an append",
+    status_code=202,
+    response_model=EditOut,
+    responses={
+        200: {"description": "The append is scored already.", "model": EditOut},
+        429: QUEUE_FULL,
+    },
+)
+def post_append(
+    body: EditIn,
+    db: Db,
+    here: Here,
+    response: Response,
+    idempotency_key: IdempotencyKey = None,
+) -> EditOut:
+    """As `POST /v1/edits`, for a rewrite request that has correct answers.
+
+    Any other is refused.
+    """
+    datasets.ensure(db, body.graph)
+    rewrite = submit.rewrite_of(db, body)
+    if rewrite.kind != "append":
+        raise UsageError(
+            f"{rewrite.id!r} replaces an object; it has no correct answers to append one to.",
+            remedy="Name a request to append, or use POST /v1/edits.",
+        )
+    edit = edits.post_edit(body, db, here, response, idempotency_key)
+    response.headers["Location"] = f"/v1/appends/{edit.id}"
+    return edit
+
+
+@router.get("/{edit}", response_model=EditOut, summary="Get the status of an append")
+def get_append(edit: EditId, db: Db, here: Here, request: Request) -> Any:
+    """As `GET /v1/edits/{edit}`; an edit that replaces an object is not found here."""
+    _require(db, here.statuses.get(db, edit).id)
+    return edits.get_edit(edit, db, here, request)
+
+
+@router.get(
+    "/{edit}/answers", response_model=AppendAnswersOut, summary="List the answers of an append"
+)
+def get_append_answers(edit: EditId, db: Db, here: Here, request: Request) -> Response:
+    """P of each correct and false answer before and after the edit, prompt by prompt."""
+
+    def build(score: Score) -> AppendAnswersOut:
+        _require(db, score.edit)
+        found = db.read(rows.AppendAnswersRow, edit=score.edit)
+        items = [PromptOut.model_validate(row, from_attributes=True) for row in found]
+        return AppendAnswersOut(edit=score.edit, items=items)
+
+    return of_scored(request, here, db, edit, build)
+
+
+def _require(db: Database, edit: str) -> None:
+    """Refuse an edit whose request replaces an object.
+
+    Raises:
+        NotFoundError: it is no append.
+    """
+    row = db.read(rows.GetEditRow, id=edit)[0]
+    if not db.read(rows.GetRewriteRow, dataset=row.dataset, rewrite=row.rewrite)[0].correct:
+        raise NotFoundError("append", edit, [], listing="thinkeval rewrites GRAPH")

@@ -1,0 +1,144 @@
+"""Appends by REST and on the command line, on the real database: stored, shown, refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from fastapi.testclient import TestClient
+
+from support.own_graphs import hogwarts_as, own_graphs
+from support.stored_edits import probed, store_edit
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.service.api.app import create_app
+from thinkeval.service.api.state import database
+from thinkeval.service.append_schemas import AppendOut
+from thinkeval.service.cli.output import console
+from thinkeval.service.cli.render import show_score
+from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.write import rewrite_row
+from thinkeval.service.reports.comparison import common
+from thinkeval.service.schemas import Score
+from thinkeval.service.scoring.append import additivity
+
+HOW = AppendOut(n_correct=2, n_hard=2, n_random=1)
+EXAMPLE = {
+    "place": 0, "role": "prompt", "text": "Harry Potter owned", "new_pre": 0.1, "new_post": 0.3,
+    "correct": ["Hedwig", "The Marauder's Map"], "correct_pre": [0.3, 0.2],
+    "correct_post": [0.24, 0.1], "hard": ["Keeper", "Seeker"], "hard_pre": [0.1, 0.05],
+    "hard_post": [0.16, 0.04], "random": ["Potions"], "random_pre": [0.01], "random_post": [0.01],
+}  # fmt: skip
+"""The worked example: of hard false answers RFF, RNF, AFF and ANF are those of VALUES."""
+VALUES = {"rff_hard": 0.48399, "rnf_hard": 0.51425, "aff_hard": 0.64911, "anf_hard": 0.63569}
+NEAR = {"place": 1, "role": "locality", "text": "Ron Weasley owned", "new_pre": 0.1,
+        "new_post": 0.2, "right_pre": 0.5, "right_post": 0.4}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def dataset(db: Database) -> Iterator[str]:
+    with own_graphs(db) as prefix:
+        graph = hogwarts_as(db, prefix)
+        like = datasets.list_rewrites(db, graph)[0]
+        request = replace(
+            like,
+            id="appended",
+            prompt="{} owned",
+            relation="owned",
+            target_true="Hedwig",
+            target_new="Crookshanks",
+            subject="Harry Potter",
+            correct=("Hedwig", "The Marauder's Map"),
+            hard=("Keeper", "Seeker"),
+            random=("Potions",),
+        )
+        db.write(rows.MergeRewritesRow, dataset=graph, rows=[rewrite_row(request)])
+        yield graph
+
+
+@pytest.fixture(scope="module")
+def client(db: Database) -> TestClient:
+    """The routes on the tests' database; without its lifespan, so that no worker starts."""
+    app = create_app(workers=0)
+    app.dependency_overrides[database] = lambda: db
+    return TestClient(app, base_url="http://localhost")
+
+
+@pytest.fixture(scope="module")
+def scored(db: Database, dataset: str) -> Score:
+    """A stored append with the answers of the worked example."""
+    edit = f"{dataset}-scored"
+    facts = [
+        probed(("Harry Potter", "owned", "Hedwig"), 0.3, 0.24, "target_true"),
+        probed(("Harry Potter", "owned", "Crookshanks"), 0.1, 0.3, "target_new", listed=False),
+    ]
+    asked = next(r for r in datasets.list_rewrites(db, dataset) if r.id == "appended")
+    return store_edit(
+        db, edit, facts, dataset=dataset, rewrite=asked, append=HOW, answers=[EXAMPLE, NEAR]
+    )
+
+
+def test_an_append_is_posted_and_found(client: TestClient, dataset: str) -> None:
+    body = {"graph": dataset, "rewrite": "appended", "method": "rome", "append_loss": "app"}
+    answer = client.post("/v1/appends", json=body)
+    assert answer.status_code == 202
+    where = answer.headers["location"]
+    assert where == f"/v1/appends/{answer.json()['id']}"
+    found = client.get(where).json()
+    assert (found["status"], found["target_new"]) == ("queued", "Crookshanks")
+    assert client.get(found["links"]["self"]).json()["id"] == found["id"]
+    assert client.post("/v1/edits", json=body).json()["id"] == found["id"], "it is an edit"
+    assert client.get(f"{where}/answers").status_code == 404, "it has no score yet"
+
+
+def test_what_is_no_append_is_refused(client: TestClient, dataset: str) -> None:
+    plain = {"graph": dataset, "rewrite": "harry-potter--studied-at", "method": "none"}
+    refused = client.post("/v1/appends", json=plain)
+    assert (refused.status_code, "replaces an object" in refused.text) == (422, True)
+    edit = client.post("/v1/edits", json=plain).json()["id"]
+    assert client.get(f"/v1/appends/{edit}").status_code == 404
+    lossy = client.post("/v1/edits", json=plain | {"append_loss": "app"})
+    assert (lossy.status_code, "append_loss" in lossy.text) == (422, True)
+    untaken = {"graph": dataset, "rewrite": "appended", "method": "kn", "append_loss": "app"}
+    refused = client.post("/v1/appends", json=untaken)
+    assert (refused.status_code, "takes no further loss" in refused.text) == (422, True)
+
+
+def test_score_and_answers_are_those_stored(client: TestClient, scored: Score) -> None:
+    score = client.get(f"/v1/edits/{scored.edit}/score").json()
+    found = {v["metric"]: v for v in score["values"] if v["measure"] == additivity.MEASURE}
+    assert {name: round(found[name]["value"], 5) for name in VALUES} == VALUES
+    assert (found["append_ls"]["value"], found["append_ls"]["n"]) == (1, 1)
+    assert (found["append_gs"]["value"], found["append_gs"]["n"]) == (None, 0)
+    assert score["append"]["n_correct"] == 2
+    answers = client.get(f"/v1/appends/{scored.edit}/answers").json()
+    first, near = answers["items"]
+    assert {key: first[key] for key in EXAMPLE} == EXAMPLE
+    assert (near["right_pre"], near["right_post"], near["hard"]) == (0.5, 0.4, [])
+    assert client.get(f"/v1/appends/{scored.edit}").json()["status"] == "succeeded"
+
+
+def test_page_of_an_append_is_shown(client: TestClient, scored: Score) -> None:
+    page = client.get(f"/edits/{scored.edit}")
+    assert page.status_code == 200
+    assert "Crookshanks" in page.text
+
+
+def test_the_command_line_prints_additivity_and_why_there_is_no_ifr(
+    scored: Score, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_score(scored)
+    console().file.flush()
+    told = " ".join(capsys.readouterr().out.split())
+    for value in VALUES.values():
+        assert f"{value:.5f}" in told
+    assert "Hedwig + Crookshanks" in told
+    assert "ES 1.000 (n = 1), GS – (n = 0), LS 1.000 (n = 1)" in told
+    assert "no old fact" in told
+
+
+def test_no_table_of_methods_holds_an_append(scored: Score) -> None:
+    found = common([scored], "likelihood")
+    assert found.scores == []
+    assert found.warnings == ("1 score of appended answers left out: they have other metrics.",)
