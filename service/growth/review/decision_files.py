@@ -122,7 +122,7 @@ def text_of(path: Path) -> str:
         UsageError: it cannot be read, or is not UTF-8.
     """
     try:
-        return path.readtext_of(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(
             f"{path} cannot be read: {error}", remedy="Give a CSV file in UTF-8."
