@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 from thinkeval.loaders.records import SUBJECT_SLOT
 from thinkeval.service.graphs import append_requests
 from thinkeval.service.graphs.append_requests import Key, Pair, Prior, Requests
+from thinkeval.service.scoring.append.probing import Prompt, answers
 
 if TYPE_CHECKING:
     from thinkeval.editing.models import LoadedModel
     from thinkeval.service.graphs.datasets import Dataset
     from thinkeval.service.scoring.runtime import Runtime
-
-STAGE = "probability of new answers"
 
 
 def build(
@@ -55,24 +54,17 @@ def _priors(
     runtime: Runtime, loaded: LoadedModel, todo: Sequence[Key], chat: str
 ) -> dict[Pair, Prior]:
     """P0 of every name of the range of every pair, in batches over all."""
-    from thinkeval.editing.evaluation_mode import evaluating
-    from thinkeval.editing.probe.likelihood import likelihoods
-    from thinkeval.editing.probe.prompts import Query, Renderer
-
-    renderer = Renderer(loaded.tokenizer, chat)
-    asked = [(key, name) for key in todo for name in key.range]
-    queries = []
-    for key in todo:
-        rendered = renderer.cloze(key.prompt.replace(SUBJECT_SLOT, key.subject, 1))
-        item = f"{key.subject} / {key.relation}"
-        queries += [Query(item, rendered, (name,)) for name in key.range]
-
-    def done(finished: int, total: int) -> None:
-        runtime.progress(finished, total, STAGE)
-
-    with evaluating(loaded.model):
-        values = likelihoods(loaded, queries, done=done)
-    priors: dict[Pair, dict[str, float]] = {key.pair: {} for key in todo}
-    for (key, name), value in zip(asked, values, strict=True):
-        priors[key.pair][name] = value.likelihood_norm
-    return dict(priors)
+    asked = [
+        Prompt(
+            "prompt",
+            key.prompt.replace(SUBJECT_SLOT, key.subject, 1),
+            new=key.range[0],
+            correct=key.range[1:],
+        )
+        for key in todo
+    ]
+    found = answers(loaded, asked, chat=chat, progress=runtime.progress)
+    return {
+        key.pair: dict(zip(key.range, (each.new, *each.correct), strict=True))
+        for key, each in zip(todo, found, strict=True)
+    }

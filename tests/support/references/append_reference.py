@@ -1,79 +1,106 @@
-"""Losses of appended answers written down once more, in float64: one forward pass per answer.
+"""False answers of requests to append, and prompts of locality, by brute force over the facts.
 
-Nothing here imports the code under test. Every maximum and mean is a loop over answers, from the
-paper's equations (Ma et al. 2024, ICML, §6, eq. 7–10, and §7.7).
+Independent of Cypher: breadth-first search over sets of pairs.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TypeVar
 
-import torch
+from thinkeval.loaders.records import KnowledgeGraph
 
-from support.references.edit_reference import Reference
-
-
-def log_p(reference, request, name):
-    """Mean token log p of a name behind the plain edit prompt: one forward pass."""
-    ids, answer = reference.tokens(request.filled_prompt), reference.target(name)
-    rows = reference.logits([*ids, *answer[:-1]]).log_softmax(-1)[len(ids) - 1 :]
-    return torch.stack([rows[k, token] for k, token in enumerate(answer)]).mean()
+T = TypeVar("T")
 
 
-def terms(now_correct, now_hard, correct, hard):
-    """L1, L2 and L3 of lists of scalars; at a maximum's corner the gradient is 0."""
-    zero = torch.zeros((), dtype=torch.float64)
+@dataclass(frozen=True)
+class Links:
+    """The facts of a graph as brute force reads them.
 
-    def positive(value):
-        return value if value > 0 else zero
+    Attributes:
+        objects: of each (subject, relation).
+        near: entities with a fact with another one, in either direction.
+        kinds: of each entity.
+    """
 
-    l1, l2, l3 = zero, zero, zero
-    for o in now_correct:
-        for f in now_hard:
-            l1 = l1 + positive(2 - o + f) / (len(now_correct) * len(now_hard))
-    for o, before in zip(now_correct, correct, strict=True):
-        l2 = l2 + positive(before - o) / len(now_correct)
-    for f, before in zip(now_hard, hard, strict=True):
-        l3 = l3 + positive(f - before) / len(now_hard)
-    return l1, l2, l3
+    objects: dict[tuple[str, str], set[str]]
+    near: dict[str, set[str]]
+    kinds: dict[str, str | None]
 
+    @classmethod
+    def of(cls, graph: KnowledgeGraph) -> Links:
+        """The links of a graph."""
+        objects: dict[tuple[str, str], set[str]] = defaultdict(set)
+        near: dict[str, set[str]] = defaultdict(set)
+        for fact in graph.facts:
+            objects[fact.subject, fact.relation].add(fact.object)
+            near[fact.subject].add(fact.object)
+            near[fact.object].add(fact.subject)
+        return cls(dict(objects), dict(near), {e.name: e.kind for e in graph.entities})
 
-class AppReference(Reference):
-    """The value optimisation's loss with α L1 + β L2 + γ L3."""
-
-    def __init__(self, model, tokenizer, weights, correct, hard):
-        super().__init__(model, tokenizer)
-        self.weights, self.correct, self.hard = weights, correct, hard
-
-    def app(self, module, request, delta):
-        """α L1 + β L2 + γ L3 with a vector added at the subject's last token."""
-        lists = self.correct[request.id], self.hard[request.id]
-        with torch.no_grad():
-            start = [[log_p(self, request, name) for name in names] for names in lists]
-        with self.adding(module, self.place(request.prompt, request.subject), delta):
-            now = [[log_p(self, request, name) for name in names] for names in lists]
-        return sum(w * t for w, t in zip(self.weights, terms(*now, *start), strict=True))
-
-    def loss(self, module, request, templates, delta, v0, kl_start, hparams, loss_layer=None):
-        found, start = super().loss(
-            module, request, templates, delta, v0, kl_start, hparams, loss_layer
-        )
-        return found + self.app(module, request, delta), start
+    def distance(self, start: str, end: str) -> float:
+        """Facts between two entities; infinite where nothing joins them."""
+        seen, edge, steps = {start}, {start}, 0
+        while edge:
+            if end in edge:
+                return steps
+            edge = {b for a in edge for b in self.near.get(a, set())} - seen
+            seen |= edge
+            steps += 1
+        return float("inf")
 
 
-class AllAnswersReference(Reference):
-    """The value optimisation's loss, meaned over the new target and the correct answers."""
+def pairs(links: Links, least: int) -> dict[tuple[str, str], list[str]]:
+    """(relation, subject) with at least so many objects, with these."""
+    found = {(r, s): sorted(names) for (s, r), names in links.objects.items()}
+    return {key: names for key, names in sorted(found.items()) if len(names) >= least}
 
-    def __init__(self, model, tokenizer, correct):
-        super().__init__(model, tokenizer)
-        self.correct = correct
 
-    def loss(self, module, request, templates, delta, v0, kl_start, hparams, loss_layer=None):
-        parts = [
-            super(AllAnswersReference, self).loss(
-                module, each, templates, delta, v0, kl_start, hparams, loss_layer
-            )
-            for name in (request.target_new, *self.correct[request.id])
-            for each in [replace(request, target_new=name)]
-        ]
-        return torch.stack([loss for loss, _ in parts]).mean(), parts[0][1]
+def range_of(links: Links, relation: str) -> tuple[set[str], list[str]]:
+    """Kinds of a relation's objects, and all entities that are one or have their kind."""
+    objects = {o for (_, r), names in links.objects.items() if r == relation for o in names}
+    kinds = {kind for o in objects if (kind := links.kinds[o]) is not None}
+    return kinds, sorted(n for n, kind in links.kinds.items() if n in objects or kind in kinds)
+
+
+def hard(links: Links, subject: str, relation: str, new: str) -> list[str]:
+    """Entities of the range with a fact with the new answer."""
+    _, names = range_of(links, relation)
+    correct = links.objects[subject, relation]
+    return [n for n in names if links.distance(new, n) == 1 and n != subject and n not in correct]
+
+
+def random(links: Links, subject: str, relation: str, new: str, turn: int) -> list[str]:
+    """Entities far from the new answer, the farthest class first."""
+    classes: list[list[str]] = [[], [], []]
+    kind = links.kinds[new]
+    for name, its in sorted(links.kinds.items()):
+        if name in (subject, new) or name in links.objects[subject, relation]:
+            continue
+        steps, other = links.distance(new, name), None not in (its, kind) and its != kind
+        if steps >= 3:
+            classes[0 if other else 1].append(name)
+        elif steps == 2 and other:
+            classes[2].append(name)
+    return [name for names in classes for name in turned(names, turn)]
+
+
+def locality(
+    links: Links, graph: KnowledgeGraph, subject: str, relation: str, new: str, turn: int
+) -> list[tuple[str, str]]:
+    """Prompts about other subjects that have a correct answer, and not the new one, as object."""
+    correct = links.objects[subject, relation]
+    first: dict[tuple[str, str], tuple[str, str]] = {}
+    for fact in sorted(graph.facts, key=lambda f: (f.object, f.prompt)):
+        key = (fact.subject, fact.relation)
+        if fact.subject != subject and fact.object in correct and new not in links.objects[key]:
+            prompt = fact.prompt.replace("{}", fact.subject)
+            first.setdefault(key, (prompt, fact.object))
+    return turned([first[key] for key in sorted(first)], turn)
+
+
+def turned(items: list[T], turn: int) -> list[T]:
+    """The items from a place on, those before it at the end."""
+    start = turn % len(items) if items else 0
+    return items[start:] + items[:start]
