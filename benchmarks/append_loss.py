@@ -3,8 +3,9 @@
 ROME and MEMIT, one request at a time, on the organism of `hogwarts` with its own hyperparameters,
 and on a random model of gpt2's size (124 M) with gpt2-xl's, of fewer steps, where an answer has
 three tokens. Covariances and context templates are passed; timed is `execute`. Both sides take
-turns and the ratio is that of their medians, so that a busy machine slows both. With equal steps,
-and on the organism also with the method's own stop, where APP may take more of them.
+turns and the ratio is that of their medians (the mean over requests), so that a busy machine slows
+both. With equal steps, which has the target; and on the organism also with the method's own stop:
+there a bare edit may stop after few steps, where APP's margin is not yet reached.
 """
 
 from __future__ import annotations
@@ -144,8 +145,9 @@ def measure(
 ) -> bench.Line:
     """Medians of both, in turns, over the requests; the first turn is not counted."""
     objective = App(*case.weights[method], case.correct, case.hard)
-    times: dict[bool, list[float]] = {False: [], True: []}
-    cpu: dict[bool, list[float]] = {False: [], True: []}
+    n = len(case.requests)
+    times: dict[bool, list[list[float]]] = {key: [[] for _ in range(n)] for key in (False, True)}
+    cpu: dict[bool, list[list[float]]] = {key: [[] for _ in range(n)] for key in (False, True)}
     steps: dict[bool, list[int]] = {False: [], True: []}
 
     def edit(request: RewriteRequest, with_app: bool) -> None:
@@ -159,15 +161,15 @@ def measure(
         )
         steps[with_app].append(effect.n_steps[request.id])
 
-    for turn in range(repeats + 1):
-        request = case.requests[turn % len(case.requests)]
+    for turn in range(n * (repeats + 1)):
+        which = turn % n
         for with_app in (False, True):
             began = time.process_time()
-            took = bench.seconds(lambda r=request, a=with_app: edit(r, a))
-            if turn:
-                times[with_app].append(took)
-                cpu[with_app].append(time.process_time() - began)
-    bare, app = (statistics.median(times[key]) for key in (False, True))
+            took = bench.seconds(lambda r=case.requests[which], a=with_app: edit(r, a))
+            if turn >= n:
+                times[with_app][which].append(took)
+                cpu[with_app][which].append(time.process_time() - began)
+    bare, app = (middle(times[key]) for key in (False, True))
     tokens = [
         len(answer_tokens(case.pair[1], r, name))
         for r in case.requests
@@ -177,11 +179,16 @@ def measure(
         f"{case.name}, {method}, {what}: {statistics.mean(steps[False]):.1f} steps bare, "
         f"{statistics.mean(steps[True]):.1f} with APP; {statistics.mean(tokens):.1f} tokens an "
         f"answer; APP takes {app / bare:.2f} times as long, "
-        f"{statistics.median(cpu[True]) / statistics.median(cpu[False]):.2f} in processor time."
+        f"{middle(cpu[True]) / middle(cpu[False]):.2f} in processor time."
     )
-    goal = bench.Goal("ratio", ">=", 1 / GOAL)
+    goal = bench.Goal("ratio", ">=", 1 / GOAL) if what == "equal steps" else None
     told = f"{method}, {K} + {K} answers, {case.name}, {what}"
     return bench.Line(told, "s", app, bare, "without APP", goal)
+
+
+def middle(times: Sequence[Sequence[float]]) -> float:
+    """The mean over requests of each one's median."""
+    return statistics.mean(statistics.median(each) for each in times)
 
 
 if __name__ == "__main__":
