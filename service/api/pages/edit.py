@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 
 from thinkeval.cypher import rows
 from thinkeval.cypher.metric_options import displays
+from thinkeval.service.api.pages.append import append_values, summary
 from thinkeval.service.api.pages.commands import commands
 from thinkeval.service.formatting import number, percent, several
 from thinkeval.service.reports.browser import chain_link, guide_command, question_links
@@ -235,13 +236,14 @@ def result_values(
     return (
         listed
         | implied_values(db, score, by)
+        | append_values(db, score)
         | {
             "shown": shown,
             "measures": MEASURE_NAMES,
             "display": displays(),
             "lines": lines(score),
             "conversation": conversation_values(score),
-            "verdict": verdict(score, by, found),
+            "verdict": summary(score) if score.append else verdict(score, by, found),
             "ways": found.ways,
             "leaks": metrics.leakage_rows(db, score, by),
             "graph": drawing(db, score, by, found),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import typer
 
 from thinkeval.service.cli.append.build import build
+from thinkeval.service.cli.append.report import report
+from thinkeval.service.cli.append.sweep import sweep
 
 peak = typer.Typer(
     no_args_is_help=True,
@@ -12,8 +14,12 @@ peak = typer.Typer(
         "Appended knowledge: requests, additivity, tables.\n\n"
         "An edit can append an answer instead of replacing one; these commands measure what else it"
         " moves (PEAK).\n\n"
-        "[bold]build[/bold] makes requests from the facts of a stored graph."
+        "[bold]build[/bold] makes requests from the facts of a stored graph;"
+        " [bold]sweep[/bold] scores them by several methods, bare, with all answers as targets and"
+        " with APP; [bold]report[/bold] prints and draws what is stored."
     ),
 )
 
 peak.command()(build)
+peak.command()(sweep)
+peak.command()(report)

@@ -1,4 +1,4 @@
-// Page of a scored edit: filters, the chosen fact, copying of commands. The drawing is graph.js.
+// Page of a scored edit: filters and the chosen fact. The drawing is graph.js, copying copy.js.
 import { detail } from "/static/detail.js";
 import { draw } from "/static/graph.js";
 
@@ -93,18 +93,6 @@ document.addEventListener("click", async (event) => {
   }
   const fact = event.target.closest("button[data-fact]");
   if (fact) choose(fact.dataset.fact, { scroll: true });
-  const copy = event.target.closest("[data-copy]");
-  if (copy) {
-    const text = copy.closest(".command").querySelector("code").textContent;
-    try {
-      await navigator.clipboard.writeText(text);
-      copy.textContent = "Copied";
-    } catch {
-      getSelection().selectAllChildren(copy.closest(".command").querySelector("code"));
-      copy.textContent = "Selected: press Ctrl+C"; // no clipboard without https
-    }
-    setTimeout(() => (copy.textContent = "Copy"), 2500);
-  }
 });
 
 draw(graph, choose).then((result) => {

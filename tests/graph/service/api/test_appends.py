@@ -17,8 +17,11 @@ from thinkeval.service.api.state import database
 from thinkeval.service.append_schemas import AppendOut
 from thinkeval.service.cli.output import console
 from thinkeval.service.cli.render import show_score
+from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.write import rewrite_row
+from thinkeval.service.reports.append.stored import stored
+from thinkeval.service.reports.append.table import table
 from thinkeval.service.reports.comparison import common
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.append import additivity
@@ -122,7 +125,27 @@ def test_score_and_answers_are_those_stored(client: TestClient, scored: Score) -
 def test_page_of_an_append_is_shown(client: TestClient, scored: Score) -> None:
     page = client.get(f"/edits/{scored.edit}")
     assert page.status_code == 200
-    assert "Crookshanks" in page.text
+    assert '<h2 id="moved-title">What else moved</h2>' in page.text
+    assert "The leakage graph" not in page.text
+    for value in VALUES.values():
+        assert f'<td class="n">{value:.3f}</td>' in page.text
+    assert "The 2 correct answers were disturbed (AFF 0.649, ANF 0.636" in page.text
+    rows_of = page.text.split("<tbody>")[-1]
+    named = [rows_of.index(f">{name}<") for name in ("Crookshanks", "Hedwig", "Keeper", "Potions")]
+    assert named == sorted(named), "the likeliest after the edit is first"
+
+
+def test_the_table_of_stored_appends(db: Database, dataset: str, scored: Score) -> None:
+    (row,) = table(stored(db, dataset)).rows
+    assert (row.method, row.variant, row.requests) == (scored.method, "bare", 1)
+    found = {name: row.means[name].value for name in ("aff_hard", "anf_hard", "append_gs")}
+    assert found == {
+        "aff_hard": pytest.approx(VALUES["aff_hard"], abs=5e-6),
+        "anf_hard": pytest.approx(VALUES["anf_hard"], abs=5e-6),
+        "append_gs": None,
+    }
+    with pytest.raises(NothingStoredError):
+        stored(db, dataset, model="another")
 
 
 def test_the_command_line_prints_additivity_and_why_there_is_no_ifr(

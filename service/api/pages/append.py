@@ -1,0 +1,126 @@
+"""Values of `_append.html`: what else an edit moved that appends an answer (PEAK)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.cypher import rows
+from thinkeval.service.formatting import number, several
+from thinkeval.service.scoring.append.additivity import MEASURE
+from thinkeval.service.scoring.append.filter import kept
+from thinkeval.service.scoring.append.variants import variant_of
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.schemas import AppendOut, Score
+
+SETS = {"hard": "linked to the new answer", "random": "far from it"}
+"""The two sets of false answers."""
+
+METRICS = {
+    "rff": "correct answers below a false one",
+    "cpc": "P of the correct answers, after / before",
+    "aff": "AFF: correct answers lost",
+    "rnf": "false answers above a correct one",
+    "fpc": "P of the false answers, after / before",
+    "anf": "ANF: false answers gained",
+}
+"""The lines of the table of additivity, CPC once for both sets."""
+
+DISTURBED = 0.3
+"""From this AFF or ANF on, the summary speaks of harm."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One answer at one prompt.
+
+    Attributes:
+        role: new, correct, hard or random.
+        kept: whether the filter before the edit keeps it; always for the new answer.
+    """
+
+    name: str
+    role: str
+    pre: float
+    post: float
+    kept: bool = True
+
+
+def append_values(db: Database, score: Score) -> dict[str, Any]:
+    """The section of a request to append; `moved` is None for other requests."""
+    if score.append is None:
+        return {"moved": None}
+    asked = [
+        row for row in db.read(rows.AppendAnswersRow, edit=score.edit) if row.role != "locality"
+    ]
+    return {
+        "moved": [(row.text, _answers(row, score.target_new)) for row in asked],
+        "moved_sets": SETS,
+        "moved_lines": [(label, _line(score, name)) for name, label in METRICS.items()],
+        "moved_successes": [
+            (label, score.get(f"append_{name}", MEASURE))
+            for name, label in (
+                ("es", "ES: new answer taken at the prompt"), ("gs", "GS: at paraphrases"),
+                ("ls", "LS: other prompts undisturbed"),
+            )
+        ],
+        "moved_variant": variant_of(score.append),
+        "moved_by": _loss(score.append),
+    }  # fmt: skip
+
+
+def summary(score: Score) -> str:
+    """The result of a request to append in a few sentences."""
+    success = score.number("append_es", MEASURE)
+    if success is None:
+        taken = "no prompt passes the filter, so that the metrics are undefined"
+    else:
+        taken = f"{score.target_new} {'is now' if success else 'is not'} among the answers"
+    harm = [
+        f"{name} {number(value)}"
+        for metric, name in (("aff_hard", "AFF"), ("anf_hard", "ANF"))
+        if (value := score.number(metric, MEASURE)) is not None
+    ]
+    worst = max(
+        (score.number(metric, MEASURE) or 0.0 for metric in ("aff_hard", "anf_hard")), default=0.0
+    )
+    how = "stayed" if worst < DISTURBED else "were disturbed"
+    correct = several(score.append.n_correct, "correct answer") if score.append else ""
+    rest = f" The {correct} {how} ({', '.join(harm)}; 0 is undisturbed)." if harm else ""
+    return f"{taken[0].upper()}{taken[1:]}.{rest} No object was replaced: IFR does not apply."
+
+
+def _line(score: Score, name: str) -> list[Any]:
+    if name == "cpc":
+        return [score.get("cpc", MEASURE)] * len(SETS)
+    return [score.get(f"{name}_{each}", MEASURE) for each in SETS]
+
+
+def _answers(row: rows.AppendAnswersRow, new: str) -> list[Moved]:
+    """The answers at a prompt, the likeliest after the edit first."""
+    chosen = kept(row.correct_pre, row.hard_pre, row.random_pre)
+    found = [Moved(new, "new", row.new_pre, row.new_post)]
+    for role in ("correct", "hard", "random"):
+        names: Sequence[str] = getattr(row, role)
+        pre, post = getattr(row, f"{role}_pre"), getattr(row, f"{role}_post")
+        places = set(getattr(chosen, role))
+        found += [Moved(name, role, pre[i], post[i], i in places) for i, name in enumerate(names)]
+    return sorted(found, key=lambda each: -each.post)
+
+
+def _loss(append: AppendOut) -> str:
+    """How the loss kept the other answers, in words."""
+    if append.loss == "none":
+        return "nothing in the loss kept the other answers"
+    if append.loss == "all-answers":
+        return "the correct answers were targets too"
+    weights = ", ".join(
+        f"{name} {value:g}"
+        for name, value in (("α", append.alpha), ("β", append.beta), ("γ", append.gamma))
+        if value is not None
+    )
+    k = "all" if append.neighbours == "all" else f"{append.neighbours} of the"
+    return f"APP with {k} correct and hard false answers ({weights})"

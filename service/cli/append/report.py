@@ -1,0 +1,122 @@
+"""`thinkeval peak report`: PEAK's table, paired tests and figures of stored scores."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from thinkeval.service.cli.options import JsonFlag, OutputOption
+from thinkeval.service.cli.output import emit_json, emit_table, emit_text, write_bytes
+from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.errors import UsageError
+from thinkeval.service.scoring.runtime import Runtime
+from thinkeval.service.settings import Settings
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.reports.append.table import AppendTable
+    from thinkeval.service.schemas import Score
+
+
+def report(
+    graph: Annotated[str | None, typer.Option("--graph", "-g", help="Only of this graph.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Only of this model.")] = None,
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format", "-f", help="table, markdown, csv, json, or latex (rows to paste)."
+        ),
+    ] = "table",
+    paired: Annotated[
+        bool,
+        typer.Option(
+            "--paired", help="Instead, each variant against its bare method: paired differences."
+        ),
+    ] = False,
+    all_requests: Annotated[
+        bool,
+        typer.Option(
+            "--all-requests",
+            help="Each row over its own requests, not over those that all rows have.",
+        ),
+    ] = False,
+    output: OutputOption = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(help="Draw the paper's three figures into this folder, as SVG."),
+    ] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Print ES, GS, LS, AFF and ANF by method and variant, in the layout of PEAK's Table 3.
+
+    AFF and ANF say how far the correct answers fell and the false ones rose when an answer was
+    added: 0 is undisturbed, lower is better. Percent, with the 95 % interval over requests.
+    [bold]--paired[/bold] tests each variant against its bare method on the same requests.
+    """
+    from thinkeval.service.reports.append.paired import columns as paired_columns
+    from thinkeval.service.reports.append.paired import differences
+    from thinkeval.service.reports.append.stored import stored
+    from thinkeval.service.reports.append.table import as_dict, columns, table
+    from thinkeval.service.reports.formats import render, require_known
+
+    format = "json" if json else format
+    if format != "table":
+        require_known(format, printed=True)
+    elif output is not None:
+        raise UsageError("A table for the terminal is not written to a file.", remedy="Give -f.")
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        scores = stored(runtime.db, graph, model)
+        found = table(scores, all_requests=all_requests)
+        if figures is not None:
+            draw(runtime.db, scores, found, figures)
+    if format == "table":
+        if paired:
+            emit_table("Against the bare method", paired_columns("markdown"), differences(found))
+        else:
+            show(found)
+        return
+    if format == "json" and not paired:
+        emit_json(as_dict(found), output)
+        return
+    text = (
+        render(paired_columns(format), differences(found), format)
+        if paired
+        else render(columns(format), found.rows, format)
+    )
+    if format == "markdown":
+        text += f"\n{found.caption}\n"
+    elif format == "latex":
+        text = f"% {found.caption}\n{text}"
+    emit_text(text, output)
+
+
+def show(found: AppendTable) -> None:
+    """The table in the terminal, its caption below."""
+    from thinkeval.service.reports.append.table import columns
+
+    models = {row.model for row in found.rows}
+    shown = columns("markdown")[len(models) == 1 :]
+    emit_table(
+        f"Appended answers ({', '.join(sorted(models))})", shown, found.rows, note=found.caption
+    )
+
+
+def draw(db: Database, scores: list[Score], found: AppendTable, folder: Path) -> list[Path]:
+    """Draw the three figures; reports the written files on standard error."""
+    from thinkeval.service.reports.append.probabilities import by_row
+    from thinkeval.service.reports.figures import append
+    from thinkeval.service.reports.figures.style import encode
+
+    caption = append.counted(found.rows, found.caption)
+    drawn: dict[str, Any] = {
+        "probabilities": partial(append.probabilities, by_row(db, scores, found), caption),
+        "ablation": partial(append.ablation, found.rows, caption),
+        "neighbours": partial(append.neighbours, found.rows, caption),
+    }
+    return [
+        write_bytes(folder / f"append-{name}.svg", encode(make, "svg", name), parents=True)
+        for name, make in drawn.items()
+    ]

@@ -1,0 +1,75 @@
+"""`thinkeval peak`: a file of requests, a sweep that resumes, tables and figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.commands import Cli, Mine
+
+REQUEST: dict[str, Any] = {
+    "case_id": 1,
+    "requested_rewrite": {
+        "prompt": "{} was friends with",
+        "relation_id": "was friends with",
+        "target_new": {"str": "Luna Lovegood"},
+        "target_true": {"str": "Hermione Granger"},
+        "subject": "Harry Potter",
+    },
+    "postive_list": ["Hermione Granger", "Neville Longbottom", "Ron Weasley", "Rubeus Hagrid"],
+    "negtive_list": ["Xenophilius Lovegood", "Ginny Weasley", "Filius Flitwick"],
+    "negtive_random_list": ["Herbology", "Keeper", "The Owlery"],
+    "para_add_prompts": ["Harry Potter was a close friend of"],
+    "neighborhood_prompts": [["Neville Longbottom was friends with", "Ginny Weasley"]],
+}
+
+
+@pytest.fixture(scope="module")
+def appends(mine: Mine, thinkeval: Cli, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A data set of one request to append."""
+    file = tmp_path_factory.mktemp("peak") / "peak.json"
+    file.write_text(json.dumps([REQUEST]), encoding="utf-8")
+    graph = f"{mine.prefix}-appends"
+    told = thinkeval("import", str(file), "--name", graph, "--json").json
+    assert told["read"]["hard"] == 3
+    return graph
+
+
+def test_a_sweep_over_variants_resumes_and_is_reported(
+    appends: str, mine: Mine, thinkeval: Cli, tmp_path: Path
+) -> None:
+    sweep = (
+        "peak", "sweep", "-g", appends, "--model", mine.model, "-m", "rome", "--variant", "bare",
+        "--variant", "app", "--neighbours", "1", "--workers", "1",
+    )  # fmt: skip
+    first = thinkeval(*sweep, "--json").json
+    assert [row["variant"] for row in first["rows"]] == ["bare", "APP", "APP k=1"]
+    bare, app, _ = ({m: v["value"] for m, v in row["means"].items()} for row in first["rows"])
+    assert bare["append_es"] == 1
+    assert app["aff_hard"] < bare["aff_hard"]
+    again = thinkeval(*sweep)
+    assert "rome APP k=1" in again.out
+    told = thinkeval("peak", "report", "-g", appends, "--json").json
+    assert told["rows"] == first["rows"]
+    latex = thinkeval("peak", "report", "-g", appends, "-f", "latex", "--figures", str(tmp_path))
+    assert latex.out.splitlines()[1].startswith("% Model & Method & requests & ES")
+    drawn = {file.name for file in tmp_path.iterdir()}
+    assert drawn == {f"append-{n}.svg" for n in ("probabilities", "ablation", "neighbours")}
+    paired = thinkeval("peak", "report", "-g", appends, "--paired", "-f", "csv").out
+    assert paired.splitlines()[0] == "Model,Method,Variant,Metric,Value,Low,High,p (t-test),n"
+
+
+def test_what_a_sweep_cannot_do_is_said_first(appends: str, mine: Mine, at_once: Any) -> None:
+    for words, problem in (
+        (("peak", "sweep", "-g", mine.graph), "has no request to append"),
+        (("peak", "sweep", "harry-potter--studied-at", "-g", mine.graph), "replaces an object"),
+        (("peak", "sweep", "-g", appends, "--variant", "plus"), "is not a variant"),
+        (("peak", "sweep", "-g", appends, "--neighbours", "few"), "is no number"),
+        (("peak", "report", "-g", mine.graph), "No request to append"),
+    ):
+        done = at_once(*words)
+        assert done.code != 0, words
+        assert problem in done.err, (words, done.err)
