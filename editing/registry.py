@@ -103,9 +103,19 @@ def takes_objective(name: str) -> bool:
     Raises:
         UnknownMethodError: there is no such method.
     """
+    return _declares(name, "TAKES_OBJECTIVE")
+
+
+def trains_app(name: str) -> bool:
+    """Whether a method is trained with APP's margin (`app_alpha`); as `takes_objective`."""
+    return _declares(name, "TRAINS_APP")
+
+
+def _declares(name: str, constant: str) -> bool:
+    """Whether a method has this constant, and it is true."""
     if name in _built_in():
-        return _header(_built_in()[name])[0].get("TAKES_OBJECTIVE") == "True"
-    return bool(getattr(get(name), "TAKES_OBJECTIVE", False))
+        return _header(_built_in()[name])[0].get(constant) == "True"
+    return bool(getattr(get(name), constant, False))
 
 
 def covariance_layers(method: Any, hparams: Any) -> tuple[int, ...]:

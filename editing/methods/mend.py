@@ -41,6 +41,9 @@ KIND = "weights"
 NEEDS_HYPERNETWORK = True
 """The service passes `state={"hypernetwork": …}`, trained for the model."""
 
+TRAINS_APP = True
+"""The hypernetwork can be trained with APP's margin (`app_alpha`)."""
+
 BATCH_ROWS = 64
 """Maximum number of requests per backward pass."""
 

@@ -99,7 +99,11 @@ def _show_additivity(score: Score) -> None:
     ]
     emit_table("What else the answer moved", columns, found, note=MEANING + dropped(found))
     told = [f"{title} {metric_text(value)} (n = {value.n})" for title, value in successes(score)]
-    console().print(f"The new answer above a correct one: {', '.join(told)}.", highlight=False)
+    console().print(
+        f"{', '.join(told)}. ES, GS: the new answer is above a correct one at the prompt and"
+        " its paraphrases; LS: prompts of locality keep their right answer above it.",
+        highlight=False,
+    )
     console().print(NO_OLD_FACT, highlight=False)
 
 

@@ -65,6 +65,7 @@ def plan_edit(resolved: Resolved) -> Plan:
     """
     from thinkeval.editing import registry
 
+    resolved = objectives.with_trained_loss(resolved)
     runtime, request, model = resolved.runtime, resolved.request, resolved.model
     layers = registry.covariance_layers(resolved.method, resolved.hparams)
     corpus = corpora.resolve(runtime, resolved.dataset, request.covariance, model, layers)

@@ -15,7 +15,7 @@ from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.errors import UsageError, in_one_line
 from thinkeval.service.schemas import EditOptions, Score
 from thinkeval.service.scoring import plan
-from thinkeval.service.scoring.append.variants import BARE, Variant
+from thinkeval.service.scoring.append.variants import APP, BARE, Variant
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.scoring.score import score_edit
@@ -107,8 +107,10 @@ def _variants(sweep: Sweep, method: str) -> tuple[Variant, ...]:
         return sweep.variants
     from thinkeval.editing import registry
 
-    takes = getattr(registry.get(method), "TAKES_OBJECTIVE", False)
-    return tuple(variant for variant in sweep.variants if takes or variant == BARE)
+    if registry.takes_objective(method):
+        return sweep.variants
+    had = (BARE, APP) if registry.trains_app(method) else (BARE,)
+    return tuple(variant for variant in sweep.variants if variant in had)
 
 
 def request_of(sweep: Sweep, cell: Cell) -> ScoreRequest:

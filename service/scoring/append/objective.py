@@ -38,6 +38,13 @@ def check(options: EditOptions, rewrite: RewriteRequest) -> None:
         return
     from thinkeval.editing import registry
 
+    if options.append_loss == "app" and registry.trains_app(options.method):
+        if options.beta or options.gamma:
+            raise UsageError(
+                f"{options.method} takes APP in its training, and of its losses only the margin.",
+                remedy="Leave out --beta and --gamma.",
+            )
+        return
     if not registry.takes_objective(options.method):
         raise UsageError(
             f"{options.method} takes no further loss: --append-loss {options.append_loss} is for"
@@ -71,9 +78,13 @@ def described(resolved: Resolved) -> AppendOut:
     Raises:
         HparamsError: APP without a weight, and none is published for the method and model.
     """
+    from thinkeval.editing import registry
+
     request, rewrite = resolved.request, resolved.request.rewrite
     more: dict[str, Any] = {}
-    if request.append_loss == "app":
+    if request.append_loss == "app" and registry.trains_app(request.method):
+        more = {"alpha": resolved.hparams.app_alpha, "beta": 0.0, "gamma": 0.0}
+    elif request.append_loss == "app":
         more = dict(zip(WEIGHTS, _weights(resolved), strict=True))
         more |= {"neighbours": request.neighbours, "lists": request.app_lists}
     return AppendOut(
@@ -104,6 +115,20 @@ def _weights(resolved: Resolved) -> tuple[float, float, float]:
     return alpha, beta, gamma
 
 
+def with_trained_loss(resolved: Resolved) -> Resolved:
+    """The request with APP's margin in its hyperparameters, where the method is trained with it.
+
+    MEND's hypernetwork learns the loss (PEAK, §6), so that it is another one; the edit stays.
+    """
+    from thinkeval.editing import registry
+
+    request = resolved.request
+    if request.append_loss != "app" or not registry.trains_app(request.method):
+        return resolved
+    alpha = _weights(resolved)[0] if request.alpha is None else request.alpha
+    return replace(resolved, hparams=replace(resolved.hparams, app_alpha=alpha))
+
+
 def identity(append: AppendOut) -> dict[str, object]:
     """What an edit's numbers depend on besides its request; the number of answers is the request's.
 
@@ -121,6 +146,10 @@ def of_request(resolved: Resolved, others: Sequence[RewriteRequest] = ()) -> Obj
     """
     request = resolved.request
     if request.rewrite.kind != "append" or request.append_loss == "none":
+        return None
+    from thinkeval.editing import registry
+
+    if not registry.takes_objective(request.method):
         return None
     from thinkeval.editing.objectives.all_answers import AllAnswers
     from thinkeval.editing.objectives.app import App

@@ -17,8 +17,9 @@ from thinkeval.editing.models import wrap
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.errors import NothingStoredError, UsageError
 from thinkeval.service.schemas import Score
-from thinkeval.service.scoring import record
-from thinkeval.service.scoring.append import additivity, probing
+from thinkeval.service.scoring import plan, record
+from thinkeval.service.scoring.append import additivity, objective, probing
+from thinkeval.service.scoring.resolved import resolve
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 ONLY_OF_REPLACING = {"ifr", "ifr_by_steps", "ifr_published", "active_chains", "subject_retention",
@@ -185,9 +186,25 @@ def test_scores_of_both_kinds_are_never_pooled(walk: Walk, scored: dict[str, Sco
 
 def test_refused_before_any_work(walk: Walk, request_: RewriteRequest) -> None:
     with pytest.raises(UsageError, match="takes no further loss"):
-        walk.score("mend", rewrite=request_, append_loss="app")
+        walk.score("kn", rewrite=request_, append_loss="app")
     with pytest.raises(UsageError, match="replaces one"):
         walk.score("rome", append_loss="app")
+
+
+def test_mend_is_another_hypernetwork_with_app(walk: Walk, request_: RewriteRequest) -> None:
+    """Nothing is trained here: what a plan would train is known before."""
+
+    def planned(**changes: Any) -> plan.Plan:
+        return plan.plan_edit(
+            resolve(walk.runtime, walk.request("mend", rewrite=request_, **changes))
+        )
+
+    bare, app, half = planned(), planned(append_loss="app"), planned(append_loss="app", alpha=0.25)
+    assert [each.resolved.hparams.app_alpha for each in (bare, app, half)] == [0, 0.5, 0.25]
+    assert len({each.hypernetwork.key for each in (bare, app, half) if each.hypernetwork}) == 3
+    assert app.append is not None
+    assert (app.append.alpha, app.append.beta, app.append.gamma) == (0.5, 0, 0)
+    assert objective.of_request(app.resolved) is None
 
 
 def test_a_sequence_passes_the_loss_on(walk: Walk, request_: RewriteRequest) -> None:

@@ -94,6 +94,13 @@ def test_a_method_without_a_loss_takes_none() -> None:
             checked(APPEND, method="kn", append_loss=loss)
 
 
+def test_mend_takes_the_margin_of_app_in_training() -> None:
+    checked(APPEND, method="mend", append_loss="app", alpha=0.3, beta=0.0)
+    for options in ({"append_loss": "app", "beta": 0.1}, {"append_loss": "all-answers"}):
+        with pytest.raises(UsageError, match="mend takes"):
+            checked(APPEND, method="mend", **options)
+
+
 def test_an_append_has_no_conversation() -> None:
     with pytest.raises(UsageError, match="old object"):
         checked(APPEND, conversation=True)
