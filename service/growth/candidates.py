@@ -50,6 +50,7 @@ class Candidate:
         relations: of a chain, in order.
         entities: of a chain, in order.
         corrected: the triplet that a decision put in its place.
+        other: id of the candidate that has the corrected triplet already.
         asked: questions that were tried, with their answers' texts.
     """
 
@@ -70,6 +71,7 @@ class Candidate:
     relations: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     corrected: Triplet | None = None
+    other: str | None = None
     paraphrases: tuple[str, ...] = ()
     statements: list[str] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
@@ -133,10 +135,13 @@ class Candidates:
         """All of a kind, in order of appearance."""
         return [one for one in self._all.values() if kind is None or one.kind == kind]
 
-    def state_of(self, triplet: Triplet) -> CandidateState | None:
-        """The state of a triplet as it was found; None where it is no candidate."""
-        one = self._all.get(triplet_id(*triplet))
-        return one.state if one else None
+    def found(self, triplet: Triplet) -> Candidate | None:
+        """The candidate of a triplet as it was found; None where there is none."""
+        return self._all.get(triplet_id(*triplet))
+
+    def other(self, candidate: Candidate) -> Candidate | None:
+        """The candidate that has its corrected triplet already; None where none has."""
+        return self._all.get(candidate.other) if candidate.other else None
 
     def triplet(
         self, subject: str, relation: str, object: str, iteration: int
@@ -155,6 +160,7 @@ class Candidates:
         """Put a corrected triplet in force; False where another candidate has it already."""
         other = self._in_force.get(triplet, candidate.id)
         if other != candidate.id:
+            candidate.other = other
             return False
         self._in_force[triplet] = candidate.id
         candidate.corrected = triplet

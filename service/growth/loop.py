@@ -7,7 +7,7 @@ each time, and asks only what is not stored. Work goes breadth-first, ties by fi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -116,7 +116,9 @@ class Loop:
                 return "waiting_review", WAITING
             if self._seed is not None and len(self._paths) >= posted.chains:
                 return "finished", f"{len(self._paths)} chains"
-            if not chains and (self._elicitor.stopped or not new):
+            # What a person corrected or kept is validated, also where nothing more is found.
+            open_ = any(one.state == "new" for one in new)
+            if not chains and (not new or (self._elicitor.stopped and not open_)):
                 return "finished", self._elicitor.stopped or CONVERGED
             if self._number >= posted.iterations:
                 return "finished", f"{posted.iterations} iterations"
@@ -167,7 +169,18 @@ class Loop:
             if one.state == "new" and found.share is not None and one.corrected is None:
                 one.share, one.n_answers = found.share, found.n_answers
                 one.end("validated")
-        return [one for one, _ in new if one.state in ("new", "validated")]
+        taken = [one for one, _ in new if one.state in ("new", "validated")]
+        return [*taken, *self._reopened([one for one, _ in new])]
+
+    def _reopened(self, new: Sequence[Candidate]) -> list[Candidate]:
+        """Candidates below the thresholds that a correction names: they are validated after all."""
+        found = []
+        for one in filter(None, map(self._context.candidates.other, new)):
+            recorded = one.state in ("unknown", "discarded") and not one.asked
+            if recorded and self._context.candidates.verdicts(one).verdict is None:
+                one.end("new")
+                found.append(one)
+        return found
 
     def _only_recorded(self, one: Candidate, found: Found) -> bool:
         """End a candidate that is no fact by its answers, unless a person decided otherwise."""

@@ -156,8 +156,9 @@ class Crawler:
         examples: for each relation subjects whose kinds let it pass the gate.
         kinds: stored kinds, for the gate `stored`.
         chat: whether the endpoint answers messages.
-        admitted: whether a fact counts; looked at once its level was given away, so that decisions
-            about the level are made. An entity that no counted fact names is not asked.
+        accepted: the object of a fact as it was decided, or None where the fact does not count;
+            looked at once its level was given away, so that decisions about the level are made.
+            An entity that no counted fact names is not asked, and a corrected object is.
 
     Attributes:
         reason: why no further level follows; None while one does.
@@ -174,9 +175,10 @@ class Crawler:
         examples: Mapping[str, Iterable[str]] | None = None,
         kinds: Mapping[str, str] | None = None,
         chat: bool = False,
-        admitted: Callable[[Found], bool] = lambda fact: True,
+        accepted: Callable[[Found], str | None] = lambda fact: fact.object,
     ) -> None:
-        self._admitted = admitted
+        self._accepted = accepted
+        self._last: Level | None = None
         self.reason: Reason | None = None
         self.depths: dict[str, int] = {}
         self._relations, self._ask, self._knobs, self._chat = relations, ask, knobs, chat
@@ -201,12 +203,33 @@ class Crawler:
             wanted = self._within_budget(self._pairs(frontier))
             level = self._level(depth, frontier, wanted)
             self._stop_if(depth, level.new)
+            self._last = level
             yield level
-            named = {fact.object for fact in level.facts if self._admitted(fact)}
-            frontier = [name for name in level.new if name in named]
-            for name in set(level.new) - named:
+            if self.reason == "frontier empty":
+                self.reason = None  # a correction may have named an entity since
+            frontier = self.following()
+            for name in set(level.new) - set(frontier):
                 del self.depths[name]  # another fact may still lead to it
+            self.depths |= dict.fromkeys(frontier, depth)
             self._stop_if(depth, frontier)
+
+    def following(self) -> list[str]:
+        """Entities that the level given away last leads to, as it is decided now.
+
+        Those that its accepted facts name first, then the objects of corrected facts.
+        """
+        level = self._last
+        if level is None:
+            return []
+        named = dict.fromkeys(
+            self._names.resolve(name) for name in map(self._accepted, level.facts) if name
+        )
+        corrected = (
+            name
+            for name in named
+            if name not in level.new and name not in self.depths and self._names.is_named(name)
+        )
+        return [*(name for name in level.new if name in named), *corrected]
 
     def inverse(self, fact: Found) -> float | None:
         """Fraction of answers that name the subject, where the relation is asked of the object.

@@ -61,14 +61,15 @@ class Crawl:
             # Where no form of JSON has an effect, sentences are continued: a list needs an
             # instructed model.
             chat=context.main.chat and context.main.form != "prompt",
-            admitted=self._admitted,
+            accepted=self._accepted,
         )
         self._levels: Iterator[Level] = self._crawler.levels(start)
 
     @property
     def stopped(self) -> str | None:
         """Why no level follows; None while one does."""
-        return self._crawler.reason
+        reason = self._crawler.reason
+        return None if reason == "frontier empty" and self._crawler.following() else reason
 
     def start(self) -> Elicited:
         """Nothing is known before the first level."""
@@ -93,10 +94,19 @@ class Crawl:
         ]
         return Elicited(found, tuple(statements.values()))
 
-    def _admitted(self, fact: Named) -> bool:
-        """Whether neither a person nor the judge pruned a fact."""
-        triplet = (fact.subject, fact.relation, fact.object)
-        return self._context.candidates.state_of(triplet) != "pruned"
+    def _accepted(self, fact: Named) -> str | None:
+        """The object of a fact as person or judge decided; None where it does not count."""
+        candidates = self._context.candidates
+        one = candidates.found((fact.subject, fact.relation, fact.object))
+        if one is None:
+            return fact.object
+        if one.state == "pruned":
+            return None
+        # A corrected triplet leads on once it counts, whichever candidate has it.
+        there = one if one.corrected is not None else candidates.other(one)
+        if there is None:
+            return fact.object
+        return there.triplet[2] if there.state in ("new", "validated", "duplicate") else None
 
     def _ask(self, requests: Sequence[Request]) -> list[Answer]:
         level = self._context.main.answers.iteration

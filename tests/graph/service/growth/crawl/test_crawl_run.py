@@ -24,13 +24,15 @@ from thinkeval.loaders.records import (
 )
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.growth import job
+from thinkeval.service.growth import decisions, job
 from thinkeval.service.growth.crawl.report import agreement, crawl_report
 from thinkeval.service.growth.endpoints.opened import Opened
 from thinkeval.service.growth.loop import Outcome
+from thinkeval.service.growth.review.schemas import Triplet
 from thinkeval.service.growth.run import Attempt
 from thinkeval.service.growth.schemas import GrowthIn
 from thinkeval.service.scoring.runtime import Runtime
+from thinkeval.service.settings import Settings
 
 TRUE = (
     ("Harry", "studied at", "Hogwarts School of Witchcraft and Wizardry"),
@@ -60,6 +62,10 @@ ANSWERS = {
     "Hermione was friends with": "Dobby and Ron.",
     "Hermione was close to": "Ron and Dobby.",
 }
+VALIDATED = {
+    'Which name completes the statement "Harry was friends with': ("Luna.", *("Ron.",) * 4)
+}
+"""Answers to the question that validates a friend of Harry's."""
 Crawl = Callable[..., tuple[str, Outcome]]
 
 
@@ -120,7 +126,7 @@ def stored(db: Database, graph: str) -> dict[tuple[str, str, str], float | None]
     return {(f.subject, f.relation, f.object): f.p_pre for f in db.read(rows.FactRow, graph=graph)}
 
 
-def picture(db: Database, run: str, graph: str) -> object:
+def picture(db: Database, run: str, graph: str) -> tuple[Any, ...]:
     return (
         datasets.stored_graph(db, graph).facts,
         stored(db, graph),
@@ -154,6 +160,70 @@ def test_a_graph_is_crawled_and_can_be_scored(db: Database, crawl: Crawl, graph_
     ron = found["Harry", "was friends with", "Ron"]
     assert json.loads(ron.checks or "")["inverse"] is None
     assert ron.statements
+
+
+def correct(db: Database, settings: Settings, run: str, found: tuple[str, ...], to: str) -> None:
+    """Correct the object of a candidate, as a reviewer does."""
+    [one] = [
+        c for c in db.read(rows.CandidateRow, run=run)
+        if (c.subject, c.relation, c.object) == found
+    ]  # fmt: skip
+    after = Triplet(subject=found[0], relation=found[1], object=to)
+    decisions.decide(db, settings, run, one.id, "correct", "ann", after=after)
+
+
+def test_a_corrected_object_is_asked_in_place_of_the_one_that_was_found(
+    db: Database, runtime: Runtime, crawl: Crawl, graph_id: str
+) -> None:
+    friend = ("Harry", "was friends with")
+    table = (
+        ANSWERS
+        | VALIDATED
+        | {
+            "Harry was friends with": (
+                "Ron and Hermione.",
+                "Hermione and Ron.",
+                "Hermione and Luna.",
+            ),
+            "Luna is a": "person.",
+            "Luna studied at": "Durmstrang.",
+            "Luna went to": "Durmstrang.",
+        }
+    )
+    model = ClozeModel(table)
+    run, _ = crawl(model)
+    assert not any("Luna" in r.messages[0].text for r in model.asked)
+    correct(db, runtime.settings, run, (*friend, "Hermione"), "Luna")
+    _, outcome = crawl(model)
+    assert outcome.reason == "frontier empty"
+    known = stored(db, graph_id)
+    assert known[*friend, "Luna"] == 0.2  # one of five answers
+    assert known["Luna", "studied at", "Durmstrang"] == 1.0
+    assert not any("Hermione" in fact for fact in known)
+    keys = [request.id(model.id) for request in model.asked]
+    assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        ("Ron and Hermione.", "Hermione and Ron.", "Hermione and Luna."),
+        ("Ron and Hermione.", "Hermione and Ron.", "Hermione."),
+    ],
+    ids=["below the thresholds", "not named in the crawl"],
+)
+def test_a_correction_in_the_last_level_is_validated(
+    db: Database, runtime: Runtime, crawl: Crawl, graph_id: str, answer: tuple[str, ...]
+) -> None:
+    friend = ("Harry", "was friends with")
+    model = ClozeModel(ANSWERS | VALIDATED | {"Harry was friends with": answer})
+    run, outcome = crawl(model, depth=1)
+    assert outcome.reason == "depth"
+    correct(db, runtime.settings, run, (*friend, "Hermione"), "Luna")
+    _, outcome = crawl(model, depth=1)
+    assert outcome.reason == "depth"
+    assert stored(db, graph_id)[*friend, "Luna"] == 0.2
+    assert not any(r.messages[0].text.startswith("Luna") for r in model.asked)
 
 
 def test_the_report_equals_brute_force(

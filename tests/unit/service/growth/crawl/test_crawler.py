@@ -90,7 +90,7 @@ def test_what_only_a_pruned_fact_names_is_not_asked() -> None:
             RELATIONS,
             model,
             Knobs(gate="none", samples=2),
-            admitted=lambda fact: (fact.subject, fact.object) not in pruned,
+            accepted=lambda fact: None if (fact.subject, fact.object) in pruned else fact.object,
         )
         return [tuple(level.entities) for level in crawler.levels(["Ann"])]
 
@@ -98,6 +98,36 @@ def test_what_only_a_pruned_fact_names_is_not_asked() -> None:
     assert followed(says(table)) == [("Ann",), ("Cy",), ("Dee",), ("Bo",)]
     pruned.add(("Ann", "Cy"))
     assert followed(says(table)) == [("Ann",)]
+
+
+@pytest.mark.parametrize(
+    ("table", "corrected", "asked"),
+    [
+        # Dee in the place of Cy, after what the level names itself.
+        ({("Ann", "knows"): "Cy, Bo.", ("Dee", "knows"): "Ann."}, {("Ann", "Cy"): "Dee"},
+         [("Ann",), ("Bo", "Dee")]),
+        # The last level named nobody new, and a correction of it does.
+        ({("Ann", "knows"): "Bo.", ("Bo", "knows"): "Ann."}, {("Bo", "Ann"): "Dee"},
+         [("Ann",), ("Bo",), ("Dee",)]),
+        # Who was asked already is not asked again, and a name in lower case is not asked.
+        ({("Ann", "knows"): "Bo."}, {("Ann", "Bo"): "Ann"}, [("Ann",)]),
+        ({("Ann", "knows"): "Bo."}, {("Ann", "Bo"): "a friend"}, [("Ann",)]),
+    ],
+)  # fmt: skip
+def test_a_corrected_object_is_asked_in_the_place_of_what_was_found(
+    table: dict[tuple[str, str], str],
+    corrected: dict[tuple[str, str], str],
+    asked: list[tuple[str, ...]],
+) -> None:
+    crawler = Crawler(
+        RELATIONS,
+        says(table),
+        Knobs(gate="none", samples=2),
+        accepted=lambda fact: corrected.get((fact.subject, fact.object), fact.object),
+    )
+    assert [tuple(level.entities) for level in crawler.levels(["Ann"])] == asked
+    assert crawler.reason == "frontier empty"
+    assert set(crawler.depths) == {name for level in asked for name in level}
 
 
 def test_the_same_answers_give_the_same_crawl() -> None:
