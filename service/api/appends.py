@@ -6,9 +6,9 @@ too.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 
 from thinkeval.cypher import rows
@@ -56,6 +56,45 @@ class AppendAnswersOut(BaseModel):
 
     edit: str
     items: list[PromptOut]
+
+
+class FalseSetOut(BaseModel):
+    """Values against one set of false answers, as cypher/append/additivity.cypher has them.
+
+    Attributes:
+        prompts: asked, without those of locality; n: the ones that count.
+        no_correct, no_hard, no_random: prompts that do not, by the first list without a kept name.
+        left_out: whether `published` leaves the whole append out.
+    """
+
+    set: Literal["hard", "random"]
+    prompts: int
+    n: int
+    no_correct: int
+    no_hard: int
+    no_random: int
+    left_out: bool
+    rff: float | None
+    rnf: float | None
+    cpc: float | None
+    fpc: float | None
+    aff: float | None
+    anf: float | None
+    n_fpc: int
+    es: float | None
+    n_es: int
+    gs: float | None
+    n_gs: int
+    ls: float | None
+    n_ls: int
+    asked_ls: int
+
+
+class AdditivityOut(BaseModel):
+    """What else an append moved: one item a set of false answers."""
+
+    edit: str
+    items: list[FalseSetOut]
 
 
 @router.post(
@@ -109,6 +148,51 @@ def get_append_answers(edit: EditId, db: Db, here: Here, request: Request) -> Re
         found = db.read(rows.AppendAnswersRow, edit=score.edit)
         items = [PromptOut.model_validate(row, from_attributes=True) for row in found]
         return AppendAnswersOut(edit=score.edit, items=items)
+
+    return of_scored(request, here, db, edit, build)
+
+
+@router.get(
+    "/{edit}/additivity",
+    response_model=AdditivityOut,
+    summary="Get the additivity of an append",
+)
+def get_additivity(
+    edit: EditId,
+    db: Db,
+    here: Here,
+    request: Request,
+    strict: Annotated[
+        bool, Query(description="Leave names that are correct and hard at once out of both lists.")
+    ] = False,
+    published: Annotated[
+        bool, Query(description="No values where the last paraphrase is dropped.")
+    ] = False,
+    es_over: Annotated[
+        Literal["kept", "all"], Query(description="ES and GS: over the kept correct answers.")
+    ] = "kept",
+    ls_over: Annotated[
+        Literal["known", "all"],
+        Query(description="LS: over the prompts that the unedited model prefers right."),
+    ] = "known",
+) -> Response:
+    """RFF to ANF against hard and random false answers, with prompts dropped by reason.
+
+    With its defaults the values are those of the score.
+    """
+
+    def build(score: Score) -> AdditivityOut:
+        _require(db, score.edit)
+        found = db.read(
+            rows.AdditivityRow,
+            edits=[score.edit],
+            strict=strict,
+            published=published,
+            es_over=es_over,
+            ls_over=ls_over,
+        )
+        items = [FalseSetOut.model_validate(row, from_attributes=True) for row in found]
+        return AdditivityOut(edit=score.edit, items=items)
 
     return of_scored(request, here, db, edit, build)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +20,20 @@ if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
     from thinkeval.service.reports.append.table import AppendTable
     from thinkeval.service.schemas import Score
+
+
+class Over(StrEnum):
+    """The correct answers that success is taken over."""
+
+    kept = "kept"
+    all = "all"
+
+
+class Known(StrEnum):
+    """The prompts that locality is taken over."""
+
+    known = "known"
+    all = "all"
 
 
 def report(
@@ -43,6 +58,23 @@ def report(
             help="Each row over its own requests, not over those that all rows have.",
         ),
     ] = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Leave names that are correct and hard at once out of both."),
+    ] = False,
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published",
+            help="Leave out requests whose last paraphrase is dropped, as the authors' code does.",
+        ),
+    ] = False,
+    es_over: Annotated[
+        Over, typer.Option(help="ES, GS: over the kept correct answers, or all of them.")
+    ] = Over.kept,
+    ls_over: Annotated[
+        Known, typer.Option(help="LS: over prompts that the unedited model prefers right, or all.")
+    ] = Known.known,
     output: OutputOption = None,
     figures: Annotated[
         Path | None,
@@ -61,6 +93,7 @@ def report(
     from thinkeval.service.reports.append.stored import stored
     from thinkeval.service.reports.append.table import as_dict, columns, table
     from thinkeval.service.reports.formats import render, require_known
+    from thinkeval.service.scoring.append.additivity import measured_again
 
     format = "json" if json else format
     if format != "table":
@@ -68,7 +101,9 @@ def report(
     elif output is not None:
         raise UsageError("A table for the terminal is not written to a file.", remedy="Give -f.")
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        scores = stored(runtime.db, graph, model)
+        chosen = {"strict": strict, "published": published}
+        chosen |= {"es_over": es_over.value, "ls_over": ls_over.value}
+        scores = measured_again(runtime.db, stored(runtime.db, graph, model), **chosen)
         found = table(scores, all_requests=all_requests)
         if figures is not None:
             draw(runtime.db, scores, found, figures)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from thinkeval.cypher import rows
-from thinkeval.service.schemas import MetricValue
+from thinkeval.service.schemas import MetricValue, Score
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -36,6 +36,21 @@ def measured(db: Database, edits: Sequence[str], **options: Any) -> dict[str, li
             values[row.edit] = _successes(row)
         values[row.edit] += _of_set(row)
     return values
+
+
+def measured_again(db: Database, scores: Sequence[Score], **options: Any) -> list[Score]:
+    """The scores of appends with their values by other options; stored ones stay as they are.
+
+    Args:
+        options: as in `measured`.
+    """
+    found = measured(db, [score.edit for score in scores], **options)
+    again = []
+    for score in scores:
+        new = {value.metric: value for value in found[score.edit]}
+        values = [value for value in score.values if value.metric not in new]
+        again.append(score.model_copy(update={"values": [*values, *new.values()]}))
+    return again
 
 
 def _successes(row: rows.AdditivityRow) -> list[MetricValue]:

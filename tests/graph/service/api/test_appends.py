@@ -122,6 +122,21 @@ def test_score_and_answers_are_those_stored(client: TestClient, scored: Score) -
     assert client.get(f"/v1/appends/{scored.edit}").json()["status"] == "succeeded"
 
 
+def test_additivity_by_other_options(client: TestClient, scored: Score, db: Database) -> None:
+    path = f"/v1/appends/{scored.edit}/additivity"
+    hard, random = client.get(path).json()["items"]
+    assert (hard["set"], random["set"], hard["prompts"], hard["n"]) == ("hard", "random", 1, 1)
+    told = {f"{name}_hard": round(hard[name], 5) for name in ("rff", "rnf", "aff", "anf")}
+    assert told == VALUES
+    every = client.get(path, params={"ls_over": "all", "published": True, "strict": True}).json()
+    assert every["items"][0]["asked_ls"] == every["items"][0]["n_ls"] == 1
+    assert client.get(path, params={"es_over": "some"}).status_code == 422
+    (same,) = additivity.measured_again(db, [scored])
+    (other,) = additivity.measured_again(db, [scored], ls_over="all")
+    assert same.values == scored.values
+    assert {v.metric for v in other.values} == {v.metric for v in scored.values}
+
+
 def test_page_of_an_append_is_shown(client: TestClient, scored: Score) -> None:
     page = client.get(f"/edits/{scored.edit}")
     assert page.status_code == 200
