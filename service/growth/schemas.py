@@ -5,9 +5,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from thinkeval.service.errors import UsageError
 from thinkeval.service.llm import checked_address
@@ -79,6 +87,21 @@ class CrawlOptions(BaseModel):
     max_questions: int | None = Field(
         default=None, ge=1, description="Stop after this many subject-relation pairs."
     )
+    invented: int = Field(
+        default=0,
+        ge=0,
+        le=8,
+        description="Ask each relation of so many invented subjects as well, and store how often"
+        " they get the same object; filters nothing.",
+    )
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without `invented` where it is 0: ids of runs are digests of their requests."""
+        values = serialise(self)
+        if not self.invented:
+            values.pop("invented", None)
+        return values
 
 
 class GrowthIn(BaseModel):

@@ -78,6 +78,7 @@ def run(
     agreement: Annotated[float, _option("agreement")] = DEFAULT.agreement,
     gate: Annotated[GateName, _option("gate")] = GateName.kind,
     max_questions: Annotated[int | None, _option("max_questions")] = None,
+    invented: Annotated[int, _option("invented")] = DEFAULT.invented,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the answers.")] = 0,
     truth: TruthOption = None,
     to: ToOption = None,
@@ -117,6 +118,7 @@ def run(
             agreement=agreement,
             gate=gate.value,
             max_questions=max_questions,
+            invented=invented,
         ),
     )
     if truth is None and endpoint is None and parse(model).organism is not None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from thinkeval.service.growth.crawl import invented
 from thinkeval.service.growth.crawl.answer_lists import JoinedNames, pieces
 from thinkeval.service.growth.crawl.kinds import (
     KIND_PROMPT,
@@ -66,6 +67,7 @@ class Knobs:
             stored with a graph, and entities without one are not asked; `none`: of every entity.
         depth: maximum number of levels.
         max_questions: maximum number of pairs of entity and relation; None for no limit.
+        invented: number of invented subjects that each relation is asked of as well.
     """
 
     samples: int = 5
@@ -75,6 +77,7 @@ class Knobs:
     gate: Literal["kind", "stored", "none"] = "kind"
     depth: int = 5
     max_questions: int | None = None
+    invented: int = 0
     sampling: Sampling = field(default_factory=Sampling)
 
 
@@ -189,6 +192,7 @@ class Crawler:
         self._not_kinds = not_kinds(w.template for r in relations for w in r.wordings)
         self._kinds: dict[str, str | None] = dict(kinds or {}) if knobs.gate == "stored" else {}
         self._shares: dict[tuple[str, str], dict[str, float]] = {}
+        self._guessed: dict[str, dict[str, float]] = {}
 
     def levels(self, start: Iterable[str]) -> Iterator[Level]:
         """Crawl from the start entities, level by level."""
@@ -239,6 +243,39 @@ class Crawler:
         """
         shares = self._shares.get((fact.object, fact.relation))
         return None if shares is None else shares.get(fact.subject, 0.0)
+
+    def guessed(self, fact: Found) -> float | None:
+        """Fraction of invented subjects' answers that name the object; None if none was asked."""
+        shares = self._guessed.get(fact.relation)
+        return None if shares is None else shares.get(fact.object, 0.0)
+
+    def _ask_invented(self, relations: Iterable[Relation]) -> None:
+        """Ask relations of invented subjects; nothing that they answer is learnt or followed."""
+        names = invented.NAMES[: self._knobs.invented]
+        missing = {r.name: r for r in relations if names and r.name not in self._guessed}
+        asked = {
+            name: [
+                request
+                for subject in names
+                for request in requests_for(
+                    subject, relation.wordings, self._knobs.sampling, self._knobs.samples,
+                    chat=self._chat,
+                )
+            ]
+            for name, relation in missing.items()
+        }  # fmt: skip
+        if not asked:
+            return
+        answers = iter(self._ask([request for each in asked.values() for request in each]))
+        for name, requests in asked.items():
+            texts = [next(answers).text for _ in requests]
+            self._guessed[name] = invented.shares(texts, self._guesses)
+
+    def _guesses(self, answer: str) -> list[str]:
+        """The names in an answer, without making a new one known."""
+        if not _names_any(answer):
+            return []
+        return [self._names.find(text) or text for text in self._joined.items(pieces(answer))]
 
     def _stop_if(self, depth: int, frontier: Sequence[str]) -> None:
         """Note why no level follows, if none does."""
@@ -308,6 +345,7 @@ class Crawler:
             self._pair(entity, relation, depth, answers[bounds[i] : bounds[i + 1]])
             for i, (entity, relation) in enumerate(wanted)
         )
+        self._ask_invented(relation for _, relation in wanted)
         objects = dict.fromkeys(fact.object for pair in pairs for fact in pair.facts)
         unseen = [name for name in objects if name not in self.depths]
         new = tuple(name for name in unseen if self._names.is_named(name))

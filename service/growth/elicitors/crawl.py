@@ -133,6 +133,10 @@ class Crawl:
             "share": round(named.share, 4) if named else 0.0,
             "inverse": self._crawler.inverse(named) if named and fact else None,
         }
+        if named and self._context.posted.crawl.invented:
+            guessed = self._crawler.guessed(named)
+            checks["invented"] = guessed
+            checks["lift"] = named.share / guessed if guessed else None
         return Found(
             pair.subject,
             pair.relation,
@@ -165,6 +169,7 @@ def knobs_of(posted: GrowthIn) -> Knobs:
         gate=options.gate,
         depth=options.depth,
         max_questions=options.max_questions,
+        invented=options.invented,
         sampling=Sampling(0.0 if posted.greedy else posted.temperature, SHORT, posted.random_seed),
     )
 

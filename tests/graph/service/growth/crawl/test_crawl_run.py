@@ -204,6 +204,28 @@ def test_a_corrected_object_is_asked_in_place_of_the_one_that_was_found(
     assert len(keys) == len(set(keys))
 
 
+def test_what_invented_subjects_get_is_stored_and_filters_nothing(
+    db: Database, crawl: Crawl, graph_id: str
+) -> None:
+    plain, _ = crawl(ClozeModel(ANSWERS))
+    guessing = {"Zorbo Quux studied at": f"{SCHOOL}.", "Zorbo Quux was close to": "Zoe Quint."}
+    run, _ = crawl(ClozeModel(ANSWERS | guessing), name="-invented", invented=2)
+    assert stored(db, f"{graph_id}-invented") == stored(db, graph_id)
+
+    def checks(run: str) -> dict[tuple[str, ...], dict[str, Any]]:
+        found = db.read(rows.CandidateRow, run=run)
+        return {(c.subject, c.relation, c.object): json.loads(c.checks or "{}") for c in found}
+
+    told = checks(run)
+    # One of two subjects, by one of two wordings.
+    school = told["Harry", "studied at", SCHOOL]
+    assert (school["invented"], school["lift"]) == (0.25, 4.0)
+    ron = told["Harry", "was friends with", "Ron"]
+    assert (ron["invented"], ron["lift"]) == (0.0, None)
+    assert told.keys() == checks(plain).keys()
+    assert all("invented" not in each and "lift" not in each for each in checks(plain).values())
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -141,6 +141,21 @@ def test_the_inverse_is_a_figure_where_it_was_asked() -> None:
     assert crawler.reason == "depth"
 
 
+def test_invented_subjects_show_what_is_guessed_by_the_relation_alone() -> None:
+    table = CIRCLE | {("Quux", "knows"): "Bo.", ("Trosk", "knows"): "Bo and Nobody Else."}
+    plain, expected = crawl(says(table))
+    crawler, levels = crawl(says(table), invented=2)
+    assert levels == expected  # they filter nothing
+    found = {(f.subject, f.object): crawler.guessed(f) for level in levels for f in level.facts}
+    assert found == {("Ann", "Bo"): 1.0, ("Bo", "Cy"): 0.0, ("Bo", "Ann"): 0.0, ("Cy", "Ann"): 0.0}
+    assert plain.guessed(levels[0].facts[0]) is None
+    model = says(table)
+    crawl(model, invented=2)
+    # Each relation once, four wordings, two samples, two subjects: not again in later levels.
+    assert len([text for text, _ in model.asked if "Quux" in text or "Trosk" in text]) == 32
+    assert len(set(model.asked)) == len(model.asked)
+
+
 def test_depth_0_asks_nothing() -> None:
     model = says(CIRCLE)
     crawler, levels = crawl(model, depth=0)
