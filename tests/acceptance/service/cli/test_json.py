@@ -127,6 +127,7 @@ def test_every_command_that_prints_data_prints_json(
     ruled(session, graph, edits)
     established(session, folder, f"{prefix}-atlas")
     grown(session, folder, graph)
+    appended(session, folder, graph)
     served(session, user, monkeypatch)
     removed = session("edits", "--delete", edits[0])
     assert removed == {"deleted": edits[0]}
@@ -243,6 +244,20 @@ def grown(session: Session, folder: Path, graph: str) -> None:
     assert session("crawl report", crawled)["questions"] == 0
     for name in {run, started, augmented["run"]["id"], crawled}:
         assert session("grow delete", name)["deleted"] == name
+
+
+def appended(session: Session, folder: Path, graph: str) -> None:
+    """Requests to append an answer, of the graph's facts."""
+    model = ("--model", folder / "tiny")
+    assert "append" not in session.call("rewrites", graph, **session.env).out
+    built = session("peak build", graph, *model)["built"]
+    assert {request["kind"] for request in built} == {"append"}
+    assert session("peak build", graph, *model)["stored"] == len(built)
+    kinds = {each["id"]: each["kind"] for each in session("rewrites", graph)}
+    assert {id for id, kind in kinds.items() if kind == "append"} == {r["id"] for r in built}
+    shown = session.call("rewrites", graph, **session.env).out
+    assert "append" in shown
+    assert "replace" in shown
 
 
 def served(session: Session, user: str, monkeypatch: pytest.MonkeyPatch) -> None:
