@@ -258,6 +258,12 @@ def appended(session: Session, folder: Path, graph: str) -> None:
     shown = session.call("rewrites", graph, **session.env).out
     assert "append" in shown
     assert "replace" in shown
+    scored = session(
+        "peak sweep", built[0]["id"], "-g", graph, *model, "-m", "none", "--variant", "bare",
+        "--workers", "1",
+    )  # fmt: skip
+    assert scored["failed"] == []
+    assert session("peak report", "-g", graph)["rows"] == scored["rows"]
 
 
 def served(session: Session, user: str, monkeypatch: pytest.MonkeyPatch) -> None:
