@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 from thinkeval.service.client.http import Http, frame, part
 from thinkeval.service.reports.schemas import Diff
@@ -16,6 +17,20 @@ CHAIN_COLUMNS = ("chain", "steps", "r_pre", "r_post", "ratio", "surviving", "ent
 LEAK_COLUMNS = (
     "subject", "relation", "object", "chains", "share", "ifr_share", "pre", "post", "prompt", "id",
 )  # fmt: skip
+
+APPEND_COLUMNS = ("place", "role", "text", "answer", "name", "pre", "post")
+
+
+def _answers(item: Mapping[str, Any], new: str) -> Iterator[dict[str, Any]]:
+    """The answers at one prompt, as rows."""
+    for kind, name in (("new", new), ("right", None)):
+        if item[f"{kind}_pre"] is not None:
+            both = {side: item[f"{kind}_{side}"] for side in ("pre", "post")}
+            yield {"answer": kind, "name": name, **both}
+    for kind in ("correct", "hard", "random"):
+        for i, name in enumerate(item[kind]):
+            both = {side: item[f"{kind}_{side}"][i] for side in ("pre", "post")}
+            yield {"answer": kind, "name": name, **both}
 
 
 class Results:
@@ -69,6 +84,21 @@ class Results:
             p = {"p_pre": edge.pop("pre"), "p_post": edge.pop("post")}
             graph.add_edge(*ends, key=edge.pop("id"), **p, **edge)
         return graph
+
+    def append_answers(self, edit: str) -> pd.DataFrame:
+        """P of each answer before and after an edit that appends one, prompt by prompt.
+
+        Columns: place, role and text of the prompt; `answer` (new, correct, hard, random, or right
+        at a prompt of locality) and its name, which a right answer lacks; pre and post.
+        """
+        new = self._http.json(f"/v1/appends/{part(edit)}")["target_new"]
+        items = self._http.json(f"/v1/appends/{part(edit)}/answers")["items"]
+        rows = [
+            {key: item[key] for key in ("place", "role", "text")} | answer
+            for item in items
+            for answer in _answers(item, new)
+        ]
+        return frame(rows, APPEND_COLUMNS)
 
     def diff(self, a: str, b: str, *, measure: Measure | None = None) -> Diff:
         """Differences of edit `b` from edit `a`: metrics, changed facts, chains."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import httpx
 import pytest
 from fastapi.testclient import TestClient
 
@@ -17,6 +18,7 @@ from thinkeval.service.api.state import database
 from thinkeval.service.append_schemas import AppendOut
 from thinkeval.service.cli.output import console
 from thinkeval.service.cli.render import show_score
+from thinkeval.service.client import Client
 from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.write import rewrite_row
@@ -135,6 +137,20 @@ def test_additivity_by_other_options(client: TestClient, scored: Score, db: Data
     (other,) = additivity.measured_again(db, [scored], ls_over="all")
     assert same.values == scored.values
     assert {v.metric for v in other.values} == {v.metric for v in scored.values}
+
+
+def test_the_client_has_the_answers_as_a_table(client: TestClient, scored: Score) -> None:
+    transport = httpx.MockTransport(
+        lambda r: httpx.Response(200, content=client.get(r.url.path).content)
+    )
+    with Client("http://localhost", transport=transport) as remote:
+        told = remote.append_answers(scored.edit)
+    first = told[told.place == 0].set_index("name")
+    assert first.loc["Crookshanks", ["answer", "pre", "post"]].tolist() == ["new", 0.1, 0.3]
+    assert first.loc["Seeker", ["answer", "pre", "post"]].tolist() == ["hard", 0.05, 0.04]
+    assert len(first) == 6
+    near = told[told.role == "locality"].set_index("answer")
+    assert near.loc["right", ["pre", "post"]].tolist() == [0.5, 0.4]
 
 
 def test_page_of_an_append_is_shown(client: TestClient, scored: Score) -> None:
