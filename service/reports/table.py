@@ -132,7 +132,8 @@ def method_table(
 
     if not scores:
         raise NothingStoredError(
-            "There is no scored edit to report on.", remedy="Score one with `thinkeval score`."
+            "There is no scored edit to report on.",
+            remedy="Score one with `thinkeval score`; appended answers: `thinkeval peak report`.",
         )
     groups: dict[tuple[str, str], list[Score]] = defaultdict(list)
     for score in scores:

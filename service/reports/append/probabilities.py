@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 from thinkeval.cypher import rows
 from thinkeval.service.reports.append.table import AppendTable, Mean, groups, mean
 from thinkeval.service.schemas import Score
+from thinkeval.service.scoring.append.variants import BY_NAME
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
 
 KINDS = ("correct", "hard", "random")
+SHOWN = tuple(variant.name for variant in BY_NAME.values())
+"""The variants of the figure: bare, "+" and APP."""
 
 
 def by_row(
@@ -40,4 +43,5 @@ def by_row(
             for kind in KINDS
         }
         for row in found.rows
+        if row.variant in SHOWN
     }

@@ -50,8 +50,9 @@ def probabilities(found: Mapping[str, Probabilities], caption: str) -> Figure:
     if not found:
         return in_words(title, "None of these edits has stored answers.")
     deep = -(-len(found) // 3)
-    figure, bottom, top = new_figure(WIDTH, 2.0 * deep, title, caption)
-    axes = figure.subplots(deep, 3, sharey=True, squeeze=False, gridspec_kw=_room(bottom, top))
+    figure, bottom, top = new_figure(WIDTH, 1.9 * deep + 0.4, title, caption)
+    room = _room(figure, bottom, top)
+    axes = figure.subplots(deep, 3, sharey=True, squeeze=False, gridspec_kw=room)
     for place, (name, pairs) in zip(axes.flat, found.items(), strict=False):
         for i, kind in enumerate(ANSWERS):
             for side, (each, shade) in enumerate(zip(pairs[kind], ("66", "ff"), strict=True)):
@@ -71,7 +72,10 @@ def ablation(rows: Sequence[VariantRow], caption: str) -> Figure:
     wanted = ("bare", "APP", "APP −L1", "APP −L2", "APP −L3")
     found = [row for row in rows if row.variant in wanted]
     with_ablation = {row.method for row in found if "−" in row.variant}
-    found = [row for row in found if row.method in with_ablation]
+    found = sorted(
+        (row for row in found if row.method in with_ablation),
+        key=lambda row: (row.method, wanted.index(row.variant)),
+    )
     title = "APP with each of its losses left out"
     if not found:
         return in_words(title, "No score leaves a loss of APP out: run `peak sweep --ablate`.")
@@ -144,15 +148,21 @@ def _bar(axes: Axes, x: float, found: Mean, colour: str) -> None:
 
 def _two_panels(title: str, caption: str) -> tuple[Figure, Sequence[Axes]]:
     figure, bottom, top = new_figure(WIDTH, PANEL_H + 0.5, title, caption)
-    panels = figure.subplots(1, 2, sharey=True, gridspec_kw=_room(bottom + 0.14, top))
+    panels = figure.subplots(1, 2, sharey=True, gridspec_kw=_room(figure, bottom, top, 0.75))
     for axes, name in zip(panels, PANELS, strict=True):
         axes.set_title(f"against {name} false answers", fontsize=8.5, color=INK, loc="left")
         axes.set_ylim(0, 1.02)
     return figure, panels
 
 
-def _room(bottom: float, top: float) -> dict[str, float]:
+def _room(figure: Figure, bottom: float, top: float, below: float = 0.35) -> dict[str, float]:
+    """The places of the panels.
+
+    Args:
+        below: inches for the labels of the lowest panels.
+    """
+    tall = figure.get_figheight()
     return {
-        "left": 0.09, "right": 0.985, "bottom": bottom + 0.06, "top": top - 0.05, "wspace": 0.12,
-        "hspace": 0.5,
+        "left": 0.09, "right": 0.985, "bottom": bottom + below / tall, "top": top - 0.2 / tall,
+        "wspace": 0.12, "hspace": 0.5,
     }  # fmt: skip
