@@ -159,7 +159,7 @@ class Loop:
             one = self._candidate(found)
             if one is not None:
                 new.append((one, found))
-        if self._context.posted.judge in ("model", "both"):
+        if self._context.posted.judge in ("model", "both", "check"):
             self._context.candidates.write(self._context.db, self._context.run, self._context.lease)
             judge(self._context, [one for one, _ in new])
         for one, found in new:

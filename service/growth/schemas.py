@@ -25,7 +25,7 @@ from thinkeval.service.schemas import Name
 Elicit = Literal["cot", "crawl", "text"]
 """Where triplets come from: step-by-step reasoning, a crawl over relation templates, or a text."""
 Refine = Literal["none", "model", "human"]
-JudgeKind = Literal["none", "human", "model", "both"]
+JudgeKind = Literal["none", "human", "model", "both", "check"]
 RoleName = Literal["writer", "extractor", "judge"]
 
 
@@ -145,7 +145,10 @@ class GrowthIn(BaseModel):
     max_tokens: int | None = Field(default=None, ge=1, description="Most tokens, both ways.")
     max_seconds: float | None = Field(default=None, gt=0, description="Most seconds.")
     refine: Refine = Field(default="none", description="Who rewords a failed question.")
-    judge: JudgeKind = Field(default="none", description="Who decides about found triplets.")
+    judge: JudgeKind = Field(
+        default="none",
+        description="Who decides about found triplets; check: a model's verdicts are stored only.",
+    )
     single_link: bool = Field(
         default=True, description="At most one fact an ordered pair of entities."
     )

@@ -62,6 +62,7 @@ class JudgeName(StrEnum):
     human = "human"
     model = "model"
     both = "both"
+    check = "check"
 
 
 def start(

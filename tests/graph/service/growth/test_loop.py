@@ -362,25 +362,28 @@ def test_what_a_pruned_triplet_led_to_leaves_the_graph(
     assert (gone.state, gone.reason) == ("pruned", "not found any more after a decision")
 
 
+WRONG = ("Harry Potter", "was an ally of", "Draco Malfoy")
+
+
+class Judging(ScriptedModel):
+    """Prunes an ally, corrects a friend, keeps the others."""
+
+    def answer(self, request: Request) -> str:
+        if request.kind != "judge":
+            return super().answer(request)
+        triplet = DATA.findall(request.messages[-1].text)[2]
+        if "Draco" in triplet:
+            return json.dumps({"verdict": "prune", "reason": "they were not"})
+        if "Ron" in triplet and "friend" in triplet:
+            told = {"subject": "Harry Potter", "relation": "knew", "object": "Ron Weasley"}
+            return json.dumps({"verdict": "correct", "triplet": told, "reason": "rather"})
+        return json.dumps({"verdict": "keep"})
+
+
 def test_the_judge_prunes_and_corrects_once_and_a_person_overrules_it(
     db: Database, grow: Grow, graph_id: str, runtime: Runtime
 ) -> None:
-    wrong = ("Harry Potter", "was an ally of", "Draco Malfoy")
-
-    class Judging(ScriptedModel):
-        def answer(self, request: Request) -> str:
-            if request.kind != "judge":
-                return super().answer(request)
-            triplet = DATA.findall(request.messages[-1].text)[2]
-            if "Draco" in triplet:
-                return json.dumps({"verdict": "prune", "reason": "they were not"})
-            if "Ron" in triplet and "friend" in triplet:
-                told = {"subject": "Harry Potter", "relation": "knew", "object": "Ron Weasley"}
-                return json.dumps({"verdict": "correct", "triplet": told, "reason": "rather"})
-            return json.dumps({"verdict": "keep"})
-
-    known = [*SCHOOL, wrong, ("Harry Potter", "knew", "Ron Weasley")]
-    model = Judging(known)
+    wrong, model = WRONG, Judging([*SCHOOL, WRONG, ("Harry Potter", "knew", "Ron Weasley")])
     run, _ = grow(model, judge="model")
     found = candidates(db, run)
     assert (found[wrong].state, found[wrong].reason) == ("pruned", "pruned by the judge")
@@ -395,6 +398,18 @@ def test_the_judge_prunes_and_corrects_once_and_a_person_overrules_it(
     grow(model, judge="model")
     assert candidates(db, run)[wrong].state == "validated"
     assert log.verify(db, run).ok
+
+
+def test_a_judge_that_checks_is_stored_and_changes_nothing(
+    db: Database, grow: Grow, graph_id: str
+) -> None:
+    run, _ = grow(Judging([*SCHOOL, WRONG]), judge="check")
+    stored = candidates(db, run)
+    assert (stored[WRONG].judged, stored[WRONG].state) == ("prune", "validated")
+    assert {"prune", "keep"} <= {row.judged for row in stored.values()}
+    checked = facts(db, graph_id)
+    grow(Judging([*SCHOOL, WRONG]), judge="none", name="-unchecked")
+    assert checked == facts(db, f"{graph_id}-unchecked")
 
 
 def test_eight_sentences_give_the_same_candidates_ten_times(db: Database, grow: Grow) -> None:
