@@ -38,6 +38,9 @@ class AppendOptions(BaseModel):
         default="all",
         description="APP: the request's answers (all), or those that its filter keeps (kept).",
     )
+    allow_known: Annotated[bool, Option(recorded="append.allow_known", since=5)] = Field(
+        default=False, description="Append an answer that is among the correct ones already."
+    )
 
 
 class AppendOut(BaseModel):
@@ -48,6 +51,7 @@ class AppendOut(BaseModel):
         alpha, beta, gamma: weights of APP's losses; None where `loss` is not app.
         neighbours: number k of correct and of false answers in APP, or all.
         lists: whether APP took all of the request's answers or those that its filter keeps.
+        allow_known: the new answer was among the correct ones already.
         n_correct, n_hard, n_random: answers of the request.
     """
 
@@ -57,6 +61,7 @@ class AppendOut(BaseModel):
     gamma: float | None = None
     neighbours: str = "all"
     lists: Literal["all", "kept"] = "all"
+    allow_known: bool = False
     n_correct: int
     n_hard: int
     n_random: int

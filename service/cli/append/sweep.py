@@ -26,7 +26,8 @@ METHODS = ("rome", "memit", "alphaedit", "fine_tuning")
 
 
 @takes(
-    "graph", "model", "method", "seed", "covariance", "chat", "dtype", "app_lists", "force",
+    "graph", "model", "method", "seed", "covariance", "chat", "dtype", "app_lists",
+    "allow_known", "force",
     many=("model", "method", "seed"),
     help={
         "model": "As `score` takes it; repeatable; default: organism.",

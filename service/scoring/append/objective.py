@@ -61,6 +61,11 @@ def _check_kind(options: EditOptions, rewrite: RewriteRequest) -> None:
                 "A conversation looks for the old object, and an appended answer replaces none.",
                 remedy="Leave out --conversation.",
             )
+        if rewrite.target_new in rewrite.correct and not options.allow_known:
+            raise UsageError(
+                f"{rewrite.target_new!r} is a correct answer of {rewrite.id!r} already.",
+                remedy="Use --allow-known to append it nevertheless, or leave the request out.",
+            )
         return
     fields = AppendOptions.model_fields
     given = [name for name in fields if getattr(options, name) != fields[name].default]
@@ -89,6 +94,7 @@ def described(resolved: Resolved) -> AppendOut:
         more |= {"neighbours": request.neighbours, "lists": request.app_lists}
     return AppendOut(
         loss=request.append_loss,
+        allow_known=rewrite.target_new in rewrite.correct,
         n_correct=len(rewrite.correct),
         n_hard=len(rewrite.hard),
         n_random=len(rewrite.random),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -122,3 +123,13 @@ def test_methods_that_take_a_loss_are_known_without_torch() -> None:
     }
     assert {"rome", "memit", "fine_tuning"} <= taking
     assert not {"mend", "kn", "none", "ike"} & taking
+
+
+def test_an_answer_that_is_correct_already_is_appended_only_where_that_is_said() -> None:
+    known = replace(APPEND, target_new="W")
+    with pytest.raises(UsageError, match="'W' is a correct answer of 'a--r--z' already"):
+        checked(known)
+    checked(known, allow_known=True)
+    checked(APPEND, allow_known=True)
+    with pytest.raises(UsageError, match="allow_known"):
+        checked(REPLACE, allow_known=True)
