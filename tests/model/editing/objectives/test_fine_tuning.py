@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from support.references.append_reference import log_p, terms
 from support.references.edit_reference import Reference, close
+from support.references.objective_reference import log_p, terms
 from support.tiny_models import build_tiny
 from thinkeval.editing.errors import EditFailedError
 from thinkeval.editing.methods import fine_tuning

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from support.references.append_reference import AllAnswersReference, AppReference, log_p
 from support.references.edit_reference import Reference, close
+from support.references.objective_reference import AllAnswersReference, AppReference, log_p
 from support.tiny_models import build_tiny
 from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.deltas import preserved
@@ -112,6 +112,15 @@ def seen(pair, objective, deltas):
 
 @pytest.mark.parametrize("term", [0, 1, 2], ids=["L1", "L2", "L3"])
 def test_gradients_are_those_of_float64(pair, term):
+    check_gradients(pair, term)
+
+
+@pytest.mark.parametrize("term", [0, 1, 2], ids=["L1", "L2", "L3"])
+def test_gradients_on_the_organism_are_those_of_float64(organism, term):
+    check_gradients((organism.loaded.model, organism.loaded.tokenizer), term)
+
+
+def check_gradients(pair, term):
     """Each term alone, at a δ away from the maxima's corners; by finite differences on gpt2.
 
     transformers computes Llama's norm in float32 whatever the model's type, so that differences of
