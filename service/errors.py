@@ -207,6 +207,20 @@ KNOWN_ERRORS = (LoaderError, GraphError, EditingError, ServiceError)
 """Errors that a user can cause or fix; any other is a defect and keeps its traceback."""
 
 
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether an error is a Ctrl-C, or was raised because of one.
+
+    A library that is interrupted in the middle may raise an error of its own from it.
+    """
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def in_one_line(error: GraphError | EditingError | LoaderError | ServiceError) -> str:
     """Detail and remedy of an error, for a cell of a table."""
     return f"{error.detail} → {error.remedy}"

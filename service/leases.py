@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from thinkeval.cypher import rows
-from thinkeval.service.errors import JobInterrupt, LeaseLostError, describe
+from thinkeval.service.errors import JobInterrupt, LeaseLostError, describe, is_interrupt
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -103,7 +103,8 @@ class Lease:
         Raises:
             LeaseLostError: the lease belongs to another.
         """
-        problem = describe(error) if isinstance(error, Exception) else None
+        failed = error if isinstance(error, Exception) and not is_interrupt(error) else None
+        problem = describe(failed) if failed else None
         status = "failed" if problem else "cancelled"
         found = write(
             rows.FinishJobRow,

@@ -32,7 +32,7 @@ from thinkeval.service.cli.rules import rules
 from thinkeval.service.cli.score import score
 from thinkeval.service.cli.serve import serve, worker
 from thinkeval.service.cli.sweep import sequence, sweep
-from thinkeval.service.errors import KNOWN_ERRORS, describe
+from thinkeval.service.errors import KNOWN_ERRORS, describe, is_interrupt
 
 app = typer.Typer(
     name="thinkeval",
@@ -125,10 +125,15 @@ def main(argv: list[str] | None = None) -> None:
         code = 2
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    except KNOWN_ERRORS as error:
-        problem = describe(error)
-        _print_error(problem.detail, problem.remedy)
-        code = 2
+    except Exception as error:
+        if is_interrupt(error):
+            code = INTERRUPTED
+        elif isinstance(error, KNOWN_ERRORS):
+            problem = describe(error)
+            _print_error(problem.detail, problem.remedy)
+            code = 2
+        else:
+            raise
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code and prints nothing
         typer.echo("Interrupted: the model is as it was, and no partial graph is stored.", err=True)
     sys.exit(code if isinstance(code, int) else 0)
