@@ -1,7 +1,8 @@
 // Renew the lease of a job, record how far it is, and read whether it shall be cancelled.
 //
 // An idle worker sends it without a lease, to be listed. A lease that has expired is renewed too,
-// as long as no other process has taken the job.
+// as long as no other process has taken the job. Progress is never lowered: a heartbeat may arrive
+// after the work that was done since it was written.
 //
 // mode: write
 // params:
@@ -24,6 +25,7 @@ OPTIONAL MATCH (found:Job {lease: $lease})
 SET found.kind = found.kind
 WITH CASE WHEN found.lease = $lease AND found.attempt = $attempt THEN found END AS j
 SET j.lease_until = timestamp() + j.lease_ms, j.stage = coalesce($stage, j.stage),
-  j.progress = coalesce($progress, j.progress)
+  j.progress = CASE WHEN coalesce($progress, 0.0) > coalesce(j.progress, 0.0) THEN $progress
+    ELSE j.progress END
 RETURN j IS NOT NULL AS valid, coalesce(j.cancel, false) AS cancel
 LIMIT 1

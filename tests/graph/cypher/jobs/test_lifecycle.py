@@ -210,6 +210,17 @@ def test_crashes_are_counted_anew_after_each_stored_part(queue: Queue) -> None:
     assert queue.job("a").progress == 0.0
 
 
+def test_a_heartbeat_that_arrives_late_lowers_no_progress(queue: Queue) -> None:
+    queue.submit("a")
+    queue.set("a", total=4)
+    held = queue.claimed("x")
+    assert queue.db.write(rows.HeartbeatRow, **held, stage="one", progress=0.125)[0].valid
+    assert queue.job("a").progress == 0.125
+    assert queue.db.write(rows.JobPartRow, **held, part="p1", event=EVENT)
+    assert queue.db.write(rows.HeartbeatRow, **held, stage="one", progress=0.2)[0].valid
+    assert queue.job("a").progress == 0.25
+
+
 def test_a_part_that_is_found_again_is_no_progress(queue: Queue) -> None:
     queue.submit("a")
     for attempt in (1, 2, 3):
