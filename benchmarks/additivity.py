@@ -121,9 +121,9 @@ def measured(
     for edit in edits[:5]:
         values = [aff(row) for row in answers if row["edit"] == edit and row["role"] != "locality"]
         known = [value for value in values if value is not None]
-        told, n = found[edit, "hard"].aff, found[edit, "hard"].n
-        same = n == len(known) and math.isclose(told or 0, fmean(known or [0]), abs_tol=1e-9)
-        bench.agree(same, f"AFF of {edit}: {told}, {known}")
+        aff, n = found[edit, "hard"].aff, found[edit, "hard"].n
+        same = n == len(known) and math.isclose(aff or 0, fmean(known or [0]), abs_tol=1e-9)
+        bench.agree(same, f"AFF of {edit}: {aff}, {known}")
     names = sum(record["names"] for record in by_name())
     bench.agree(names == sum(len(row["names"]) for row in answers), "names of both ways")
     took = 1e3 * bench.median_seconds(ours, repeats, warm_up=repeats)

@@ -182,8 +182,8 @@ def measure(
         f"{middle(cpu[True]) / middle(cpu[False]):.2f} in processor time."
     )
     goal = bench.Goal("ratio", ">=", 1 / GOAL) if what == "equal steps" else None
-    told = f"{method}, {K} + {K} answers, {case.name}, {what}"
-    return bench.Line(told, "s", app, bare, "without APP", goal)
+    label = f"{method}, {K} + {K} answers, {case.name}, {what}"
+    return bench.Line(label, "s", app, bare, "without APP", goal)
 
 
 def middle(times: Sequence[Sequence[float]]) -> float:

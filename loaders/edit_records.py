@@ -95,7 +95,7 @@ def add_edits(edits: Sequence[Edit], assembly: GraphAssembly) -> None:
     for edit in edits:
         if (merged := placed.add(edit)) is not None:
             same.append(merged)
-        assembly.facts.append(_fact(edit.request))
+        assembly.facts.append(fact_of(edit.request, edit.request.target_true))
     requests = placed.requests
     assembly.rewrites.extend(requests.values())
     if same:
@@ -153,11 +153,12 @@ def _ids(edit: Edit) -> Iterator[str]:
     yield from (f"{edit.request.id}--{edit.number}-{i}" for i in count(2))
 
 
-def _fact(request: RewriteRequest) -> Fact:
+def fact_of(request: RewriteRequest, object_: str) -> Fact:
+    """The fact that a request is about, with one of its objects."""
     return Fact(
         subject=request.subject,
         relation=request.relation,
-        object=request.target_true,
+        object=object_,
         prompt=request.prompt,
         questions=(request.question,) if request.question else (),
         paraphrases=tuple(text for text in request.paraphrases if SUBJECT_SLOT in text),

@@ -24,9 +24,17 @@ from pathlib import Path
 from typing import Any
 
 from thinkeval.loaders.assembly import GraphAssembly
-from thinkeval.loaders.edit_records import Edit, Placed, number_of, read_records, slotted, texts
+from thinkeval.loaders.edit_records import (
+    Edit,
+    Placed,
+    fact_of,
+    number_of,
+    read_records,
+    slotted,
+    texts,
+)
 from thinkeval.loaders.reading.sources import Place, default_name
-from thinkeval.loaders.records import SUBJECT_SLOT, Fact, LoadedGraph, RewriteRequest, slug
+from thinkeval.loaders.records import LoadedGraph, RewriteRequest, slug
 from thinkeval.loaders.texts import enumeration, examples, quoted
 
 SUMMARY = "PEAK: PEAK_counter.json or PEAK_time.json, requests to append an answer"
@@ -71,16 +79,7 @@ def load(path: Path | str, *, name: str | None = None, limit: int | None = None)
             assembly.note("merged", merged, f"record {edit.number} repeats it")
     for request in placed.requests.values():
         assembly.rewrites.append(request)
-        assembly.facts.extend(
-            Fact(
-                subject=request.subject,
-                relation=request.relation,
-                object=answer,
-                prompt=request.prompt,
-                paraphrases=tuple(t for t in request.paraphrases if SUBJECT_SLOT in t),
-            )
-            for answer in dict.fromkeys(request.correct)
-        )
+        assembly.facts.extend(fact_of(request, answer) for answer in dict.fromkeys(request.correct))
     _report(assembly)
     return assembly.finish(str(path), "peak")
 

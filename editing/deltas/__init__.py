@@ -51,6 +51,11 @@ class EditEffect:
     factors: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)
     residual_left: dict[str, float | None] = field(default_factory=dict)
 
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether the edited model is the unedited one (the control `none`)."""
+        return not self.deltas and self.prompt_change is None
+
 
 @contextlib.contextmanager
 def applied(model: nn.Module, effect: EditEffect) -> Iterator[nn.Module]:

@@ -103,11 +103,11 @@ class Trainer:
             before = log_probabilities(self.adapter, base)
         implied = [(i, row) for i, example in enumerate(examples) for row in example.implied]
         implied = implied if self.hparams.cimp else []
-        told = [(i, row) for i, e in enumerate(examples) for row in (*e.correct, *e.hard)]
-        told = told if self.hparams.app_alpha else []
+        others = [(i, row) for i, e in enumerate(examples) for row in (*e.correct, *e.hard)]
+        others = others if self.hparams.app_alpha else []
         first, then = len(examples), len(examples) + len(implied)
-        rows = [e.probe for e in examples] + [row for _, row in (*implied, *told, *near)]
-        owners += [i for i, _ in (*implied, *told, *near)]
+        rows = [e.probe for e in examples] + [row for _, row in (*implied, *others, *near)]
+        owners += [i for i, _ in (*implied, *others, *near)]
         batch = target_batch(rows, self.tokenizer, self.device)
         groups = [i // self.hparams.n_edits for i in owners]
         chosen = {name: RowUpdate(u.left[groups], u.right[groups]) for name, u in updates.items()}
@@ -115,7 +115,7 @@ class Trainer:
             log_p = log_probabilities(self.adapter, batch)
         losses = batch.nll(log_p)
         nll = losses[:first]
-        after = log_p[batch.row >= then + len(told)]
+        after = log_p[batch.row >= then + len(others)]
         divergence = base.mean_by_row((before.exp() * (before - after)).sum(-1))
         edit, locality = nll.mean(), divergence.mean()
         loss = self.hparams.cedit * edit + self.hparams.cloc * locality
@@ -125,7 +125,7 @@ class Trainer:
             loss = loss + self.hparams.cimp * implication
             extra["implication"] = implication.item()
         if self.hparams.app_alpha:
-            margin = _margin(examples, -losses[then : then + len(told)])
+            margin = _margin(examples, -losses[then : then + len(others)])
             loss = loss + self.hparams.cedit * self.hparams.app_alpha * margin
             extra["margin"] = margin.item()
         lengths = torch.tensor([len(e.probe.target) for e in examples], device=self.device)

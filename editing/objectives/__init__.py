@@ -12,6 +12,7 @@ method's own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -61,16 +62,17 @@ class Objective(Protocol):
         ...
 
 
-def checked_names(request: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names, without white space around them.
+def checked_names(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """The names by request id, without white space around them.
 
     Raises:
         RequestError: a name is empty; names the request.
     """
-    stripped = tuple(name.strip() for name in names)
-    if not all(stripped):
-        raise RequestError(
-            f"request '{request}': one of its answers is empty",
-            remedy="Remove the empty name from the request's lists of answers.",
-        )
-    return stripped
+    found = {id_: tuple(name.strip() for name in names) for id_, names in lists.items()}
+    for id_, names in found.items():
+        if not all(names):
+            raise RequestError(
+                f"request '{id_}': one of its answers is empty",
+                remedy="Remove the empty name from the request's lists of answers.",
+            )
+    return found

@@ -31,8 +31,7 @@ class AllAnswers:
     correct: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        lists = {i: checked_names(i, tuple(names)) for i, names in self.correct.items()}
-        object.__setattr__(self, "correct", lists)
+        object.__setattr__(self, "correct", checked_names(self.correct))
 
     @property
     def digest(self) -> str:

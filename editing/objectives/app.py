@@ -62,8 +62,7 @@ class App:
                     remedy="Pass 0 to leave the term out, or a positive number.",
                 )
         for name in ("correct", "hard"):
-            lists = {i: checked_names(i, tuple(names)) for i, names in getattr(self, name).items()}
-            object.__setattr__(self, name, lists)
+            object.__setattr__(self, name, checked_names(getattr(self, name)))
 
     @property
     def digest(self) -> str:

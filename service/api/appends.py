@@ -12,7 +12,6 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel
 
 from thinkeval.cypher import rows
-from thinkeval.cypher.run import Database
 from thinkeval.service.api import edits
 from thinkeval.service.api.edits import EditId
 from thinkeval.service.api.problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
@@ -26,75 +25,18 @@ from thinkeval.service.schemas import EditIn, EditOut, Score
 router = APIRouter(prefix="/v1/appends", tags=["appends"], responses=DESCRIBED)
 
 
-class PromptOut(BaseModel):
-    """P of every name at one prompt, before and after; the lists are in the order of their names.
-
-    Attributes:
-        role: prompt, paraphrase or locality; at the last only `new` and `right` are probed.
-    """
-
-    place: int
-    role: str
-    text: str
-    correct: list[str]
-    hard: list[str]
-    random: list[str]
-    new_pre: float
-    new_post: float
-    correct_pre: list[float]
-    correct_post: list[float]
-    hard_pre: list[float]
-    hard_post: list[float]
-    random_pre: list[float]
-    random_post: list[float]
-    right_pre: float | None
-    right_post: float | None
-
-
 class AppendAnswersOut(BaseModel):
     """The prompts of an append, in order, by `likelihood_norm` of each name."""
 
     edit: str
-    items: list[PromptOut]
-
-
-class FalseSetOut(BaseModel):
-    """Values against one set of false answers, as cypher/append/additivity.cypher has them.
-
-    Attributes:
-        prompts: asked, without those of locality; n: the ones that count.
-        no_correct, no_hard, no_random: prompts that do not, by the first list without a kept name.
-        left_out: whether `published` leaves the whole append out.
-    """
-
-    set: Literal["hard", "random"]
-    prompts: int
-    n: int
-    no_correct: int
-    no_hard: int
-    no_random: int
-    left_out: bool
-    rff: float | None
-    rnf: float | None
-    cpc: float | None
-    fpc: float | None
-    aff: float | None
-    anf: float | None
-    n_fpc: int
-    es: float | None
-    n_es: int
-    gs: float | None
-    n_gs: int
-    ls: float | None
-    n_ls: int
-    asked_ls: int
+    items: list[rows.AppendAnswersRow]
 
 
 class AdditivityOut(BaseModel):
     """What else an append moved: one item a set of false answers."""
 
     edit: str
-    items: list[FalseSetOut]
+    items: list[rows.AdditivityRow]
 
 
 @router.post(
@@ -133,7 +75,9 @@ def post_append(
 @router.get("/{edit}", response_model=EditOut, summary="Get the status of an append")
 def get_append(edit: EditId, db: Db, here: Here, request: Request) -> Any:
     """As `GET /v1/edits/{edit}`; an edit that replaces an object is not found here."""
-    _require(db, here.statuses.get(db, edit).id)
+    row = db.read(rows.GetEditRow, id=here.statuses.get(db, edit).id)[0]
+    asked = db.read(rows.GetRewriteRow, dataset=row.dataset, rewrite=row.rewrite)[0]
+    _require_append(bool(asked.correct), edit)
     return edits.get_edit(edit, db, here, request)
 
 
@@ -144,9 +88,8 @@ def get_append_answers(edit: EditId, db: Db, here: Here, request: Request) -> Re
     """P of each correct and false answer before and after the edit, prompt by prompt."""
 
     def build(score: Score) -> AppendAnswersOut:
-        _require(db, score.edit)
-        found = db.read(rows.AppendAnswersRow, edit=score.edit)
-        items = [PromptOut.model_validate(row, from_attributes=True) for row in found]
+        _require_append(score.append is not None, edit)
+        items = db.read(rows.AppendAnswersRow, edit=score.edit)
         return AppendAnswersOut(edit=score.edit, items=items)
 
     return of_scored(request, here, db, edit, build)
@@ -182,8 +125,8 @@ def get_additivity(
     """
 
     def build(score: Score) -> AdditivityOut:
-        _require(db, score.edit)
-        found = db.read(
+        _require_append(score.append is not None, edit)
+        items = db.read(
             rows.AdditivityRow,
             edits=[score.edit],
             strict=strict,
@@ -191,18 +134,16 @@ def get_additivity(
             es_over=es_over,
             ls_over=ls_over,
         )
-        items = [FalseSetOut.model_validate(row, from_attributes=True) for row in found]
         return AdditivityOut(edit=score.edit, items=items)
 
     return of_scored(request, here, db, edit, build)
 
 
-def _require(db: Database, edit: str) -> None:
+def _require_append(found: bool, edit: str) -> None:
     """Refuse an edit whose request replaces an object.
 
     Raises:
         NotFoundError: it is no append.
     """
-    row = db.read(rows.GetEditRow, id=edit)[0]
-    if not db.read(rows.GetRewriteRow, dataset=row.dataset, rewrite=row.rewrite)[0].correct:
+    if not found:
         raise NotFoundError("append", edit, [], listing="thinkeval rewrites GRAPH")

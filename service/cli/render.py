@@ -98,9 +98,9 @@ def _show_additivity(score: Score) -> None:
         Column("prompts", lambda line: line.n),
     ]
     emit_table("What else the answer moved", columns, found, note=MEANING + dropped(found))
-    told = [f"{title} {metric_text(value)} (n = {value.n})" for title, value in successes(score)]
+    shown = [f"{title} {metric_text(value)} (n = {value.n})" for title, value in successes(score)]
     console().print(
-        f"{', '.join(told)}. ES, GS: the new answer is above a correct one at the prompt and"
+        f"{', '.join(shown)}. ES, GS: the new answer is above a correct one at the prompt and"
         " its paraphrases; LS: prompts of locality keep their right answer above it.",
         highlight=False,
     )

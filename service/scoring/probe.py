@@ -110,7 +110,8 @@ def ask(
     ]
 
 
-def _fill(prompt: str, subject: str) -> str:
+def filled(prompt: str, subject: str) -> str:
+    """A cloze with its subject, as it is asked: the answer's tokens begin with the space."""
     return prompt.replace(SUBJECT_SLOT, subject, 1).rstrip()
 
 
@@ -121,9 +122,9 @@ def _item(key: str, question: Question) -> ProbeItem:
     clozes = question.generalization if separate else fact.paraphrases
     return ProbeItem(
         id=key,
-        prompt=_fill(fact.prompt, fact.subject),
+        prompt=filled(fact.prompt, fact.subject),
         question=fact.question,
-        paraphrases=tuple(_fill(p, fact.subject) for p in clozes),
+        paraphrases=tuple(filled(p, fact.subject) for p in clozes),
         object=fact.object,
         aliases=question.aliases,
         separate=separate,

@@ -257,29 +257,19 @@ def list_edits(db: Database, graph: str | None = None) -> list[rows.EditRow]:
 
 
 def scores(
-    db: Database,
-    edits: Sequence[str],
-    *,
-    graph: str | None = None,
-    model: str | None = None,
-    kind: RequestKind = "replace",
+    db: Database, edits: Sequence[str], *, graph: str | None = None, model: str | None = None
 ) -> list[Score]:
     """The scores of these edits; or the newest of each model, method and rewrite.
 
     The same edit with other hyperparameters, seed or options is another edit; pooling both would
-    count a rewrite twice.
-
-    Args:
-        kind: of the rewrites, where no edits are named: an appended answer has other metrics, so
-            that scores of both kinds are never pooled.
+    count a rewrite twice. Appended answers have other metrics: they are taken where named only.
 
     Raises:
         NothingStoredError: none fits, or they belong to several data sets and none was named.
     """
     if edits:
         return [get_score(db, edit) for edit in edits]
-    found = db.read(rows.EditRow, dataset=graph, model=model, status="succeeded")
-    found = [row for row in found if row.score and _kind(row) == kind]
+    found = scored_rows(db, "replace", graph=graph, model=model)
     datasets = sorted({row.dataset for row in found})
     if len(datasets) > 1:
         raise NothingStoredError(
@@ -289,7 +279,7 @@ def scores(
     newest: dict[tuple[str, str, str], Score] = {}
     for row in reversed(found):  # a score is long, so only the newest ones are read
         key = (row.model, row.method, row.rewrite)
-        if key not in newest and (score := _whole(row)) is not None:
+        if key not in newest and (score := whole(row)) is not None:
             newest[key] = score
     places = dict.fromkeys((row.model, row.method, row.rewrite) for row in found)
     return metrics.completed(db, [newest[key] for key in places if key in newest])
@@ -318,12 +308,16 @@ def scores_by(
     return held
 
 
-def _kind(row: rows.EditRow) -> RequestKind:
-    """Of a scored edit's rewrite, without reading all of its score."""
-    return "append" if '"append":{' in (row.score or "") else "replace"
+def scored_rows(
+    db: Database, kind: RequestKind, *, graph: str | None = None, model: str | None = None
+) -> list[rows.EditRow]:
+    """The scored edits whose rewrites are of one kind, oldest first; no score is parsed."""
+    found = db.read(rows.EditRow, dataset=graph, model=model, status="succeeded")
+    appends = kind == "append"
+    return [row for row in found if row.score and ('"append":{' in row.score) == appends]
 
 
-def _whole(row: rows.EditRow) -> Score | None:
+def whole(row: rows.EditRow) -> Score | None:
     """The score of an edit that is an entry of a table.
 
     At another strength, or within a sequence, it is a point of a curve.

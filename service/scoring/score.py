@@ -305,7 +305,7 @@ def _post(
     """
     from thinkeval.editing.deltas import applied
 
-    if not effect.deltas and effect.prompt_change is None:
+    if effect.changes_nothing:
         return [[ProbedFact(p.question, p.pre, p.pre) for p in group] for group in groups]
     loaded = resolved.model.loaded
     with applied(loaded.model, effect):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval.cypher import rows
 from thinkeval.service.formatting import number, several
+from thinkeval.service.reports.append.edit import value_against
 from thinkeval.service.scoring.append.additivity import MEASURE
 from thinkeval.service.scoring.append.filter import kept
 from thinkeval.service.scoring.append.variants import variant_of
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from thinkeval.service.schemas import AppendOut, Score
 
 SETS = {"hard": "linked to the new answer", "random": "far from it"}
-"""The two sets of false answers."""
+"""The two sets of false answers, in words."""
 
 METRICS = {
     "rff": "correct answers below a false one",
@@ -27,7 +28,13 @@ METRICS = {
     "fpc": "P of the false answers, after / before",
     "anf": "ANF: false answers gained",
 }
-"""The lines of the table of additivity, CPC once for both sets."""
+"""The lines of the table of additivity."""
+
+SUCCESSES = {
+    "append_es": "ES: new answer taken at the prompt",
+    "append_gs": "GS: at paraphrases",
+    "append_ls": "LS: other prompts undisturbed",
+}
 
 DISTURBED = 0.3
 """From this AFF or ANF on, the summary speaks of harm."""
@@ -59,17 +66,14 @@ def append_values(db: Database, score: Score) -> dict[str, Any]:
     return {
         "moved": [(row.text, _answers(row, score.target_new)) for row in asked],
         "moved_sets": SETS,
-        "moved_lines": [(label, _line(score, name)) for name, label in METRICS.items()],
-        "moved_successes": [
-            (label, score.get(f"append_{name}", MEASURE))
-            for name, label in (
-                ("es", "ES: new answer taken at the prompt"), ("gs", "GS: at paraphrases"),
-                ("ls", "LS: other prompts undisturbed"),
-            )
+        "moved_lines": [
+            (label, [value_against(score, name, false) for false in SETS])
+            for name, label in METRICS.items()
         ],
+        "moved_successes": [(label, score.get(name, MEASURE)) for name, label in SUCCESSES.items()],
         "moved_variant": variant_of(score.append),
         "moved_by": _loss(score.append),
-    }  # fmt: skip
+    }
 
 
 def summary(score: Score) -> str:
@@ -79,24 +83,13 @@ def summary(score: Score) -> str:
         taken = "no prompt passes the filter, so that the metrics are undefined"
     else:
         taken = f"{score.target_new} {'is now' if success else 'is not'} among the answers"
-    harm = [
-        f"{name} {number(value)}"
-        for metric, name in (("aff_hard", "AFF"), ("anf_hard", "ANF"))
-        if (value := score.number(metric, MEASURE)) is not None
-    ]
-    worst = max(
-        (score.number(metric, MEASURE) or 0.0 for metric in ("aff_hard", "anf_hard")), default=0.0
-    )
+    values = {name: score.number(f"{name.lower()}_hard", MEASURE) for name in ("AFF", "ANF")}
+    harm = [f"{name} {number(value)}" for name, value in values.items() if value is not None]
+    worst = max(value or 0.0 for value in values.values())
     how = "stayed" if worst < DISTURBED else "were disturbed"
     correct = several(score.append.n_correct, "correct answer") if score.append else ""
     rest = f" The {correct} {how} ({', '.join(harm)}; 0 is undisturbed)." if harm else ""
     return f"{taken[0].upper()}{taken[1:]}.{rest} No object was replaced: IFR does not apply."
-
-
-def _line(score: Score, name: str) -> list[Any]:
-    if name == "cpc":
-        return [score.get("cpc", MEASURE)] * len(SETS)
-    return [score.get(f"{name}_{each}", MEASURE) for each in SETS]
 
 
 def _answers(row: rows.AppendAnswersRow, new: str) -> list[Moved]:

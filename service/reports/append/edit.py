@@ -40,13 +40,15 @@ def additivity_lines(score: Score) -> list[AdditivityLine]:
     """A line for hard and one for random false answers; none where the score has no such values."""
     found = []
     for name in SETS:
-        values = tuple(
-            score.get(metric if metric == "cpc" else f"{metric}_{name}", MEASURE)
-            for metric in COLUMNS
-        )
+        values = tuple(value_against(score, metric, name) for metric in COLUMNS)
         if any(values):
             found.append(AdditivityLine(name, values, max(v.n for v in values if v)))
     return found
+
+
+def value_against(score: Score, metric: str, false: str) -> MetricValue | None:
+    """A metric of `COLUMNS` against one of `SETS`; CPC is the same for both."""
+    return score.get(metric if metric == "cpc" else f"{metric}_{false}", MEASURE)
 
 
 def successes(score: Score) -> list[tuple[str, MetricValue]]:

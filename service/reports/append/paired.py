@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 
 from thinkeval.service.formatting import number, signed_interval
-from thinkeval.service.reports.append.table import COLUMNS, LEAST, AppendTable, VariantRow
+from thinkeval.service.reports.append.table import COLUMNS, AppendTable, VariantRow, mean
 from thinkeval.service.reports.formats import Column
-from thinkeval.service.reports.pooling import DRAWS
 from thinkeval.service.scoring.append.variants import BARE
-from thinkeval.service.scoring.intervals import QUANTILES
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +27,8 @@ class Difference:
     Attributes:
         n: requests.
         value: mean difference; None with n = 0.
-        low, high: 95 % interval of it by paired bootstrap; None with fewer than `LEAST` requests.
+        low, high: 95 % interval of it by paired bootstrap; None with fewer than `LEAST` of
+            `reports.append.table`.
         p: of the paired t-test, two-sided; None with fewer than two requests, or where all
             differences are equal.
     """
@@ -80,19 +79,13 @@ def of_differences(
     differences: np.ndarray, *, seed: int = 0
 ) -> tuple[float | None, float | None, float | None, float | None]:
     """Mean, bootstrap interval and p of the t-test of paired differences [n]."""
-    n = len(differences)
-    if not n:
-        return None, None, None, None
-    value, low, high, p = float(differences.mean()), None, None, None
-    if n >= LEAST:
-        drawn = np.random.default_rng(seed).choice(differences, (DRAWS, n)).mean(axis=1)
-        low, high = (float(q) for q in np.quantile(drawn, QUANTILES))
-    if n > 1 and differences.std() > 1e-12 * np.abs(differences).max():
+    found, p = mean(differences, seed=seed), None
+    if found.n > 1 and differences.std() > 1e-12 * np.abs(differences).max():
         from scipy.stats import ttest_1samp  # slow to import
 
         result: Any = ttest_1samp(differences, 0.0)
         p = float(result.pvalue)
-    return value, low, high, None if p is None or math.isnan(p) else p
+    return found.value, found.low, found.high, None if p is None or math.isnan(p) else p
 
 
 def columns(style: str) -> list[Column[Difference]]:

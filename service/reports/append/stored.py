@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinkeval.cypher import rows
 from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.graphs.datasets import require_graph
 from thinkeval.service.schemas import Score
+from thinkeval.service.scoring import record
 from thinkeval.service.scoring.append.variants import variant_of
 
 if TYPE_CHECKING:
@@ -17,19 +17,16 @@ if TYPE_CHECKING:
 def stored(db: Database, graph: str | None = None, model: str | None = None) -> list[Score]:
     """The newest score of each request, model, method and variant, oldest first.
 
-    Scores at another strength are points of a curve, and those within a sequence are of several
-    edits: both are left out.
+    Only those that are entries of a table (`record.whole`).
 
     Raises:
         NotFoundError: there is no such graph.
         NothingStoredError: no request to append of it is scored.
     """
     newest: dict[tuple[object, ...], Score] = {}
-    for row in db.read(rows.EditRow, dataset=graph, model=model, status="succeeded"):
-        if not row.score or '"append":{' not in row.score.replace('"append": {', '"append":{'):
-            continue
-        score = Score.model_validate_json(row.score)
-        if score.append is None or score.sequence or score.provenance.get("strength", 1) != 1:
+    for row in record.scored_rows(db, "append", graph=graph, model=model):
+        score = record.whole(row)
+        if score is None or score.append is None:
             continue
         weights = (score.append.alpha, score.append.beta, score.append.gamma)
         variant = variant_of(score.append)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,19 +19,16 @@ import numpy as np
 
 from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.formatting import UNDEFINED, several
+from thinkeval.service.reports.append.edit import SUCCESS
 from thinkeval.service.reports.formats import Column
 from thinkeval.service.reports.pooling import DRAWS
 from thinkeval.service.schemas import Score
+from thinkeval.service.scoring.append.additivity import MEASURE
 from thinkeval.service.scoring.append.variants import variant_of
 from thinkeval.service.scoring.intervals import QUANTILES
 
-MEASURE = "likelihood_norm"
-"""How PEAK measures P(o): normalised by the length of the answer."""
-
 COLUMNS = {
-    "append_es": "ES",
-    "append_gs": "GS",
-    "append_ls": "LS",
+    **SUCCESS,
     "aff_hard": "AFF hard",
     "anf_hard": "ANF hard",
     "aff_random": "AFF random",
@@ -133,7 +130,7 @@ def table(scores: Sequence[Score], *, all_requests: bool = False) -> AppendTable
     return AppendTable(tuple(rows), _caption(rows, shared, left_out))
 
 
-def mean(values: Sequence[float | None], *, seed: int = 0) -> Mean:
+def mean(values: Iterable[float | None], *, seed: int = 0) -> Mean:
     """The mean of the defined values with its bootstrap interval over them."""
     found = np.array([v for v in values if v is not None and not math.isnan(v)])
     if not len(found):

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
 
 MEASURE: Final = "likelihood_norm"
-SUCCESS = ("append_es", "append_gs", "append_ls")
 BY_SET = ("rff", "rnf", "fpc", "aff", "anf")
 """Metrics that each set of false answers has one of, as in `aff_hard`."""
 

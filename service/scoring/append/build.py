@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.loaders.records import SUBJECT_SLOT
 from thinkeval.service.graphs import append_requests
 from thinkeval.service.graphs.append_requests import Key, Pair, Prior, Requests
 from thinkeval.service.scoring.append.probing import Prompt, answers
+from thinkeval.service.scoring.probe import filled
 
 if TYPE_CHECKING:
     from thinkeval.editing.models import LoadedModel
@@ -57,7 +57,7 @@ def _priors(
     asked = [
         Prompt(
             "prompt",
-            key.prompt.replace(SUBJECT_SLOT, key.subject, 1),
+            filled(key.prompt, key.subject),
             new=key.range[0],
             correct=key.range[1:],
         )

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from thinkeval.loaders.records import SUBJECT_SLOT, RewriteRequest, digest
-from thinkeval.service.scoring.probe import Progress
+from thinkeval.loaders.records import RewriteRequest, digest
+from thinkeval.service.scoring.probe import Progress, filled
 
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
@@ -69,17 +69,13 @@ def prompts(rewrite: RewriteRequest, near: Pairs) -> list[Prompt]:
     lists = (rewrite.correct, rewrite.hard, rewrite.random)
 
     def cloze(role: PromptRole, text: str) -> Prompt:
-        return Prompt(role, _filled(text, rewrite.subject), rewrite.target_new, *lists)
+        return Prompt(role, filled(text, rewrite.subject), rewrite.target_new, *lists)
 
     return [
         cloze("prompt", rewrite.prompt),
         *(cloze("paraphrase", text) for text in rewrite.paraphrases),
         *(Prompt("locality", text.rstrip(), rewrite.target_new, right=name) for text, name in near),
     ]
-
-
-def _filled(cloze: str, subject: str) -> str:
-    return cloze.replace(SUBJECT_SLOT, subject, 1).rstrip()
 
 
 def answers(
@@ -152,7 +148,7 @@ def after(
     """The edited model's answers; it is restored. An effect that changes nothing leaves them."""
     from thinkeval.editing.deltas import applied
 
-    if not effect.deltas and effect.prompt_change is None:
+    if effect.changes_nothing:
         return list(pre)
     loaded = resolved.model.loaded
     with applied(loaded.model, effect):

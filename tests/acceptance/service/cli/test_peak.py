@@ -33,8 +33,8 @@ def appends(mine: Mine, thinkeval: Cli, tmp_path_factory: pytest.TempPathFactory
     file = tmp_path_factory.mktemp("peak") / "peak.json"
     file.write_text(json.dumps([REQUEST]), encoding="utf-8")
     graph = f"{mine.prefix}-appends"
-    told = thinkeval("import", str(file), "--name", graph, "--json").json
-    assert told["read"]["hard"] == 3
+    printed = thinkeval("import", str(file), "--name", graph, "--json").json
+    assert printed["read"]["hard"] == 3
     return graph
 
 
@@ -52,8 +52,8 @@ def test_a_sweep_over_variants_resumes_and_is_reported(
     assert app["aff_hard"] < bare["aff_hard"]
     again = thinkeval(*sweep)
     assert "rome APP k=1" in again.out
-    told = thinkeval("peak", "report", "-g", appends, "--json").json
-    assert told["rows"] == first["rows"]
+    printed = thinkeval("peak", "report", "-g", appends, "--json").json
+    assert printed["rows"] == first["rows"]
     latex = thinkeval("peak", "report", "-g", appends, "-f", "latex", "--figures", str(tmp_path))
     assert latex.out.splitlines()[1].startswith("% Model & Method & requests & ES")
     drawn = {file.name for file in tmp_path.iterdir()}

@@ -45,7 +45,7 @@ def test_means_are_over_the_lists_of_the_edit_prompt(db: Database, graph_id: str
         for row in db.read(rows.MeanProbabilitiesRow, edits=[*written, f"{graph_id}-none"])
     }
     assert found.keys() == written.keys()
-    for edit, told in written.items():
+    for edit, lists in written.items():
         for name in LISTS:
-            expected = mean(told[name]) if told[name] else None
+            expected = mean(lists[name]) if lists[name] else None
             assert getattr(found[edit], name) == pytest.approx(expected, abs=1e-15), (edit, name)

@@ -128,8 +128,8 @@ def test_additivity_by_other_options(client: TestClient, scored: Score, db: Data
     path = f"/v1/appends/{scored.edit}/additivity"
     hard, random = client.get(path).json()["items"]
     assert (hard["set"], random["set"], hard["prompts"], hard["n"]) == ("hard", "random", 1, 1)
-    told = {f"{name}_hard": round(hard[name], 5) for name in ("rff", "rnf", "aff", "anf")}
-    assert told == VALUES
+    values = {f"{name}_hard": round(hard[name], 5) for name in ("rff", "rnf", "aff", "anf")}
+    assert values == VALUES
     every = client.get(path, params={"ls_over": "all", "published": True, "strict": True}).json()
     assert every["items"][0]["asked_ls"] == every["items"][0]["n_ls"] == 1
     assert client.get(path, params={"es_over": "some"}).status_code == 422
@@ -144,12 +144,12 @@ def test_the_client_has_the_answers_as_a_table(client: TestClient, scored: Score
         lambda r: httpx.Response(200, content=client.get(r.url.path).content)
     )
     with Client("http://localhost", transport=transport) as remote:
-        told = remote.append_answers(scored.edit)
-    first = told[told.place == 0].set_index("name")
+        answers = remote.append_answers(scored.edit)
+    first = answers[answers.place == 0].set_index("name")
     assert first.loc["Crookshanks", ["answer", "pre", "post"]].tolist() == ["new", 0.1, 0.3]
     assert first.loc["Seeker", ["answer", "pre", "post"]].tolist() == ["hard", 0.05, 0.04]
     assert len(first) == 6
-    near = told[told.role == "locality"].set_index("answer")
+    near = answers[answers.role == "locality"].set_index("answer")
     assert near.loc["right", ["pre", "post"]].tolist() == [0.5, 0.4]
 
 
@@ -184,12 +184,12 @@ def test_the_command_line_prints_additivity_and_why_there_is_no_ifr(
 ) -> None:
     show_score(scored)
     console().file.flush()
-    told = " ".join(capsys.readouterr().out.split())
+    printed = " ".join(capsys.readouterr().out.split())
     for value in VALUES.values():
-        assert f"{value:.5f}" in told
-    assert "Hedwig + Crookshanks" in told
-    assert "ES 1.000 (n = 1), GS – (n = 0), LS 1.000 (n = 1)" in told
-    assert "no old fact" in told
+        assert f"{value:.5f}" in printed
+    assert "Hedwig + Crookshanks" in printed
+    assert "ES 1.000 (n = 1), GS – (n = 0), LS 1.000 (n = 1)" in printed
+    assert "no old fact" in printed
 
 
 def test_no_table_of_methods_holds_an_append(scored: Score) -> None:

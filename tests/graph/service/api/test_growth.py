@@ -164,13 +164,13 @@ def test_a_page_reads_the_same_however_many_candidates_there_are(
         with grown(db, f"{graph_id}-{total}", many) as run:
             path = f"/v1/growth/{run}/candidates?state=review&state=conflict&cursor=200~c200"
             assert len(client.get(path).json()["items"]) == 50
-            told = {
+            given = {
                 "run": run, "states": ["review", "conflict"], "after": 200, "after_id": "c200",
                 "undecided_by": None, "limit": 51,
             }  # fmt: skip
             with neo4j.GraphDatabase.driver(server["THINKEVAL_NEO4J_URI"], auth=auth) as driver:
                 _, summary, _ = driver.execute_query(
-                    "PROFILE\n" + query("growth/candidate_page").text, told
+                    "PROFILE\n" + query("growth/candidate_page").text, given
                 )
             assert summary.profile is not None
             hits[total] = db_hits(summary.profile)
@@ -232,9 +232,9 @@ def test_an_export_has_the_same_files_as_the_command(
     assert f'"{finished}-{format}.zip"' in zipfile.headers["content-disposition"]
     with ZipFile(BytesIO(zipfile.content)) as archive:
         assert {name: archive.read(name) for name in archive.namelist()} == made.files
-    told = client.get(place, params={"format": format, "packed": False}).json()
-    assert {name: text.encode() for name, text in told["files"].items()} == made.files
-    assert (told["format"], told["lost"]) == (format, made.lost)
+    body = client.get(place, params={"format": format, "packed": False}).json()
+    assert {name: text.encode() for name, text in body["files"].items()} == made.files
+    assert (body["format"], body["lost"]) == (format, made.lost)
     assert te.export_growth(finished, tmp_path / "out", format) == made.lost
     assert te.export_growth(finished, tmp_path / "out.zip", format) == made.lost
     written = {p.relative_to(tmp_path / "out").as_posix(): p.read_bytes()

@@ -375,8 +375,8 @@ class Judging(ScriptedModel):
         if "Draco" in triplet:
             return json.dumps({"verdict": "prune", "reason": "they were not"})
         if "Ron" in triplet and "friend" in triplet:
-            told = {"subject": "Harry Potter", "relation": "knew", "object": "Ron Weasley"}
-            return json.dumps({"verdict": "correct", "triplet": told, "reason": "rather"})
+            corrected = {"subject": "Harry Potter", "relation": "knew", "object": "Ron Weasley"}
+            return json.dumps({"verdict": "correct", "triplet": corrected, "reason": "rather"})
         return json.dumps({"verdict": "keep"})
 
 

@@ -361,13 +361,13 @@ def test_false_answers_are_linked_to_the_new_object(pair):
     linked = {ids("Hogwarts"): [ids("Durmstrang")], ids("Durmstrang"): [ids("Hogwarts")]}
     seen = set()
     for seed in range(20):
-        told = examples.example(number, random.Random(seed), 2)
-        seen.add(told.edit.target)
-        expected = linked.get(told.edit.target, [])
-        assert [row.target for row in told.hard] == expected
-        assert [row.target for row in told.correct] == ([ids("Ilvermorny")] if expected else [])
+        drawn = examples.example(number, random.Random(seed), 2)
+        seen.add(drawn.edit.target)
+        expected = linked.get(drawn.edit.target, [])
+        assert [row.target for row in drawn.hard] == expected
+        assert [row.target for row in drawn.correct] == ([ids("Ilvermorny")] if expected else [])
         bare = plain.example(number, random.Random(seed), 2)
-        assert bare == replace(told, correct=(), hard=()), "the draws are the same"
+        assert bare == replace(drawn, correct=(), hard=()), "the draws are the same"
     assert len(seen) > 1
 
 

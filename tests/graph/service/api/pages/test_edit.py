@@ -51,8 +51,8 @@ def test_a_walked_edit_shows_its_conversations_with_n_and_another_has_no_such_pa
     walked, plain = f"{graph}-walked", f"{graph}-plain"
     store_edit(db, walked, random_facts(1), dataset=graph, conversation=WALKED)
     store_edit(db, plain, random_facts(1), dataset=graph)
-    told = client.get(f"/v1/edits/{walked}/score").json()["conversation"]
-    assert told == WALKED.model_dump()
+    outcome = client.get(f"/v1/edits/{walked}/score").json()["conversation"]
+    assert outcome == WALKED.model_dump()
     assert client.get(f"/v1/edits/{plain}/score").json()["conversation"] is None
     page = client.get(f"/edits/{walked}").text
     lines = [

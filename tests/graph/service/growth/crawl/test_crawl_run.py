@@ -216,13 +216,13 @@ def test_what_invented_subjects_get_is_stored_and_filters_nothing(
         found = db.read(rows.CandidateRow, run=run)
         return {(c.subject, c.relation, c.object): json.loads(c.checks or "{}") for c in found}
 
-    told = checks(run)
+    checked = checks(run)
     # One of two subjects, by one of two wordings.
-    school = told["Harry", "studied at", SCHOOL]
+    school = checked["Harry", "studied at", SCHOOL]
     assert (school["invented"], school["lift"]) == (0.25, 4.0)
-    ron = told["Harry", "was friends with", "Ron"]
+    ron = checked["Harry", "was friends with", "Ron"]
     assert (ron["invented"], ron["lift"]) == (0.0, None)
-    assert told.keys() == checks(plain).keys()
+    assert checked.keys() == checks(plain).keys()
     assert all("invented" not in each and "lift" not in each for each in checks(plain).values())
 
 

@@ -179,9 +179,9 @@ def test_scores_of_both_kinds_are_never_pooled(walk: Walk, scored: dict[str, Sco
              probed(("a", "r", "c"), 0.1, 0.9, "target_new", listed=False)]  # fmt: skip
     replaced = store_edit(db, f"{walk.prefix}-replaced", facts, dataset=walk.graph)
     assert [s.edit for s in record.scores(db, [], graph=walk.graph)] == [replaced.edit]
-    found = record.scores(db, [], graph=walk.graph, kind="append")
-    assert {s.kind for s in found} == {"append"}
-    assert {s.method for s in found} == {"none", "rome"}
+    found = [record.whole(row) for row in record.scored_rows(db, "append", graph=walk.graph)]
+    assert {s and s.kind for s in found} == {"append"}
+    assert {s and s.method for s in found} == {"none", "rome"}
 
 
 def test_refused_before_any_work(walk: Walk, request_: RewriteRequest) -> None:
