@@ -111,6 +111,14 @@ def trains_app(name: str) -> bool:
     return _declares(name, "TRAINS_APP")
 
 
+def writes_at_subject(name: str) -> bool:
+    """Whether a method's update is keyed by the subject's last token; as `takes_objective`.
+
+    Such a method cannot edit facts of one key to different values in one batch.
+    """
+    return _declares(name, "WRITES_AT_SUBJECT")
+
+
 def _declares(name: str, constant: str) -> bool:
     """Whether a method has this constant, and it is true."""
     if name in _built_in():

@@ -13,6 +13,8 @@ and, where they apply, `covariance_layers(hparams)` (layers whose covariance sta
 `TARGET_SITE` (`mlp` or `layer`: where its target vectors are optimised), `TAKES_OBJECTIVE` (its
 `execute` has a further argument `objective=None`, an `editing.objectives.Objective`),
 `TRAINS_APP` (it is trained, and its hyperparameter `app_alpha` adds APP's margin there),
+`WRITES_AT_SUBJECT` (its update is keyed by the subject's last token, so that facts with one key
+cannot be edited to different values together),
 `NEEDS_DEMONSTRATIONS` and `NEEDS_HYPERNETWORK` (keys that the caller passes in `state`). Another
 package adds a method by an entry point of the group `thinkeval.methods`; `editing.registry` finds
 both kinds.

@@ -34,6 +34,7 @@ PAPER = "Fang et al. 2025, AlphaEdit: Null-Space Constrained Knowledge Editing (
 KIND = "weights"
 TARGET_SITE = "layer"
 TAKES_OBJECTIVE = True
+WRITES_AT_SUBJECT = True
 
 
 @dataclass(frozen=True, kw_only=True)

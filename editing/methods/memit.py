@@ -31,6 +31,7 @@ PAPER = "Meng et al. 2023, Mass-Editing Memory in a Transformer (ICLR), §4"
 KIND = "weights"
 TARGET_SITE = "layer"
 TAKES_OBJECTIVE = True
+WRITES_AT_SUBJECT = True
 
 
 @dataclass(frozen=True, kw_only=True)

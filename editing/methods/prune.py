@@ -37,6 +37,7 @@ PAPER = "Ma et al. 2025, Perturbation-Restrained Sequential Model Editing (ICLR)
 KIND = "weights"
 TARGET_SITE = "layer"
 TAKES_OBJECTIVE = True
+WRITES_AT_SUBJECT = True
 
 
 class Spectrum(NamedTuple):

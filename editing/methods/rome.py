@@ -43,6 +43,7 @@ KIND = "weights"
 TARGET_SITE = "mlp"
 """Site of the target vectors: the output of the edited layer's MLP."""
 TAKES_OBJECTIVE = True
+WRITES_AT_SUBJECT = True
 
 
 @dataclass(frozen=True, kw_only=True)

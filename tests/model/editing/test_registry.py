@@ -56,10 +56,24 @@ def test_the_methods_there_are():
 def test_listing_imports_no_torch():
     code = (
         "import sys; from thinkeval.editing import registry\n"
-        "[registry.info(n) for n in registry.names()]; "
+        "[(registry.info(n), registry.writes_at_subject(n)) for n in registry.names()]; "
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_methods_that_write_at_the_subject():
+    written = {name for name in registry.names() if registry.writes_at_subject(name)}
+    assert written == {"rome", "memit", "alphaedit", "rect", "prune"}
+    with pytest.raises(UnknownMethodError):
+        registry.writes_at_subject("roem")
+
+
+def test_an_outside_method_declares_where_it_writes(package):
+    package("outside_shrug", OUTSIDE, "shrug = outside_shrug")
+    assert registry.writes_at_subject("shrug") is False
+    package("outside_keyed", OUTSIDE + "WRITES_AT_SUBJECT = True\n", "keyed = outside_keyed")
+    assert registry.writes_at_subject("keyed") is True
 
 
 @pytest.mark.parametrize(("wrong", "right"), [("roem", "rome"), ("Memit", "memit"), ("ft", None)])
