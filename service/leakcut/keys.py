@@ -1,0 +1,102 @@
+"""Facts that share a key, and the collateral of editing one: what is known of the others there.
+
+A method that writes at the subject's last token (`editing.registry.writes_at_subject`) changes a
+model's answer about every fact of a key at once: facts of one key cannot be edited to values of
+their own together, and a fact that is not edited moves with the one that is. Keys are measured in
+the model; where none is at hand, one key a subject is assumed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import Fact, RewriteRequest, digest
+from thinkeval.service.errors import UsageError
+from thinkeval.service.scoring.resolved import Resolved
+from thinkeval.service.scoring.runtime import Runtime
+
+AnyFact = rows.FactRow | Fact
+"""A stored fact, whose id is that in the database, or a record, whose id is that in its graph."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Which facts have one key.
+
+    Attributes:
+        groups: ids of facts that are joined by a shared key, directly or over others; two or more.
+        near: {id: ids of the other facts whose key is that of this fact}, of every fact.
+    """
+
+    groups: tuple[frozenset[str], ...]
+    near: dict[str, tuple[str, ...]]
+
+
+def measure(runtime: Runtime, resolved: Resolved, facts: Sequence[AnyFact]) -> Keys:
+    """Keys with a cosine above .95 at the last edited layer, of the unedited model.
+
+    One forward pass over the facts' prompts; memoised as long as the model stays loaded.
+
+    Args:
+        resolved: names the model, and the hyperparameters with the edited layers.
+
+    Raises:
+        UsageError: the method edits no layer that its hyperparameters name.
+        RequestError: the prompt of a fact has no place for its subject.
+    """
+    layers = getattr(resolved.hparams, "layers", None)
+    if not layers:
+        raise UsageError(
+            f"the method '{resolved.request.method}' names no edited layer to measure keys at",
+            remedy="Take a method that writes at the subject: rome, memit, alphaedit, rect, prune.",
+        )
+    known = list({fact.id: fact for fact in facts}.values())
+    info = resolved.model.loaded.info
+    asked = digest([(fact.id, fact.subject, fact.prompt) for fact in known])
+    key = ("keys", info.weights_digest, info.dtype, str(layers[-1]), asked)
+    return runtime.memoised(key, lambda: _measured(resolved, known, layers[-1]))
+
+
+def _measured(resolved: Resolved, facts: Sequence[AnyFact], layer: int) -> Keys:
+    from thinkeval.editing.key_value.shared_keys import groups, similar_keys
+
+    requests = [
+        RewriteRequest(f.id, "", f.prompt, f.subject, f.relation, f.object, f.object) for f in facts
+    ]
+    loaded = resolved.model.loaded
+    near = similar_keys(loaded.model, loaded.tokenizer, requests, layer)
+    ids = [fact.id for fact in facts]
+    return Keys(
+        tuple(frozenset(ids[i] for i in group) for group in groups(near) if len(group) > 1),
+        {id_: tuple(ids[j] for j in others) for id_, others in zip(ids, near, strict=True)},
+    )
+
+
+def by_subject(facts: Sequence[AnyFact]) -> Keys:
+    """One key a subject: what holds of prompts that begin with it, without a model.
+
+    Stricter than measured keys where a prompt has words before its subject.
+    """
+    of: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for fact in facts:
+        of[fact.subject][fact.id] = None
+    return Keys(
+        tuple(frozenset(ids) for ids in of.values() if len(ids) > 1),
+        {id_: tuple(other for other in ids if other != id_) for ids in of.values() for id_ in ids},
+    )
+
+
+def collateral(keys: Keys, p_pre: Mapping[str, float]) -> dict[str, float]:
+    """{fact: Σ of P before the edit over the other facts of its key}: what editing it risks.
+
+    Args:
+        p_pre: {fact: its probability before the edit}; a fact without one, or with 0, is not known
+            to the model and adds nothing.
+    """
+    return {
+        id_: sum((p_pre.get(other, 0.0) for other in others), 0.0)
+        for id_, others in keys.near.items()
+    }
