@@ -68,4 +68,4 @@ CALL (c, s, o) {
 WITH r, [f IN r | endNode(f)] AS b
 WHERE size(r) <= $max_steps
   AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
-  AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])
+  AND all(f IN r WHERE coalesce(f.role, 'fact') IN ['fact', 'target_true'])

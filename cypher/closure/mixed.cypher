@@ -32,7 +32,7 @@ MATCH (o:Entity {key: $graph + '|' + $object})
 MATCH SHORTEST 5 GROUPS (s) ((a)-[r:FACT|IMPLIED]->(b) WHERE a <> o AND b <> s){1,5} (o)
 WHERE any(f IN r WHERE type(f) = 'IMPLIED')
   AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
-  AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])
+  AND all(f IN r WHERE coalesce(f.role, 'fact') IN ['fact', 'target_true'])
   AND NOT (size(r) = 1 AND coalesce(r[0].relation = $relation, false))
 // Per link the product over 1 to 5 facts, -1 where there is none; then per chain.
 WITH b, r, none(f IN r WHERE type(f) = 'FACT' AND (f[$pre] IS NULL OR f[$post] IS NULL)) AS known,

@@ -52,7 +52,7 @@ CALL (c, s, o) {
   OPTIONAL MATCH SHORTEST 5 GROUPS (s) ((a)-[r:FACT|IMPLIED]->(b) WHERE a <> o AND b <> s){1,5} (o)
   WHERE any(f IN r WHERE type(f) = 'IMPLIED')
     AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
-    AND none(f IN r WHERE coalesce(f.role, 'fact') IN ['target_new', 'implication'])
+    AND all(f IN r WHERE coalesce(f.role, 'fact') IN ['fact', 'target_true'])
     AND NOT (size(r) = 1 AND r[0].relation = c.relation)
   WITH r, b
   WHERE r IS NOT NULL

@@ -16,7 +16,7 @@
 //   relation     STRING               its relation
 //   object       STRING               name of its object
 //   prompt       STRING               cloze with one {} for the subject
-//   role         STRING               fact, target_true, target_new or implication
+//   role         STRING               as in graph/facts
 //   in_a         BOOLEAN              whether the first graph has it
 //   in_b         BOOLEAN              whether the second graph has it
 //   flipped      BOOLEAN              whether the edits leave it in different states

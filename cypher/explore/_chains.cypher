@@ -14,7 +14,7 @@ MATCH (o:Entity {key: e.id + '|' + r.target_true})
 MATCH p = SHORTEST 5 GROUPS (s) ((a)-[f:FACT]->(b) WHERE a <> o AND b <> s){1,5} (o)
 WHERE size(f) <= $max_steps
   AND all(i IN range(0, size(b) - 2) WHERE NOT b[i] IN b[i + 1..])
-  AND none(link IN f WHERE link.role IN ['target_new', 'implication'])
+  AND all(link IN f WHERE link.role IN ['fact', 'target_true'])
   AND ($bare = 'include' OR size(f) > 1 OR ($bare = 'listed' AND f[0].listed)
     OR NOT (f[0].role = 'target_true' OR f[0].relation = r.relation))
 WITH p, f, b, reduce(x = 1.0, link IN f | x * link[$measure + '_pre']) AS R,

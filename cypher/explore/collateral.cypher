@@ -16,7 +16,8 @@
 
 MATCH (:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 MATCH fact = (s:Entity)-[f:FACT]->(o:Entity)
-WHERE f.id STARTS WITH $edit + '|' AND s.name <> r.subject AND f.role <> 'implication'
+WHERE f.id STARTS WITH $edit + '|' AND s.name <> r.subject
+  AND NOT f.role IN ['implication', 'coedit', 'context']
   AND f[$measure + '_pre'] >= 0.05 AND f[$measure + '_post'] <= 0.5 * f[$measure + '_pre']
 RETURN fact, f[$measure + '_pre'] AS pre, f[$measure + '_post'] AS post,
   size([answer IN coalesce(f.answers_post, []) WHERE answer CONTAINS r.target_new]) AS says_new

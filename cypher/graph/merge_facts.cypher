@@ -18,7 +18,7 @@
 //   $rows.paraphrases                       LIST<STRING>|NULL   further clozes
 //   $rows.cases                             LIST<STRING>|NULL
 //         rewrites that may use it; empty for any
-//   $rows.role                              STRING(fact|target_true|target_new|implication)|NULL
+//   $rows.role     STRING(fact|target_true|target_new|implication|coedit|context)|NULL
 //         null for fact
 //   $rows.candidate                         STRING|NULL
 //         of a grown graph: id of the candidate within its run, which leads to the answers

@@ -159,6 +159,12 @@ if TYPE_CHECKING:
         SweepRow,
         WorkerRow,
     )
+    from thinkeval.cypher.rows.leakcut import (
+        CoEditedFact,
+        CoEditRoundRow,
+        LeakPathRow,
+        SafeObjectsRow,
+    )
     from thinkeval.cypher.rows.metrics import MetricRow
     from thinkeval.cypher.rows.rules import (
         AffectedRow,
@@ -203,6 +209,8 @@ __all__ = [
     "ClearClosureRow",
     "ClearGraphRow",
     "ClosureStateRow",
+    "CoEditRoundRow",
+    "CoEditedFact",
     "CompleteClosureRow",
     "CompleteGraphRow",
     "ConsNIRow",
@@ -261,6 +269,7 @@ __all__ = [
     "KnowledgeSetRow",
     "KnownAnswerRow",
     "LabelRuleRow",
+    "LeakPathRow",
     "LeakageRow",
     "Link",
     "LockLogRow",
@@ -298,6 +307,7 @@ __all__ = [
     "RewriteRow",
     "Row",
     "RuleRow",
+    "SafeObjectsRow",
     "SchemaVersionRow",
     "ScoredChainRow",
     "ScoredStateRow",
@@ -342,6 +352,7 @@ _MODULES = (
     "graph",
     "growth",
     "jobs",
+    "leakcut",
     "metrics",
     "rules",
     "users",

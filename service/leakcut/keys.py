@@ -9,7 +9,7 @@ the model; where none is at hand, one key a subject is assumed.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from thinkeval.cypher import rows
@@ -33,6 +33,13 @@ class Keys:
 
     groups: tuple[frozenset[str], ...]
     near: dict[str, tuple[str, ...]]
+
+    @classmethod
+    def of_groups(cls, groups: Iterable[Iterable[str]]) -> Keys:
+        """Keys that are shared within these groups; groups of one fact are left out."""
+        sets = sorted({frozenset(group) for group in groups}, key=sorted)
+        kept = tuple(group for group in sets if len(group) > 1)
+        return cls(kept, {fact: tuple(sorted(group - {fact})) for group in sets for fact in group})
 
 
 def measure(runtime: Runtime, resolved: Resolved, facts: Sequence[AnyFact]) -> Keys:

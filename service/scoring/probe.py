@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from thinkeval.editing.models import LoadedModel
     from thinkeval.editing.probe import ProbeItem, ProbeResult, ProbeSettings
 
-Role = Literal["fact", "target_true", "target_new", "implication"]
+Role = Literal["fact", "target_true", "target_new", "implication", "coedit", "context"]
+"""What a fact is in an edit graph. Chains pass `fact` and `target_true` only. `coedit` states the
+new object of a co-edit, `context` is a further fact about its subject (`service.leakcut`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from thinkeval.service.schemas import MEASURES, EditIn, EditOptions, Measure
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
     from thinkeval.editing.probe import ProbeSettings
+    from thinkeval.service.scoring.probe import Question
 
 EXACT: tuple[Measure, ...] = ("likelihood", "likelihood_norm")
 """The measures that need no samples."""
@@ -80,17 +81,25 @@ class SequenceStep:
         batch: how many were edited together.
         when: `after` this rewrite's batch, or at the `end` of the whole sequence.
         effect: the sequence's update so far, as a whole; called when the score is not stored.
+        further: questions beside the facts in scope, with roles that no chain passes.
     """
 
     requests: tuple[RewriteRequest, ...]
     batch: int
     when: Literal["after", "end"]
     effect: Callable[[], EditEffect]
+    further: tuple[Question, ...] = ()
 
     @property
     def identity(self) -> dict[str, object]:
         """What tells it from the same rewrite edited alone, or elsewhere in a sequence."""
-        return {"requests": [r.identity for r in self.requests], "batch": self.batch}
+        identity: dict[str, object] = {
+            "requests": [r.identity for r in self.requests],
+            "batch": self.batch,
+        }
+        if self.further:
+            identity["further"] = sorted((q.role, q.fact.id) for q in self.further)
+        return identity
 
     @property
     def about(self) -> dict[str, object]:

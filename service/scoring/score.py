@@ -125,7 +125,8 @@ def _score(
     with watch.stage("scope"):
         scope = resolved.scope
     with watch.stage("probe pre"):
-        pre, further = _pre(resolved), _further(resolved, implied)
+        pre, further = _pre(resolved), _further(resolved, "implied", implied and implied.questions)
+        beside = _further(resolved, "beside", step and step.further)
     record.stage("edit", 0.4)
     with watch.stage("edit"):
         effect = step.effect() if step else planning.execute(plan)
@@ -134,7 +135,7 @@ def _score(
         plan.provenance["delta"] = deltas.save(plan, record.edit, effect, edited)
     record.stage("probe post", 0.6)
     with watch.stage("probe post"):
-        probed, further = _post(resolved, effect, pre, further)
+        probed, further, beside = _post(resolved, effect, pre, further, beside)
         both = chat_efficacy.measured(model.loaded, request.probe, effect, probed)
         answers = probing.both(resolved, effect)
     texts = None
@@ -144,7 +145,7 @@ def _score(
     record.stage("write", 0.9)
     with watch.stage("write"):
         editrecords.write_edit_graph(
-            record, request, model.name, [*probed, *further], scope.aliases
+            record, request, model.name, [*probed, *further, *beside], scope.aliases
         )
         if answers:
             record.write_answers(answers)
@@ -285,12 +286,14 @@ def _edited_questions(rewrite: RewriteRequest, scope: Scope, near: Pairs) -> lis
     ]
 
 
-def _further(resolved: Resolved, implied: implications.Implied | None) -> list[ProbedFact]:
-    """The additional probes for implications, in a probe of their own: no other answer changes."""
-    if implied is None or not implied.questions:
+def _further(
+    resolved: Resolved, what: str, questions: Sequence[Question] | None
+) -> list[ProbedFact]:
+    """Additional probes (for implications, co-edits), by themselves: no other answer changes."""
+    if not questions:
         return []
-    answers = _asked_once(resolved, "implied", implied.questions)
-    return [ProbedFact(q, answer) for q, answer in zip(implied.questions, answers, strict=True)]
+    answers = _asked_once(resolved, what, questions)
+    return [ProbedFact(q, answer) for q, answer in zip(questions, answers, strict=True)]
 
 
 def _post(

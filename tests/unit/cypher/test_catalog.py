@@ -40,8 +40,11 @@ PYTHON = {
     "LIST<FLOAT>": tuple[float, ...],
     "LIST<MAP>": tuple[rows.Link, ...],
 }
-MIXED = tuple[rows.MixedLink, ...]
-"""Links of chains over facts and conclusions."""
+MAPS: dict[tuple[str, str], Any] = {
+    ("closure/mixed", "links"): tuple[rows.MixedLink, ...],
+    ("leakcut/round", "coedits"): tuple[rows.CoEditedFact, ...],
+}
+"""Columns of maps that are not links of a chain over facts."""
 HEADER = """// Count the facts.
 //
 // In two sentences.
@@ -148,9 +151,7 @@ def row_problems(q: Query) -> Iterator[str]:
         return
     hints = get_type_hints(types[0])
     for name, column in q.columns.items():
-        expected: Any = PYTHON[column.type]
-        if q.name == "closure/mixed" and name == "links":
-            expected = MIXED
+        expected: Any = MAPS.get((q.name, name), PYTHON[column.type])
         if column.choices:
             expected = Literal[column.choices]
         # A metric may be undefined; whose header says FLOAT must not, which its reader checks.

@@ -1,0 +1,53 @@
+// The paths of a rewrite with their reliability: what a leak cut has to break.
+//
+// A chain of entities with parallel facts between two of them is one path for each choice among
+// them; it is closed when each of its paths holds an edited fact. Facts have their id within the
+// data set, which is the same in all graphs of it.
+//
+// mode: read
+// params:
+//   $graph      GRAPH_ID                                 id of the graph
+//   $subject    STRING                                   name of the subject s0
+//   $object     STRING                                   name of the object o0 before the edit
+//                                                        (target_true)
+//   $rewrite    STRING|NULL = null                       id of the rewrite within the data set;
+//                                                        null for all facts of the graph
+//   $relation   STRING|NULL = null                       the edited relation, where no fact has the
+//                                                        role target_true
+//   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
+//   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a 1-step chain:
+//                                                        if the data set lists it, always, never
+//   $pre        STRING = p_pre                           property with the probability before the
+//                                                        edit
+//   $post       STRING = p_post                          property with the probability after the
+//                                                        edit
+//   $limit      INTEGER(0..1000000) = 100000             maximum number of rows
+// returns: one row a path, shortest first, then by entities and facts
+//   entities  LIST<STRING>  names, from subject to object
+//   facts     LIST<STRING>  ids of its facts within the data set
+//   r_pre     FLOAT|NULL    product of $pre over the facts; null where one has none
+//   r_post    FLOAT|NULL    the same of $post
+//   counted   BOOLEAN       whether IFR reads its chain by these facts: of parallel ones the
+//                           likeliest before the edit
+//   bare      BOOLEAN       whether it is the edited fact itself
+
+WITH {rewrite: $rewrite, relation: $relation} AS c
+MATCH (s:Entity {key: $graph + '|' + $subject})
+MATCH (o:Entity {key: $graph + '|' + $object})
+CALL (c, s, o) {
+  // include: chains/_chains
+  // include: chains/_links
+  RETURN links, parallel
+}
+UNWIND parallel AS path
+WITH c, path, [f IN path | f.id] = [f IN links | f.id] AS counted
+WITH c, path, counted, [startNode(path[0]).name] + [f IN path | endNode(f).name] AS entities,
+  [f IN path | substring(f.id, size($graph) + 1)] AS facts
+RETURN entities, facts,
+  reduce(x = 1.0, f IN path | x * f[$pre]) AS r_pre,
+  reduce(x = 1.0, f IN path | x * f[$post]) AS r_post,
+  counted,
+  size(path) = 1 AND (coalesce(path[0].role, 'fact') = 'target_true'
+    OR coalesce(path[0].relation = c.relation, false)) AS bare
+ORDER BY size(facts), entities, facts
+LIMIT $limit

@@ -1,0 +1,70 @@
+"""Rows of `leakcut/`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from thinkeval.cypher.rows.base import Row
+
+
+@dataclass(frozen=True)
+class LeakPathRow(Row):
+    """One path of a rewrite.
+
+    Attributes:
+        facts: ids of its facts within the data set.
+        r_pre, r_post: products of their probabilities; None where one has none.
+        counted: whether IFR reads its chain by these facts.
+        bare: whether it is the edited fact itself.
+    """
+
+    QUERY: ClassVar[str] = "leakcut/paths"
+    entities: tuple[str, ...]
+    facts: tuple[str, ...]
+    r_pre: float | None
+    r_post: float | None
+    counted: bool
+    bare: bool
+
+
+@dataclass(frozen=True)
+class SafeObjectsRow(Row):
+    """Objects that a fact may get in a co-edit, and those from which a chain would open."""
+
+    QUERY: ClassVar[str] = "leakcut/objects"
+    place: int
+    safe: tuple[str, ...]
+    refused: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CoEditedFact:
+    """A co-edit's fact with its old and its new object, before and after."""
+
+    fact: str
+    old_pre: float | None
+    old_post: float | None
+    new_pre: float | None
+    new_post: float | None
+
+
+@dataclass(frozen=True)
+class CoEditRoundRow(Row):
+    """What a round of co-edits cost, over facts that were not edited; None where there is none."""
+
+    QUERY: ClassVar[str] = "leakcut/round"
+    preservation: float | None
+    n_preservation: int
+    subject_retention: float | None
+    n_subject_retention: int
+    coedited_retention: float | None
+    n_coedited_retention: int
+    coedits: tuple[CoEditedFact, ...]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Self:
+        """Turn the maps of `coedits` into records."""
+        *means, coedits = values
+        return cls(*means, tuple(CoEditedFact(**each) for each in coedits))

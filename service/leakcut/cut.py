@@ -1,0 +1,228 @@
+"""The leak cut of a scored edit or of a rewrite: read, solve, describe.
+
+Costs, locks and keys make a `Problem` of the leaking paths; `hitting_set` solves it. The result
+names what each fact closes, what hangs on it, what stays open and why.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.leakcut import hitting_set
+from thinkeval.service.leakcut.hitting_set import Cut
+from thinkeval.service.leakcut.keys import Keys, by_subject, collateral
+from thinkeval.service.leakcut.leaks import Leaks
+from thinkeval.service.leakcut.problem import Chain, Problem
+from thinkeval.service.leakcut.schemas import CutFact, CutIn, CutOut, OpenPath
+
+Kind = Literal["measured", "subject", "off"]
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What may be chosen, and at which cost.
+
+    Attributes:
+        locked: facts that may not be edited, with the reason.
+        groups: at most one fact of each may be.
+        kind: how the groups were found.
+    """
+
+    locked: Mapping[str, str]
+    groups: tuple[frozenset[str], ...]
+    costs: Mapping[str, float]
+    collateral: Mapping[str, float]
+    near: Mapping[str, tuple[str, ...]]
+    kind: Kind
+
+    def problem(self, chains: Iterable[Chain], efficacy: float = 1.0) -> Problem:
+        """The problem of closing these chains."""
+        found = tuple(chains)
+        facts = {fact for chain in found for fact in chain.facts}
+        return Problem(
+            found,
+            costs=self.costs,
+            locked=frozenset(self.locked),
+            groups=self.groups,
+            efficacy=dict.fromkeys(facts, efficacy),
+        )
+
+
+def leak_cut(
+    leaks: Leaks, options: CutIn, *, keys: Keys | None = None, kind: Kind | None = None
+) -> CutOut:
+    """The cheapest facts whose change closes every leaking path.
+
+    Args:
+        keys: measured keys; None: by subject, or none, as `kind` says.
+        kind: None: off without keys, measured with them.
+
+    Raises:
+        NotFoundError: a locked fact that is on no path.
+        UsageError: options that leave nothing to choose from, or a time too short to find any cut.
+    """
+    begun = time.perf_counter()
+    limits = constraints(leaks, options, keys=keys, kind=kind)
+    chains = leaks.leaking(options.leak)
+    problem = limits.problem(chains, options.efficacy)
+    best = hitting_set.cut(problem, limit_s=options.seconds)
+    others = list(hitting_set.alternatives(problem, best, most=options.alternatives))
+    seconds = time.perf_counter() - begun
+    counted = limits.problem(leaks.counted, options.efficacy)
+    score, measure = leaks.score, leaks.measure
+    return CutOut(
+        edit=score.edit if score else None,
+        graph=leaks.dataset,
+        rewrite=leaks.rewrite,
+        subject=leaks.ends[0],
+        relation=leaks.relation,
+        target_true=leaks.ends[1],
+        target_new=leaks.target_new,
+        model=score.model if score else None,
+        method=score.method if score else None,
+        measure=measure,
+        options=options,
+        paths=len(leaks.further),
+        leaking=len(chains),
+        ifr=score.number("ifr", measure) if score and measure else None,
+        expected=counted.leakage(best.facts) if score else None,
+        facts=described(leaks, limits, chains, best),
+        cost=best.cost,
+        bound=best.bound,
+        optimal=best.complete and best.gap == 0,
+        seconds=seconds,
+        keys=limits.kind,
+        open=_open(best, limits, leaks),
+        alternatives=[list(other.facts) for other in others],
+        more=len(others) == options.alternatives and options.alternatives > 0,
+    )
+
+
+def constraints(
+    leaks: Leaks,
+    options: CutIn,
+    *,
+    keys: Keys | None = None,
+    kind: Kind | None = None,
+    edited: Collection[str] = (),
+) -> Constraints:
+    """Locks, groups and costs of the facts on the paths.
+
+    Args:
+        edited: facts that were edited in earlier rounds: they are not chosen again, nor is another
+            fact of their key.
+
+    Raises:
+        NotFoundError, UsageError: as `leak_cut`.
+    """
+    if options.only_subject and options.not_subject:
+        raise UsageError(
+            "Only facts about the subject, and none about it: no fact is left.",
+            remedy="Leave out only_subject or not_subject.",
+        )
+    kind = _kind(options, keys, kind)
+    # Collateral is counted without a key constraint too, then by subject.
+    shared = keys if keys is not None else by_subject(leaks.records)
+    subject = leaks.ends[0]
+    about = leaks.about(subject)
+    locked = dict.fromkeys(leaks.edited, "it is the edited fact")
+    locked |= dict.fromkeys(edited, "it was edited before")
+    if options.only_subject:
+        locked |= dict.fromkeys(leaks.facts.keys() - about, f"it is not about {subject}")
+    if options.not_subject:
+        locked |= dict.fromkeys(about, f"it is about {subject}")
+    if kind != "off":
+        taken = {*leaks.edited, *edited}
+        closed = {g for group in shared.groups if group & taken for g in group}
+        if not leaks.edited:
+            closed |= about
+        for fact in closed - locked.keys():
+            locked[fact] = "it shares its key with an edited fact"
+    for name in options.lock:
+        locked |= dict.fromkeys(_named(leaks, name), "it is locked")
+    pre = {fact: _known(leaks.pre(fact)) for fact in leaks.facts}
+    beside = collateral(shared, pre)
+    costs = {
+        fact: (1 + options.collateral * beside.get(fact, 0.0)) / options.efficacy
+        for fact in leaks.facts
+    }
+    groups = shared.groups if kind != "off" else ()
+    return Constraints(locked, groups, costs, beside, shared.near, kind)
+
+
+def _named(leaks: Leaks, name: str) -> Collection[str]:
+    """The fact of an id, or all facts about an entity."""
+    if name in leaks.facts:
+        return (name,)
+    about = leaks.about(name)
+    if not about:
+        known = {*leaks.facts, *(row.subject for row in leaks.facts.values())}
+        place = leaks.score.edit if leaks.score else leaks.rewrite
+        raise NotFoundError(
+            "fact on the chains, or subject of one,", name, known,
+            listing=f"thinkeval chains {place}",
+        )  # fmt: skip
+    return about
+
+
+def _kind(options: CutIn, keys: Keys | None, kind: Kind | None) -> Kind:
+    if options.keys == "off":
+        return "off"
+    if options.keys == "subject":
+        return "subject"
+    return kind or ("measured" if keys is not None else "off")
+
+
+def _known(value: float | None) -> float:
+    """A probability; of an unedited graph each fact counts as known."""
+    return 1.0 if value is None else value
+
+
+def described(
+    leaks: Leaks, limits: Constraints, chains: Collection[Chain], best: Cut
+) -> list[CutFact]:
+    """The facts of a cut, those that close most paths first."""
+    whole = sum(chain.weight * chain.retention for chain in leaks.counted)
+    chosen = set(best.facts)
+    out = []
+    for fact in best.facts:
+        row = leaks.facts[fact]
+        through = [chain for chain in chains if fact in chain.facts]
+        share = sum(c.weight * c.retention for c in leaks.counted if fact in c.facts)
+        out.append(
+            CutFact(
+                id=fact,
+                subject=row.subject,
+                relation=row.relation,
+                object=row.object,
+                prompt=row.prompt,
+                pre=leaks.pre(fact),
+                post=leaks.post(fact),
+                closes=len(through),
+                alone=sum(chain.facts & chosen == {fact} for chain in through),
+                share=share / whole if leaks.score and whole else None,
+                collateral=limits.collateral.get(fact, 0.0),
+                n_collateral=len(limits.near.get(fact, ())),
+                cost=limits.costs[fact],
+            )
+        )
+    return sorted(out, key=lambda one: (-one.closes, one.id))
+
+
+def _open(best: Cut, limits: Constraints, leaks: Leaks) -> list[OpenPath]:
+    """The paths that stay, each with what forbids to close it."""
+    out = []
+    for chain in best.open:
+        reasons = sorted({limits.locked.get(fact, "") for fact in chain.facts} - {""})
+        free = chain.facts - limits.locked.keys()
+        if free:
+            reasons.append("a fact of the same key is in the cut")
+        path = next(p for p in leaks.further if frozenset(p.facts) == chain.facts)
+        out.append(
+            OpenPath(entities=list(path.entities), facts=list(path.facts), why="; ".join(reasons))
+        )
+    return out

@@ -1,0 +1,176 @@
+"""The paths of a rewrite as a cut takes them: of a scored edit, or of the unedited graph.
+
+An edit's paths have their retention R'/R; those of an unedited graph count as kept whole, so that
+the cut is that of the graph. Facts have their id within the data set.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.cypher import rows
+from thinkeval.service.errors import UsageError
+from thinkeval.service.graphs.datasets import case, to_fact
+from thinkeval.service.leakcut.problem import Chain
+from thinkeval.service.schemas import Measure, Score
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.loaders.records import Fact, RewriteRequest
+
+MOST = 1_000_000
+"""Paths that are read at most."""
+
+
+@dataclass(frozen=True)
+class Leaks:
+    """What leaks, and the facts that may be edited against it.
+
+    Attributes:
+        dataset: id of the data set's graph.
+        rewrite: id of the rewrite.
+        ends: s0 and o0.
+        relation: the edited one.
+        paths: all of them, the edited fact itself included where it counts as a chain.
+        facts: of the paths, by id.
+        score: of the edit; None for an unedited graph.
+        measure: of the probabilities; None for an unedited graph.
+    """
+
+    dataset: str
+    rewrite: str
+    ends: tuple[str, str]
+    relation: str
+    target_new: str
+    paths: tuple[rows.LeakPathRow, ...]
+    facts: Mapping[str, rows.FactInScopeRow]
+    score: Score | None = None
+    measure: Measure | None = None
+
+    def pre(self, fact: str) -> float | None:
+        """Probability of a fact before the edit; None on an unedited graph."""
+        return None if self.measure is None else getattr(self.facts[fact], f"{self.measure}_pre")
+
+    def post(self, fact: str) -> float | None:
+        """The same after the edit."""
+        return None if self.measure is None else getattr(self.facts[fact], f"{self.measure}_post")
+
+    def about(self, subject: str) -> frozenset[str]:
+        """The facts about a subject."""
+        return frozenset(id for id, fact in self.facts.items() if fact.subject == subject)
+
+    @cached_property
+    def records(self) -> tuple[Fact, ...]:
+        """The facts as records, whose ids are those within the data set."""
+        return tuple(to_fact(row) for row in self.facts.values())
+
+    @cached_property
+    def edited(self) -> frozenset[str]:
+        """The edited fact, where it is a fact of the graph that counts as a chain."""
+        return frozenset(fact for path in self.paths if path.bare for fact in path.facts)
+
+    @cached_property
+    def further(self) -> tuple[rows.LeakPathRow, ...]:
+        """The paths without the edited fact itself, which is edited anyway."""
+        return tuple(path for path in self.paths if not path.bare)
+
+    def leaking(self, leak: float) -> tuple[Chain, ...]:
+        """The paths whose retention is above `leak`; of an unedited graph all."""
+        chains = (_chain(path) for path in self.further)
+        return tuple(chain for chain in chains if chain.retention > leak)
+
+    @cached_property
+    def counted(self) -> tuple[Chain, ...]:
+        """The chains that IFR is taken over: those with R <> 0, the edited fact's own included."""
+        return tuple(_chain(path) for path in self.paths if path.counted and path.r_pre != 0)
+
+
+def _chain(path: rows.LeakPathRow) -> Chain:
+    if path.r_pre is None or path.r_post is None:
+        kept = 1.0
+    else:
+        kept = path.r_post / path.r_pre if path.r_pre else 0.0
+    weight = 1 / math.sqrt(len(path.facts))
+    return Chain(frozenset(path.facts), weight, kept, " → ".join(path.entities))
+
+
+def of_edit(db: Database, score: Score, measure: Measure, max_steps: int = 5) -> Leaks:
+    """The paths of a scored edit.
+
+    Raises:
+        UsageError: an append, which has no old fact, or a measure that was not taken.
+    """
+    if score.append is not None:
+        raise UsageError(
+            f"{score.edit} appends an answer: no old fact can leak, so there is nothing to cut.",
+            remedy="Name an edit that replaces an object; `thinkeval edits` lists them.",
+        )
+    if measure not in score.measures:
+        raise UsageError(
+            f"Edit {score.edit!r} was not measured by {measure!r}.",
+            remedy=f"Use --measure {' or '.join(score.measures)}, or score it with --samples.",
+        )
+    where: dict[str, Any] = {
+        "graph": score.edit, "subject": score.subject, "object": score.target_true,
+        "rewrite": None,
+    }  # fmt: skip
+    steps = min(max_steps, score.options.max_steps)
+    paths, facts = _read(
+        db, where, score.relation, steps, score.options.bare,
+        {"pre": f"{measure}_pre", "post": f"{measure}_post"},
+    )  # fmt: skip
+    ends = (score.subject, score.target_true)
+    return Leaks(
+        score.dataset, score.rewrite, ends, score.relation, score.target_new, paths, facts, score,
+        measure,
+    )  # fmt: skip
+
+
+def of_rewrite(db: Database, graph: str, rewrite: RewriteRequest, max_steps: int = 5) -> Leaks:
+    """The paths of a rewrite in its data set's graph, before any edit.
+
+    Raises:
+        UsageError: a request to append.
+    """
+    if rewrite.kind == "append":
+        raise UsageError(
+            f"{rewrite.id} appends an answer: no old fact can leak, so there is nothing to cut.",
+            remedy=f"`thinkeval rewrites {graph}` lists the rewrites.",
+        )
+    about = case(graph, rewrite)
+    where = {name: about[name] for name in ("graph", "subject", "object", "rewrite")}
+    # No fact has a probability: a path is the likeliest of parallel ones by its id alone.
+    paths, facts = _read(db, where, rewrite.relation, max_steps, "listed", {})
+    ends = (rewrite.subject, rewrite.target_true)
+    return Leaks(
+        graph, rewrite.id, ends, rewrite.relation, rewrite.target_new,
+        tuple(_unweighted(path) for path in paths), facts,
+    )  # fmt: skip
+
+
+def _unweighted(path: rows.LeakPathRow) -> rows.LeakPathRow:
+    """A path of a data set: probabilities that it may state are no model's."""
+    return rows.LeakPathRow(path.entities, path.facts, None, None, path.counted, path.bare)
+
+
+def _read(
+    db: Database,
+    where: Mapping[str, Any],
+    relation: str,
+    max_steps: int,
+    bare: str,
+    sides: Mapping[str, str],
+) -> tuple[tuple[rows.LeakPathRow, ...], dict[str, rows.FactInScopeRow]]:
+    found = db.read(
+        rows.LeakPathRow,
+        **where, relation=relation, max_steps=max_steps, bare=bare, limit=MOST, **sides,
+    )  # fmt: skip
+    used = {fact for path in found for fact in path.facts}
+    scope: Sequence[rows.FactInScopeRow] = []
+    if used:
+        scope = db.read(rows.FactInScopeRow, **where, max_steps=max_steps)
+    return tuple(found), {row.fact: row for row in scope if row.fact in used}

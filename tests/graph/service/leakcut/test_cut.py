@@ -1,0 +1,133 @@
+"""The leak cut of stored edits: what it closes, what it may not touch, and what stays open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import pytest
+
+from support.own_graphs import own_graphs
+from support.stored_edits import probed, random_facts, store_edit
+from thinkeval.cypher.run import Database
+from thinkeval.service.append_schemas import AppendOut
+from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.leakcut import leaks
+from thinkeval.service.leakcut.cut import leak_cut
+from thinkeval.service.leakcut.keys import Keys
+from thinkeval.service.leakcut.problem import Problem
+from thinkeval.service.leakcut.schemas import CutIn
+
+FACTS = [
+    probed(("Harry", "studied at", "Hogwarts"), 0.9, 0.01, "target_true"),
+    probed(("Harry", "studied at", "Durmstrang"), 0.0, 0.9, "target_new", listed=False),
+    probed(("Harry", "friend of", "Ron"), 0.9, 0.8),
+    probed(("Harry", "friend of", "Luna"), 0.8, 0.7),
+    probed(("Ron", "studied at", "Hogwarts"), 0.9, 0.9),
+    probed(("Luna", "is in", "Ravenclaw"), 0.9, 0.8),
+    probed(("Luna", "studied at", "Hogwarts"), 0.5, 0.01),
+    probed(("Ravenclaw", "is a house of", "Hogwarts"), 0.9, 0.9),
+    probed(("Ravenclaw", "belongs to", "Hogwarts"), 0.8, 0.9),
+]
+"""Leaks by Ron and by Luna's house, on two parallel facts; Luna's school itself was cut."""
+
+
+@pytest.fixture
+def graph(db: Database) -> Iterator[str]:
+    with own_graphs(db) as prefix:
+        yield prefix
+
+
+@pytest.fixture
+def read(db: Database, graph: str) -> leaks.Leaks:
+    score = store_edit(db, f"{graph}-edit", FACTS, dataset=graph)
+    return leaks.of_edit(db, score, "likelihood")
+
+
+def id_of(read: leaks.Leaks, subject: str, object_: str) -> str:
+    (fact,) = [k for k, f in read.facts.items() if (f.subject, f.object) == (subject, object_)]
+    return fact
+
+
+def test_the_fewest_facts_close_all_paths_that_leak(read: leaks.Leaks) -> None:
+    found = leak_cut(read, CutIn())
+    assert (found.paths, found.leaking, len(found.facts)) == (4, 3, 2)
+    assert (found.optimal, found.open, found.keys) == (True, [], "off")
+    # Either of two facts on the way by Ron with either of two by Luna; of the house two parallel
+    # facts would have to be edited.
+    assert {fact.subject for fact in found.facts} <= {"Harry", "Ron", "Luna"}
+    assert sorted(fact.closes for fact in found.facts) == [1, 2]
+    assert sorted(fact.alone for fact in found.facts) == [1, 2]
+    assert len(found.alternatives) == 3
+    assert not found.more
+    assert found.expected is not None
+    assert found.ifr is not None
+    assert found.expected < 0.1 < found.ifr
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_without_any_fact_edited_the_leakage_is_ifr(db: Database, graph: str, seed: int) -> None:
+    score = store_edit(db, f"{graph}-{seed}", random_facts(seed), dataset=graph)
+    read = leaks.of_edit(db, score, "likelihood")
+    found = leak_cut(read, CutIn(seconds=60, alternatives=0))
+    assert Problem(read.counted).leakage(()) == pytest.approx(found.ifr, abs=1e-12)
+    left = [c for c in read.leaking(0.1) if not c.facts & {fact.id for fact in found.facts}]
+    assert (left, found.open) == ([], [])
+
+
+def test_no_smaller_choice_closes_all_paths(db: Database, graph: str) -> None:
+    facts = random_facts(3, others=3, links=14)
+    read = leaks.of_edit(db, store_edit(db, f"{graph}-edit", facts, dataset=graph), "likelihood")
+    found = leak_cut(read, CutIn())
+    paths = [chain.facts for chain in read.leaking(0.1)]
+    for smaller in combinations(read.facts, len(found.facts) - 1):
+        assert [path for path in paths if not path & set(smaller)]
+
+
+def test_locks_and_sides(read: leaks.Leaks) -> None:
+    about = leak_cut(read, CutIn(only_subject=True))
+    assert {fact.subject for fact in about.facts} == {"Harry"}
+    elsewhere = leak_cut(read, CutIn(not_subject=True))
+    assert {fact.subject for fact in elsewhere.facts} == {"Ron", "Luna"}
+    locked = leak_cut(read, CutIn(not_subject=True, lock=("Luna",)))
+    assert {fact.subject for fact in locked.facts} == {"Ron", "Ravenclaw"}
+    assert len(locked.facts) == 3, "both parallel facts"
+    ron = id_of(read, "Harry", "Ron"), id_of(read, "Ron", "Hogwarts")
+    found = leak_cut(read, CutIn(lock=ron))
+    (left,) = found.open
+    assert left.entities == ["Harry", "Ron", "Hogwarts"]
+    assert left.why == "it is locked"
+    with pytest.raises(NotFoundError, match="Hagrid"):
+        leak_cut(read, CutIn(lock=("Hagrid",)))
+    with pytest.raises(UsageError, match="no fact is left"):
+        leak_cut(read, CutIn(only_subject=True, not_subject=True))
+
+
+def test_facts_that_share_a_key_are_not_edited_together(read: leaks.Leaks) -> None:
+    found = leak_cut(read, CutIn(keys="subject"))
+    assert {fact.subject for fact in found.facts} == {"Ron", "Luna"}
+    assert found.keys == "subject"
+    luna = next(fact for fact in found.facts if fact.subject == "Luna")
+    assert (luna.n_collateral, luna.collateral) == (0, 0.0) or luna.n_collateral == 1
+    keys = Keys.of_groups([{id_of(read, "Ron", "Hogwarts"), id_of(read, "Luna", "Ravenclaw")}])
+    measured = leak_cut(read, CutIn(not_subject=True), keys=keys)
+    assert measured.keys == "measured"
+    assert len(measured.facts) == 3
+
+
+def test_collateral_weighs(read: leaks.Leaks) -> None:
+    """Harry has two facts on the chains, each with the other as its collateral; Ron has one."""
+    cheap = leak_cut(read, CutIn(collateral=1))
+    assert {fact.subject for fact in cheap.facts} == {"Ron", "Luna"}
+    (ron,) = [fact for fact in cheap.facts if fact.subject == "Ron"]
+    assert ron.cost == pytest.approx(1 / 0.95)
+    assert all(fact.cost >= 1 / 0.95 for fact in cheap.facts)
+
+
+def test_an_append_has_nothing_to_cut(db: Database, graph: str) -> None:
+    about = AppendOut.model_construct(loss="none")
+    score = store_edit(db, f"{graph}-edit", FACTS, dataset=graph)
+    with pytest.raises(UsageError, match="nothing to cut"):
+        leaks.of_edit(db, score.model_copy(update={"append": about}), "likelihood")
+    with pytest.raises(UsageError, match="not measured"):
+        leaks.of_edit(db, score, "p")
