@@ -1,0 +1,92 @@
+"""The leak cut that a user asks for: of a scored edit, or of a rewrite before any edit.
+
+Command line, REST, page, client and Python all come here, so that they have the same numbers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thinkeval.editing import registry
+from thinkeval.editing.errors import UnknownMethodError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.rewrites import OwnRewrite, rewrites
+from thinkeval.service.leakcut import leaks
+from thinkeval.service.leakcut.cut import Kind, leak_cut
+from thinkeval.service.leakcut.leaks import Leaks
+from thinkeval.service.leakcut.schemas import CutIn, CutOut
+from thinkeval.service.reports.edit import measure_of
+from thinkeval.service.schemas import Measure, Score
+from thinkeval.service.scoring import record
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.loaders.records import RewriteRequest
+
+DEFAULTS = CutIn()
+"""A cut without any option."""
+
+
+def cut_of(
+    db: Database,
+    name: str,
+    options: CutIn = DEFAULTS,
+    *,
+    graph: str | None = None,
+    measure: Measure | None = None,
+) -> CutOut:
+    """The cut of what a user names.
+
+    Args:
+        name: id of a scored edit; with a graph, id or subject of one of its rewrites.
+        graph: a data set; one that ships with ThinkEval is imported.
+        measure: of an edit's probabilities; None: the first that was taken.
+
+    Raises:
+        NotFoundError, NothingStoredError: no such edit or rewrite, or it has no score.
+        UsageError: as `edit_cut`; a measure of a graph that has no probabilities.
+    """
+    if graph is None:
+        score = record.get_score(db, name)
+        return edit_cut(db, score, measure_of(score, measure), options)
+    datasets.ensure(db, graph)
+    (rewrite,) = rewrites(db, graph, [name], OwnRewrite(), everything=False)
+    return rewrite_cut(db, graph, rewrite, options)
+
+
+def edit_cut(db: Database, score: Score, measure: Measure, options: CutIn = DEFAULTS) -> CutOut:
+    """The cut of the chains that a scored edit left.
+
+    Raises:
+        NotFoundError: a locked fact that is on no chain.
+        UsageError: an append, a measure that was not taken, or options that exclude each other.
+    """
+    found = leaks.of_edit(db, score, measure, options.max_steps)
+    return _cut(found, options, key_kind(score.method))
+
+
+def rewrite_cut(
+    db: Database, graph: str, rewrite: RewriteRequest, options: CutIn = DEFAULTS
+) -> CutOut:
+    """The cut of all chains of a rewrite in its data set, before any edit.
+
+    Raises:
+        NotFoundError, UsageError: as `edit_cut`.
+    """
+    found = leaks.of_rewrite(db, graph, rewrite, options.max_steps)
+    return _cut(found, options, "off")
+
+
+def key_kind(method: str) -> Kind:
+    """What `keys: auto` means for edits by a method: one fact a subject, or no limit.
+
+    A method that is not installed here any more has no limit.
+    """
+    try:
+        return "subject" if registry.writes_at_subject(method) else "off"
+    except UnknownMethodError:
+        return "off"
+
+
+def _cut(found: Leaks, options: CutIn, kind: Kind) -> CutOut:
+    return leak_cut(found, options, kind=kind)

@@ -1,0 +1,63 @@
+"""The cut that a user names: of an edit by its method's keys, or of a rewrite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.own_graphs import hogwarts_as, own_graphs
+from support.stored_edits import probed, store_edit
+from thinkeval.cypher.run import Database
+from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.leakcut.request import cut_of, key_kind
+from thinkeval.service.leakcut.schemas import CutIn
+
+FACTS = [
+    probed(("Harry", "studied at", "Hogwarts"), 0.9, 0.01, "target_true"),
+    probed(("Harry", "studied at", "Durmstrang"), 0.0, 0.9, "target_new", listed=False),
+    probed(("Harry", "friend of", "Ron"), 0.9, 0.8),
+    probed(("Harry", "is in", "Gryffindor"), 0.8, 0.7),
+    probed(("Ron", "studied at", "Hogwarts"), 0.9, 0.9),
+    probed(("Gryffindor", "is a house of", "Hogwarts"), 0.9, 0.8),
+]
+
+
+@pytest.fixture
+def graph(db: Database) -> Iterator[str]:
+    with own_graphs(db) as prefix:
+        yield prefix
+
+
+def test_keys_follow_the_edits_method(db: Database, graph: str) -> None:
+    for method, kind in (("memit", "subject"), ("mend", "off"), ("one that left", "off")):
+        edit = store_edit(db, f"{graph}-{method}", FACTS, dataset=graph, method=method).edit
+        found = cut_of(db, edit)
+        assert (found.edit, found.keys, found.measure) == (edit, kind, "likelihood")
+        assert len(found.facts) == 2
+        about = [fact for fact in found.facts if fact.subject == "Harry"]
+        assert not (about and kind == "subject")
+        assert cut_of(db, edit, CutIn(keys="off")).keys == "off"
+        assert cut_of(db, edit, CutIn(keys="subject")).keys == "subject"
+    assert key_kind("rome") == "subject"
+
+
+def test_a_rewrite_is_named_by_id_or_subject(db: Database, graph: str) -> None:
+    hogwarts = hogwarts_as(db, f"{graph}-hogwarts")
+    found = cut_of(db, "Harry-Potter--studied", graph=hogwarts)
+    assert (found.edit, found.measure, found.ifr, found.expected) == (None, None, None, None)
+    assert (found.keys, found.graph, found.optimal) == ("off", hogwarts, True)
+    assert found.leaking == found.paths > len(found.facts) > 0
+    assert cut_of(db, found.rewrite, graph=hogwarts).facts == found.facts
+
+
+def test_what_cannot_be_cut(db: Database, graph: str) -> None:
+    edit = store_edit(db, f"{graph}-edit", FACTS, dataset=graph).edit
+    with pytest.raises(NotFoundError, match=r"Ronn.*Ron"):
+        cut_of(db, edit, CutIn(lock=("Ronn",)))
+    with pytest.raises(UsageError, match="'p'"):
+        cut_of(db, edit, measure="p")
+    with pytest.raises(NotFoundError, match="edit"):
+        cut_of(db, f"{graph}-none")
+    with pytest.raises(NotFoundError, match="rewrite"):
+        cut_of(db, "Draco", graph=hogwarts_as(db, f"{graph}-hogwarts"))
