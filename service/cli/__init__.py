@@ -26,6 +26,7 @@ from thinkeval.service.cli.growth import grow
 from thinkeval.service.cli.growth.audit import audit_knowledge
 from thinkeval.service.cli.growth.crawl import crawl
 from thinkeval.service.cli.hparams import hparams
+from thinkeval.service.cli.leakcut import leakcut
 from thinkeval.service.cli.models import covariance, organism, probe, train_mend
 from thinkeval.service.cli.report import chains, report
 from thinkeval.service.cli.rules import rules
@@ -59,6 +60,7 @@ app.command(rich_help_panel=MAIN)(score)
 app.command(rich_help_panel=MAIN)(sweep)
 app.command(rich_help_panel=MAIN)(sequence)
 app.command(rich_help_panel=MAIN)(chains)
+app.command(rich_help_panel=MAIN)(leakcut)
 app.command(rich_help_panel=MAIN)(diff)
 app.command(rich_help_panel=MAIN)(report)
 app.command(rich_help_panel=MAIN)(serve)

@@ -1,8 +1,9 @@
 """Options that several commands share.
 
-Those of commands that score are generated from the fields of the request (`EditOptions`): flags,
-help texts, defaults and bounds are the model's, and what only the command line has (a short flag,
-its own help where it accepts more) is in the field's `Option`. There is no other list.
+Those of commands that score are generated from the fields of the request (`EditOptions`), those of
+others from their own request (`of`): flags, help texts, defaults and bounds are the model's, and
+what only the command line has (a short flag, its own help where it accepts more) is in the field's
+`Option`. There is no other list.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import annotated_types
 import typer
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from thinkeval.service.errors import UsageError
@@ -24,20 +26,12 @@ from thinkeval.service.schemas import EditOptions, Measure
 from thinkeval.service.scoring.request import read_overrides
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_FIELDS = EditOptions.model_fields
-_ORDER = [
-    name
-    for owner in EditOptions.__mro__
-    for name in vars(owner).get("__annotations__", ())
-    if name in _FIELDS
-]
-"""The fields in the order of the help: those of an edit first, then those it shares."""
+M = TypeVar("M", bound=BaseModel)
 
 
-def typer_option(name: str, *, help: str | None = None) -> Any:
-    """The typer option of a field of `EditOptions`: flags, help and bounds."""
-    field = _FIELDS[name]
+def typer_option(name: str, *, help: str | None = None, of: type[BaseModel] = EditOptions) -> Any:
+    """The typer option of a request's field: flags, help and bounds."""
+    field = of.model_fields[name]
     return field_option(field, *flags_of(name, field), help=help)
 
 
@@ -123,19 +117,27 @@ class ProbeOptions:
 
 def takes(
     *names: str | EllipsisType,
+    of: type[BaseModel] = EditOptions,
     many: tuple[str, ...] = (),
     defaults: Mapping[str, Any] | None = None,
     help: Mapping[str, str] | None = None,
 ) -> Callable[[F], F]:
     """Give a command the options of the request in place of its `**options`.
 
+    Given twice, the options of the upper request come first.
+
     Args:
         names: fields in the order of the help; `...` for all that are not named.
+        of: the request.
         many: fields whose option is repeatable; without it the command gets None.
         defaults: where the command's differ from the model's.
         help: where an option means more or less to the command than to the request.
     """
-    rest = [name for name in _ORDER if name not in names and option_of(_FIELDS[name]).command]
+    rest = [
+        name
+        for name in _order(of)
+        if name not in names and option_of(of.model_fields[name]).command
+    ]
     chosen = [each for name in names for each in (rest if name is ... else [name])]
 
     def decorate(command: F) -> F:
@@ -143,7 +145,7 @@ def takes(
         own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
         n_arguments = sum(_is_argument(parameter) for parameter in own)
         generated = [
-            _parameter(name, name in many, defaults or {}, (help or {}).get(name))
+            _parameter(of, name, name in many, defaults or {}, (help or {}).get(name))
             for name in chosen
         ]
         parameters = [*own[:n_arguments], *generated, *own[n_arguments:]]
@@ -163,10 +165,40 @@ def edit_options(chosen: Mapping[str, Any]) -> EditOptions:
     """
     values = dict(chosen)
     for name, value in chosen.items():
-        _check(flags_of(name, _FIELDS[name])[0], _FIELDS[name], value)
+        field = EditOptions.model_fields[name]
+        _check(flags_of(name, field)[0], field, value)
     if "overrides" in values:
         values["overrides"] = read_overrides(values["overrides"] or [])
     return EditOptions.model_construct(**values)
+
+
+def request_of(model: type[M], chosen: Mapping[str, Any]) -> M:
+    """A request from a command's options, within its limits.
+
+    Raises:
+        UsageError: a value that the request does not have.
+    """
+    values = {name: value for name, value in chosen.items() if value is not None}
+    for name, value in values.items():
+        field = model.model_fields[name]
+        _check(flags_of(name, field)[0], field, value)
+    try:
+        return model(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        flag = flags_of(name, model.model_fields[name])[0]
+        raise UsageError(f"{flag}: {first['msg']}.", remedy="Give another value.") from error
+
+
+def _order(model: type[BaseModel]) -> list[str]:
+    """The fields in the order of the help: those of the request first, then those it inherits."""
+    return [
+        name
+        for owner in model.__mro__
+        for name in vars(owner).get("__annotations__", ())
+        if name in model.model_fields
+    ]
 
 
 def _is_argument(parameter: inspect.Parameter) -> bool:
@@ -177,12 +209,12 @@ def _is_argument(parameter: inspect.Parameter) -> bool:
 
 
 def _parameter(
-    name: str, many: bool, defaults: Mapping[str, Any], help: str | None
+    of: type[BaseModel], name: str, many: bool, defaults: Mapping[str, Any], help: str | None
 ) -> inspect.Parameter:
-    field = _FIELDS[name]
+    field = of.model_fields[name]
     kind: Any = _type_of(field)
     default = defaults.get(name, field.get_default(call_default_factory=True))
-    if many or kind is dict:
+    if many or kind in (dict, tuple):
         kind, default = list[kind if many else str] | None, None
         help = help or f"{option_of(field).help or field.description} Repeatable."
     elif default is None:
@@ -191,12 +223,12 @@ def _parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
         default=default,
-        annotation=Annotated[kind, typer_option(name, help=help)],
+        annotation=Annotated[kind, typer_option(name, help=help, of=of)],
     )
 
 
 def _type_of(field: FieldInfo) -> type:
-    """The type of a field's value on the command line: a choice is a text, a mapping `dict`."""
+    """The type of a field's value on the command line: a choice is a text, several are `tuple`."""
     found = _alternatives(field.annotation)
     kind = found[0]
     return str if get_origin(kind) is Literal else get_origin(kind) or kind
@@ -206,7 +238,7 @@ def _alternatives(annotation: Any) -> list[Any]:
     """The types of an annotation without None, each without what it is annotated with."""
     if get_origin(annotation) is Annotated:
         return _alternatives(get_args(annotation)[0])
-    if get_origin(annotation) in (Literal, dict, list) or not get_args(annotation):
+    if get_origin(annotation) in (Literal, dict, list, tuple) or not get_args(annotation):
         return [] if annotation is NoneType else [annotation]
     return [kind for each in get_args(annotation) for kind in _alternatives(each)]
 

@@ -161,10 +161,11 @@ def _named(leaks: Leaks, name: str) -> Collection[str]:
     about = leaks.about(name)
     if not about:
         known = {*leaks.facts, *(row.subject for row in leaks.facts.values())}
-        place = leaks.score.edit if leaks.score else leaks.rewrite
+        place = f"thinkeval leakcut {leaks.rewrite} -g {leaks.dataset} --json"
+        if leaks.score:
+            place = f"thinkeval chains {leaks.score.edit}"
         raise NotFoundError(
-            "fact on the chains, or subject of one,", name, known,
-            listing=f"thinkeval chains {place}",
+            "fact on the chains, or subject of one,", name, known, listing=place
         )  # fmt: skip
     return about
 

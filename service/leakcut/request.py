@@ -89,4 +89,18 @@ def key_kind(method: str) -> Kind:
 
 
 def _cut(found: Leaks, options: CutIn, kind: Kind) -> CutOut:
-    return leak_cut(found, options, kind=kind)
+    return _with_names(leak_cut(found, options, kind=kind), found)
+
+
+def _with_names(cut: CutOut, found: Leaks) -> CutOut:
+    """The cut with the parts of every fact that it names by its id."""
+    points = cut.budget.points if cut.budget else []
+    named = {
+        *(fact.id for fact in cut.facts),
+        *(fact for path in cut.open for fact in path.facts),
+        *(fact for other in cut.alternatives for fact in other),
+        *(fact for point in points for fact in point.facts),
+    }
+    rows = {id: found.facts[id] for id in sorted(named & found.facts.keys())}
+    parts = {id: (row.subject, row.relation, row.object) for id, row in rows.items()}
+    return cut.model_copy(update={"names": parts})

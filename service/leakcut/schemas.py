@@ -165,6 +165,7 @@ class CutOut(BaseModel):
         keys: how facts that cannot be edited together were found: measured, subject, off.
         alternatives: other cuts of the same cost; `more`: there may be further ones.
         open: paths that stay, as locks and keys forbid all of their facts.
+        names: subject, relation and object of each fact that is named by its id alone.
     """
 
     edit: str | None
@@ -191,6 +192,7 @@ class CutOut(BaseModel):
     open: list[OpenPath] = []
     alternatives: list[list[str]] = []
     more: bool = False
+    names: dict[str, tuple[str, str, str]] = {}
     rules: RuleCutOut | None = None
     budget: BudgetOut | None = None
 

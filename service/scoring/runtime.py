@@ -10,6 +10,7 @@ hub name or a folder, passed to transformers unchanged.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 ORGANISM = "organism"
 ORGANISM_UNKNOWN = "organism-unknown"
 _OPTIONS = ("seed", "steps", "unknown")
+_ORGANISM = re.compile(r"organism-([a-z0-9]+)((?:-(?:seed|steps|unknown)\d+)*)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,18 @@ def written(spec: ModelSpec, on: str | None = None) -> str:
     graph = spec.on or on
     pairs = ",".join([*options, *([f"on={graph}"] if graph else [])])
     return ":".join(filter(None, (ORGANISM, spec.organism, pairs)))
+
+
+def as_option(name: str) -> str:
+    """A model's name as `--model` takes it: an organism's is spelt out with its options."""
+    found = _ORGANISM.match(name)
+    if not found:
+        return name
+    named = re.findall(r"-(seed|steps|unknown)(\d+)", found[2])
+    options = [f"{key}={value}" for key, value in named if (key, value) != ("seed", "0")]
+    if not options:
+        return "organism" if found[1] == "gpt2" else f"organism:{found[1]}"
+    return f"organism:{found[1]}:{','.join(options)}"
 
 
 T = TypeVar("T")

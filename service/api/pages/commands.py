@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from typing import Any
 
@@ -12,8 +11,7 @@ from pydantic.fields import FieldInfo
 from thinkeval.service.graphs.datasets import OWN
 from thinkeval.service.request_options import flags_of, option_of
 from thinkeval.service.schemas import EditOptions, Score
-
-_ORGANISM = re.compile(r"organism-([a-z0-9]+)((?:-(?:seed|steps|unknown)\d+)*)$")
+from thinkeval.service.scoring.runtime import as_option
 
 
 def commands(score: Score, base: str) -> list[tuple[str, str]]:
@@ -46,7 +44,7 @@ def posted(score: Score) -> dict[str, Any]:
     wanted = {
         "graph": score.dataset,
         "rewrite": rewrite,
-        "model": model(score.model),
+        "model": as_option(score.model),
         "method": score.method,
     }
     return wanted | {
@@ -69,18 +67,6 @@ def _recorded(score: Score, name: str, field: FieldInfo) -> Any:
     for part in path.split("."):
         value = value.get(part) if isinstance(value, dict) else None
     return bool(value) if field.annotation is bool else value
-
-
-def model(name: str) -> str:
-    """A model's name as `--model` takes it: an organism's is spelt out with its options."""
-    found = _ORGANISM.match(name)
-    if not found:
-        return name
-    named = re.findall(r"-(seed|steps|unknown)(\d+)", found[2])
-    options = [f"{key}={value}" for key, value in named if (key, value) != ("seed", "0")]
-    if not options:
-        return "organism" if found[1] == "gpt2" else f"organism:{found[1]}"
-    return f"organism:{found[1]}:{','.join(options)}"
 
 
 def _command(body: dict[str, Any]) -> str:

@@ -1,0 +1,199 @@
+"""`thinkeval leakcut`: what else must be edited so that no chain to the old object is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from thinkeval.service.cli.options import (
+    JsonFlag,
+    MeasureName,
+    OutputOption,
+    request_of,
+    takes,
+)
+from thinkeval.service.cli.output import console, emit_json, emit_table, require_json
+from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.errors import UsageError
+from thinkeval.service.formatting import several, short
+from thinkeval.service.leakcut.schemas import (
+    BudgetOut,
+    BudgetPoint,
+    CutFact,
+    CutIn,
+    CutOut,
+    OpenPath,
+    RuleCutOut,
+)
+from thinkeval.service.reports.formats import Column, indexed
+from thinkeval.service.scoring.runtime import Runtime
+from thinkeval.service.settings import Settings
+
+MOST_OPEN = 10
+"""Open chains that are listed; --json has all."""
+
+FACTS: list[Column[CutFact]] = [
+    Column("fact", lambda f: f"{f.subject} {f.relation} {f.object}"),
+    Column("closes", lambda f: f.closes),
+    Column("alone", lambda f: f.alone, optional=2),
+    Column("IFR share", lambda f: f.share, short, optional=1),
+    Column("collateral", lambda f: f.collateral, short, optional=3),
+    Column("n", lambda f: f.n_collateral, optional=3),
+    Column("pre", lambda f: f.pre, short, optional=4),
+    Column("post", lambda f: f.post, short, optional=4),
+]
+
+CURVE: list[Column[BudgetPoint]] = [
+    Column("facts", lambda p: p.m),
+    Column("IFR, greedy", lambda p: p.ifr, short),
+    Column("no lower than", lambda p: p.bound, short, optional=1),
+    Column("exact", lambda p: p.exact, short),
+    Column("random, mean", lambda p: p.random, short),
+    Column("least", lambda p: p.random_low, short, optional=2),
+    Column("greatest", lambda p: p.random_high, short, optional=2),
+    Column("largest share", lambda p: p.share, short),
+]
+
+
+@takes(..., of=CutIn)
+def leakcut(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="EDIT|REWRITE",
+            help="Id of a scored edit; with -g, id or subject of a rewrite of that graph.",
+        ),
+    ],
+    graph: Annotated[
+        str | None,
+        typer.Option("--graph", "-g", help="Cut a rewrite of this graph, before any edit of it."),
+    ] = None,
+    measure: Annotated[
+        MeasureName | None,
+        typer.Option(help="Of an edit's probabilities; default: the first that it has."),
+    ] = None,
+    json: JsonFlag = False,
+    output: OutputOption = None,
+    **options: Any,
+) -> None:
+    """Find the fewest further facts whose change closes every chain that still leaks.
+
+    [bold]thinkeval leakcut EDIT[/bold] reads a scored edit: a chain leaks if its retention R'/R is
+    above --leak. [bold]thinkeval leakcut REWRITE -g GRAPH[/bold] cuts all chains of a rewrite
+    before any edit. The cut is a minimum hitting set over chains of at most --max-steps facts,
+    proved by an exact solver. Methods that write at the subject's last token cannot edit two facts
+    of one subject together (--keys).
+
+    [bold]--budget 4[/bold] adds the curve of expected IFR over 1 to 4 edited facts.
+    """
+    from thinkeval.service.leakcut.request import cut_of
+
+    require_json(output, json)
+    if graph is not None and measure is not None:
+        raise UsageError(
+            "--measure reads an edit; a rewrite of a graph has no probabilities.",
+            remedy="Leave out --measure, or name an edit without -g.",
+        )
+    asked = request_of(CutIn, options)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        by = measure.key if measure else None
+        found = cut_of(runtime.db, name, asked, graph=graph, measure=by)
+    if json:
+        emit_json(found.model_dump(mode="json"), output)
+    else:
+        show_cut(found)
+
+
+def show_cut(cut: CutOut) -> None:
+    """The headline, the facts, other cuts, chains that stay, the curve and the rules."""
+    from thinkeval.service.leakcut import words
+
+    out = console()
+    out.print(words.headline(cut), style="bold", highlight=False, markup=False)
+    if not cut.leaking:
+        _show_beyond(cut)
+        return
+    if cut.facts:
+        out.print(words.limits(cut), highlight=False, markup=False)
+        emit_table("What else to edit", _columns(cut.facts), cut.facts, note=words.MEANING)
+    _show_open(cut)
+    _show_others(cut)
+    _show_beyond(cut)
+    if cut.facts:
+        out.print("Edit them too, and measure again:", highlight=False)
+        out.print(f"  {words.command(cut)}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _columns(facts: Sequence[CutFact]) -> list[Column[CutFact]]:
+    """Without the columns of probabilities where the graph has none."""
+    if any(fact.pre is not None for fact in facts):
+        return FACTS
+    return [column for column in FACTS if column.header not in ("IFR share", "pre", "post")]
+
+
+def _show_open(cut: CutOut) -> None:
+    """The chains that stay, each with its facts and why none of them can be edited."""
+    if not cut.open:
+        return
+    columns: list[Column[OpenPath]] = [
+        Column("chain", lambda path: " → ".join(path.entities)),
+        Column("why none of its facts can be edited", lambda path: path.why),
+    ]
+    more = len(cut.open) - MOST_OPEN
+    emit_table(
+        f"{several(len(cut.open), 'chain')} stay{'s' * (len(cut.open) == 1)} open",
+        columns,
+        cut.open[:MOST_OPEN],
+        note=f"and {more} more (--json has all)" if more > 0 else "",
+    )
+
+
+def _show_others(cut: CutOut) -> None:
+    from thinkeval.service.leakcut import words
+
+    found = words.others(cut)
+    if not found:
+        return
+    title = f"{several(len(found), 'other cut')} of the same cost"
+    emit_table(
+        f"{title}, and there may be more" if cut.more else title,
+        indexed("instead of", "edit"),
+        found,
+    )
+
+
+def _show_beyond(cut: CutOut) -> None:
+    if cut.rules is not None:
+        _show_rules(cut, cut.rules)
+    if cut.budget is not None:
+        _show_budget(cut.budget)
+
+
+def _show_rules(cut: CutOut, rules: RuleCutOut) -> None:
+    from thinkeval.service.leakcut import words
+
+    if rules.why:
+        text = f"Rules: {rules.why}"
+    else:
+        further = "; ".join(words.fact_text(cut, fact) for fact in rules.facts)
+        text = (
+            f"Rules: {several(rules.rules, 'rule')}, {several(rules.atoms, 'atom')},"
+            f" {several(rules.groundings, 'grounding')}; for proofs alone:"
+            f" {further or 'no further fact'}."
+        )
+    console().print(text, highlight=False, markup=False)
+
+
+def _show_budget(budget: BudgetOut) -> None:
+    note = (
+        f"random: {several(budget.draws, 'draw')} under the same limits; largest share: the facts"
+        f" through which most of IFR passes. {budget.note or ''}"
+    )
+    emit_table(
+        f"Expected IFR by number of further facts edited, after {short(budget.ifr)}",
+        CURVE,
+        budget.points,
+        note=note.strip(),
+    )

@@ -1,0 +1,101 @@
+"""A leak cut in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from thinkeval.service.leakcut import words
+from thinkeval.service.leakcut.schemas import CutFact, CutIn, CutOut, OpenPath
+
+FACT = CutFact(
+    id="1", subject="Ron", relation="studied at", object="Hogwarts", prompt="{} studied at",
+    pre=0.9, post=0.8, closes=83, alone=83, share=0.5, collateral=0.0, n_collateral=0, cost=1.05,
+)  # fmt: skip
+OPEN = OpenPath(entities=["Harry", "Ron", "Hogwarts"], facts=["0", "1"], why="it is locked")
+
+
+def cut(n: int = 1, **changed: Any) -> CutOut:
+    """A cut of so many facts."""
+    facts = [FACT.model_copy(update={"id": str(i + 1)}) for i in range(n)]
+    values: dict[str, Any] = {
+        "edit": "e", "graph": "g", "rewrite": "r", "subject": "Harry", "relation": "studied at",
+        "target_true": "Hogwarts", "target_new": "Durmstrang", "model": "organism-gpt2-seed1",
+        "method": "memit", "measure": "likelihood", "options": CutIn(), "paths": 103,
+        "leaking": 83, "ifr": 0.4, "expected": 0.03, "facts": facts, "cost": n / 0.95,
+        "bound": n / 0.95, "optimal": True, "seconds": 0.1, "keys": "subject",
+        "names": {"1": ("Ron", "studied at", "Hogwarts"), "9": ("Luna", "knows", "Ron")},
+    }  # fmt: skip
+    return CutOut(**values | changed)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            cut(5),
+            "5 further facts close all 83 chains that still leak (proved fewest); expected IFR"
+            " .030 after .40.",
+        ),
+        (
+            cut(1, leaking=1),
+            "1 further fact closes the one chain that still leaks (proved fewest); expected IFR"
+            " .030 after .40.",
+        ),
+        (
+            cut(2, edit=None, ifr=None, expected=None),
+            "2 further facts close all 83 chains that lead to Hogwarts (proved fewest).",
+        ),
+        (
+            cut(2, open=[OPEN], expected=None),
+            "2 further facts close 82 of the 83 chains that still leak (proved fewest of what is"
+            " allowed).",
+        ),
+        (
+            cut(5, optimal=False, bound=3.5, expected=None),
+            "5 further facts close all 83 chains that still leak (not proved fewest in 5 s: at"
+            " least 4 are needed).",
+        ),
+        (
+            cut(1, optimal=False, bound=1, expected=None, options=CutIn(collateral=1)),
+            "1 further fact closes all 83 chains that still leak (not proved cheapest: cost 1.053,"
+            " at least 1.000).",
+        ),
+        (cut(0, leaking=1, open=[OPEN]), "No allowed fact closes the one chain that still leaks."),
+        (
+            cut(0, leaking=0),
+            "Nothing to cut: of 103 chains none keeps more than 0.1 of its reliability.",
+        ),
+        (
+            cut(0, leaking=0, paths=0),
+            "Nothing to cut: no chain leads from Harry to Hogwarts besides the edited fact.",
+        ),
+    ],
+)
+def test_headlines(found: CutOut, said: str) -> None:
+    assert words.headline(found) == said
+
+
+def test_limits_name_every_lock() -> None:
+    limits = words.limits(cut(options=CutIn(lock=("Ron", "Luna"), not_subject=True)))
+    assert limits == (
+        "At most one fact a subject is edited, and no other fact about Harry; no fact about Harry;"
+        " locked: Ron, Luna."
+    )
+
+
+def test_other_cuts_by_what_they_exchange() -> None:
+    assert words.others(cut(alternatives=[["9"], ["1", "7"]])) == [
+        ("Ron studied at Hogwarts", "Luna knows Ron"),
+        ("", "7"),
+    ]
+
+
+def test_the_command_that_goes_on() -> None:
+    options = CutIn(lock=("Luna Lovegood",), only_subject=True)
+    assert words.command(cut(options=options)) == (
+        "thinkeval coedit r -g g -m memit --model organism:gpt2:seed=1 --lock 'Luna Lovegood'"
+        " --only-subject"
+    )
+    assert words.command(cut(edit=None, model=None, method=None)) == "thinkeval coedit r -g g"
