@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from thinkeval.editing.hparams.schema import Schema, require
+from thinkeval.editing.hparams.schema import Schema, added, require
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +106,24 @@ class ValueHyperParams(ModuleNames):
         )
         for template in self.context_templates:
             require(template.count("{}") == 1, f"the template '{template}' needs exactly one {{}}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchHyperParams(ValueHyperParams):
+    """Hyperparameters of methods that edit many requests in one batch (MEMIT and its family).
+
+    Attributes:
+        joint_targets: requests of a batch with one key (cosine above .95 at the last edited layer)
+            get one target vector, which minimises the sum of their losses, and one column of the
+            solve. Not published; default false.
+    """
+
+    joint_targets: bool = added(False)
+
+    def target_key(self, site: str) -> tuple[object, ...]:
+        """As of `ValueHyperParams`; joint targets depend on the batch, and are keyed apart."""
+        key = super().target_key(site)
+        return (*key, ("joint_targets", True)) if self.joint_targets else key
 
 
 def check_layers(layers: tuple[int, ...]) -> None:

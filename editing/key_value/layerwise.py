@@ -3,6 +3,10 @@
 The methods of the family differ in how they solve for a layer's update (`solve`) or in how they
 process the updates afterwards. Shared are the checks, the targets, and the loop over the layers
 of the progressively edited model (Meng et al. 2023, MEMIT, algorithm 1).
+
+Requests with one key cannot be mapped to different values: the solve returns about the mean of
+their z, which none of them needs. With `joint_targets` they are a group, which has one z, the best
+for all of its requests together, and one column of K and R, the means over the group.
 """
 
 from __future__ import annotations
@@ -18,9 +22,11 @@ from torch import Tensor, nn
 from thinkeval.editing.architectures import Adapter
 from thinkeval.editing.covariance import Covariance, checked
 from thinkeval.editing.deltas import EditEffect, applied
-from thinkeval.editing.hparams.common import ValueHyperParams
+from thinkeval.editing.errors import RequestError
+from thinkeval.editing.hparams.common import BatchHyperParams
 from thinkeval.editing.key_value import residuals
 from thinkeval.editing.key_value.keys import Templates, keys_and_output, mean_keys
+from thinkeval.editing.key_value.shared_keys import Groups, groups, similar_keys
 from thinkeval.editing.key_value.sites import (
     check_exist,
     check_projection,
@@ -43,24 +49,30 @@ SITE = "layer"
 
 @dataclass(frozen=True)
 class Batch:
-    """Checked requests to be edited together, with the constant inputs of their edit."""
+    """Checked requests to be edited together, with the constant inputs of their edit.
+
+    Attributes:
+        groups: a partition of the requests; those of a group share their target and their key. Only
+            with `joint_targets`; else None.
+    """
 
     adapter: Adapter
     tokenizer: Any
     requests: Sequence[RewriteRequest]
-    hparams: ValueHyperParams
+    hparams: BatchHyperParams
     templates: Templates
     moments: Covariance
     objective: Objective | None = None
+    groups: Groups | None = None
 
     def module(self, layer: int) -> str:
         """Name of the edited module of a layer."""
         return self.adapter.mlp_out(layer).name
 
     def keys(self, layer: int) -> Tensor:
-        """K [d_in, n] in float64, from the model with its current weights."""
+        """K [d_in, groups] in float64, from the model with its current weights."""
         found = mean_keys(self.adapter, self.tokenizer, self.requests, self.templates, layer)
-        return in_float64(found).T
+        return self.by_group(in_float64(found)).T
 
     def keys_and_output(self, layer: int) -> tuple[Tensor, Tensor]:
         """K, and the last edited layer's output [n, d_model] at the bare prompts' subjects."""
@@ -68,7 +80,13 @@ class Batch:
         keys, now = keys_and_output(
             self.adapter, self.tokenizer, self.requests, self.templates, layer, last
         )
-        return in_float64(keys).T, now
+        return self.by_group(in_float64(keys)).T, now
+
+    def by_group(self, values: Tensor) -> Tensor:
+        """Means of rows [n, d] over the requests of each group; without groups, the rows."""
+        if self.groups is None:
+            return values
+        return torch.stack([values[list(group)].mean(0) for group in self.groups])
 
     def pulled_back(self, layer: int, residual: Tensor) -> Tensor:
         """Residuals of the stream [n, d_model] as residuals of a layer's MLP projection."""
@@ -97,7 +115,7 @@ def opened(
     model: nn.Module,
     tokenizer: Any,
     requests: Sequence[RewriteRequest],
-    hparams: ValueHyperParams,
+    hparams: BatchHyperParams,
     covariance: Mapping[str, Tensor] | None,
     context_templates: Any,
     seed: int,
@@ -116,13 +134,29 @@ def opened(
         templates = templates_for(
             adapter, tokenizer, hparams, context_templates, seed=seed, bare_apart=True, brace=" "
         )
-        yield Batch(adapter, tokenizer, requests, hparams, templates, moments, objective)
+        shared = _groups(model, tokenizer, requests, hparams)
+        yield Batch(adapter, tokenizer, requests, hparams, templates, moments, objective, shared)
+
+
+def _groups(
+    model: nn.Module, tokenizer: Any, requests: Sequence[RewriteRequest], hparams: BatchHyperParams
+) -> Groups | None:
+    """The groups of `Batch`; None also where no two requests have one key."""
+    if not hparams.joint_targets:
+        return None
+    found = groups(similar_keys(model, tokenizer, requests, hparams.layers[-1]))
+    return tuple(found) if len(found) < len(requests) else None
 
 
 def find_targets(batch: Batch, targets: Mapping[str, Tensor] | None) -> Targets:
-    """The z of every request at the last edited layer: passed in `targets`, or optimised."""
+    """The z of every request at the last edited layer: passed in `targets`, or optimised.
+
+    Raises:
+        RequestError: targets are passed for a part of a group only.
+    """
     passed = given_targets(batch.adapter, batch.requests, targets)
     remaining = [request for request in batch.requests if request.id not in passed]
+    joint = _joint(batch, passed)
     found = Targets(passed, dict.fromkeys(passed, 0))
     if remaining:
         fresh = optimise(
@@ -134,11 +168,31 @@ def find_targets(batch: Batch, targets: Mapping[str, Tensor] | None) -> Targets:
             layer=batch.hparams.layers[-1],
             site=SITE,
             objective=batch.objective,
+            joint=joint,
         )
         found.vectors.update(fresh.vectors)
         found.n_steps.update(fresh.n_steps)
     order = [request.id for request in batch.requests]
     return Targets({i: found.vectors[i] for i in order}, {i: found.n_steps[i] for i in order})
+
+
+def _joint(batch: Batch, passed: Mapping[str, Tensor]) -> list[list[str]] | None:
+    """The groups whose targets are not passed, by request id; None without groups."""
+    if batch.groups is None:
+        return None
+    found = []
+    for group in batch.groups:
+        ids = [batch.requests[i].id for i in group]
+        absent = [id_ for id_ in ids if id_ not in passed]
+        if absent and len(absent) < len(ids):
+            raise RequestError(
+                f"request '{absent[0]}': no target vector is passed, but one is for a request with "
+                "its key, and joint_targets is set",
+                remedy="Pass the targets of all requests of a key, or of none.",
+            )
+        if absent:
+            found.append(ids)
+    return found
 
 
 def spread(batch: Batch, vectors: Mapping[str, Tensor], solve: Solve) -> Update:
@@ -154,6 +208,7 @@ def spread(batch: Batch, vectors: Mapping[str, Tensor], solve: Solve) -> Update:
         for i, layer in enumerate(layers):
             keys, now = batch.keys_and_output(layer)
             residual = batch.pulled_back(layer, (wanted - in_float64(now)) / (len(layers) - i))
+            residual = batch.by_group(residual)
             solved = solve(batch.module(layer), keys)
             weight, delta, factors = factored(batch.adapter, layer, residual.T, solved.T)
             update.deltas[weight], update.factors[weight] = delta, factors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -27,24 +27,10 @@ CALL = 200
 """Padding tokens that cost about as much time as one more call of the layers (measured)."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One request as rows.
+class _Rows:
+    """Lengths of rows of tokens."""
 
-    Attributes:
-        rows: contexts followed by the target; the KL row, unless a context contains it; and those
-            of answers that no other row contains.
-        n_contexts: number of context rows.
-        kl: index of the row in which the KL divergence is read at the subject.
-        readings: further answers that an objective reads.
-    """
-
-    request: RewriteRequest
     rows: tuple[Row, ...]
-    target: tuple[int, ...]
-    n_contexts: int
-    kl: int
-    readings: tuple[Reading, ...] = ()
 
     @property
     def before(self) -> int:
@@ -63,17 +49,53 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Entry(_Rows):
+    """One request as rows.
+
+    Attributes:
+        rows: contexts followed by the target; the KL row, unless a context contains it; and those
+            of answers that no other row contains.
+        n_contexts: number of context rows.
+        kl: index of the row in which the KL divergence is read at the subject.
+        readings: further answers that an objective reads.
+    """
+
+    request: RewriteRequest
+    rows: tuple[Row, ...]
+    target: tuple[int, ...]
+    n_contexts: int
+    kl: int
+    readings: tuple[Reading, ...] = ()
+
+
+@dataclass(frozen=True)
+class Unit(_Rows):
+    """Requests that share one vector δ: those of a key with joint targets, else one request."""
+
+    entries: tuple[Entry, ...]
+
+    @property
+    def rows(self) -> tuple[Row, ...]:  # type: ignore[override]
+        """The rows of its entries."""
+        return tuple(row for entry in self.entries for row in entry.rows)
+
+
+Rows = TypeVar("Rows", Entry, Unit)
+
+
+@dataclass(frozen=True)
 class ValueBatch:
     """Requests as one batch of the tokens from each subject's last token on.
 
-    R rows, n requests, A answers, Q (row, place) spots that are read, P (spot, token of a target or
-    answer) pairs. A row's position 0 is its subject's last token.
+    R rows, n requests in U units, A answers, Q (row, place) spots that are read, P (spot, token of
+    a target or answer) pairs. A row's position 0 is its subject's last token.
 
     Attributes:
         inputs: `input_ids` and `position_ids` [R, after], `attention_mask` [R, before + after],
             for a model with the preceding tokens in its cache, aligned on the right.
         before, after: maximum number of tokens before the last subject token, and from it on.
         owner: [R] request of each row.
+        unit: [n] unit of each request.
         first, kl: [n] each request's bare row, and its KL row.
         real, read: flat indices into [R, after]: real tokens; positions that the loss reads.
         spot_row, spot_place: [Q] row and position of each spot.
@@ -87,6 +109,7 @@ class ValueBatch:
     before: int
     after: int
     owner: Tensor
+    unit: Tensor
     first: Tensor
     kl: Tensor
     real: Tensor
@@ -124,13 +147,21 @@ def entry_for(
     return Entry(request, tuple(rows), target, len(contexts), kl, readings)
 
 
-def groups_within(entries: Sequence[Entry], budget: int) -> list[list[Entry]]:
-    """Group entries of similar length within the token budget, at least one entry per group.
+def units_of(entries: Sequence[Entry], joint: Sequence[Sequence[str]] | None) -> list[Unit]:
+    """The units of a partition of the requests by id; None: one for each request."""
+    if joint is None:
+        return [Unit((entry,)) for entry in entries]
+    of = {entry.request.id: entry for entry in entries}
+    return [Unit(tuple(of[id_] for id_ in ids)) for ids in joint]
+
+
+def groups_within(entries: Sequence[Rows], budget: int) -> list[list[Rows]]:
+    """Group entries (or units) of similar length within the token budget, at least one per group.
 
     A longer entry pads all rows of a group; if the padding costs more than one more call of the
     layers, the entry starts a new group.
     """
-    groups: list[list[Entry]] = []
+    groups: list[list[Rows]] = []
     n_rows, padding, used, after = 0, 0, 0, 0
     for entry in sorted(entries, key=lambda entry: (entry.after, entry.before)):
         padding += n_rows * (entry.after - after)
@@ -153,8 +184,10 @@ def token_budget_of(adapter: Adapter) -> int:
     return max(1, int(free / (9 * 4 * max(width) * adapter.n_layers)))
 
 
-def value_batch(entries: Sequence[Entry], tokenizer: Any, device: torch.device) -> ValueBatch:
-    """The rows of all entries from their subjects on, with the positions that the loss reads."""
+def value_batch(units: Sequence[Unit], tokenizer: Any, device: torch.device) -> ValueBatch:
+    """The rows of all units from their subjects on, with the positions that the loss reads."""
+    entries = [entry for unit in units for entry in unit.entries]
+    unit_of = [i for i, unit in enumerate(units) for _ in unit.entries]
     owner, first, kl, answer_owner = [], [], [], []
     pairs: list[tuple[int, int, int, int, float]] = []
     for i, entry in enumerate(entries):
@@ -188,7 +221,7 @@ def value_batch(entries: Sequence[Entry], tokenizer: Any, device: torch.device) 
         _suffixes(rows, tokenizer, device),
         max(entry.before for entry in entries),
         after,
-        *map(tensor, (owner, first, kl, real, sorted(read), *columns)),
+        *map(tensor, (owner, unit_of, first, kl, real, sorted(read), *columns)),
         answer_owner=torch.tensor(answer_owner, dtype=torch.long, device=device),
     )
 

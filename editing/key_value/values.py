@@ -19,6 +19,10 @@ Each step computes only values that depend on δ (`editing.key_value.value_prefi
 
 Requests share forward passes, each with separate δ and Adam moments; a finished request leaves the
 batch. The results equal those of single requests: no term of the loss joins two requests.
+
+Joint targets are the exception: requests of one unit (one key) share one δ, which minimises the sum
+of their losses, each of its own prompt, contexts and essence. The steps end once each of the losses
+is below `v_stop_loss`, and v0 is the mean of theirs.
 """
 
 from __future__ import annotations
@@ -40,10 +44,12 @@ from thinkeval.editing.key_value.keys import Templates, d_model
 from thinkeval.editing.key_value.tokens import batch_of
 from thinkeval.editing.key_value.value_batches import (
     Entry,
+    Unit,
     ValueBatch,
     entry_for,
     groups_within,
     token_budget_of,
+    units_of,
     value_batch,
 )
 from thinkeval.editing.key_value.value_prefix import Prefix, prefix_of
@@ -59,7 +65,8 @@ class Targets:
     """Optimised vectors.
 
     Attributes:
-        vectors: {request id: v0 + δ, [d_model], float32, on the model's device}.
+        vectors: {request id: v0 + δ, [d_model], float32, on the model's device}; requests with a
+            joint target have the same one.
         n_steps: {request id: updates taken}.
     """
 
@@ -78,6 +85,7 @@ def optimise(
     site: Literal["mlp", "layer"],
     token_budget: int | None = None,
     objective: Objective | None = None,
+    joint: Sequence[Sequence[str]] | None = None,
 ) -> Targets:
     """Find v* (`site="mlp"`: the MLP's output) or z (`site="layer"`: the layer's output).
 
@@ -89,6 +97,7 @@ def optimise(
         token_budget: maximum number of padded tokens of a joint batch; by default determined by
             the device's memory.
         objective: the loss of requests for which it names answers.
+        joint: a partition of the requests by id; those of a part share one vector. None: none do.
 
     Raises:
         EditFailedError: a loss is not finite, or ends at ten times its start; names the request.
@@ -98,26 +107,26 @@ def optimise(
     entries = [entry_for(tokenizer, request, templates, objective) for request in requests]
     budget = token_budget or token_budget_of(adapter)
     result = Targets()
-    for group in groups_within(entries, budget):
+    for group in groups_within(units_of(entries, joint), budget):
         _solve_halving(solver, group, result)
     order = [request.id for request in requests]
     return Targets({i: result.vectors[i] for i in order}, {i: result.n_steps[i] for i in order})
 
 
-def _solve_halving(solver: _Solver, entries: list[Entry], result: Targets) -> None:
+def _solve_halving(solver: _Solver, units: list[Unit], result: Targets) -> None:
     """Solve a group; if the device runs out of memory, in two halves."""
     try:
-        solver.solve(entries, result)
+        solver.solve(units, result)
         return
     except torch.OutOfMemoryError as error:
-        if len(entries) == 1:
+        if len(units) == 1:
             raise DeviceMemoryError(
-                f"request '{entries[0].request.id}': no memory to optimise its target"
+                f"request '{units[0].entries[0].request.id}': no memory to optimise its target"
             ) from error
     # Outside of the handler: the exception references the failed batch's tensors.
-    half = len(entries) // 2
-    _solve_halving(solver, entries[:half], result)
-    _solve_halving(solver, entries[half:], result)
+    half = len(units) // 2
+    _solve_halving(solver, units[:half], result)
+    _solve_halving(solver, units[half:], result)
 
 
 class _Solver:
@@ -146,53 +155,60 @@ class _Solver:
         # Only MEMIT's code reads another layer than the last; ROME's ignores v_loss_layer.
         self.loss_layer = None if max(read, layer) == last else max(read, layer)
 
-    def solve(self, entries: list[Entry], result: Targets) -> None:
-        """Optimise entries together; each is added to the result when it finishes."""
+    def solve(self, units: list[Unit], result: Targets) -> None:
+        """Optimise units together; each is added to the result when it finishes."""
         hparams = self.hparams
-        batch = value_batch(entries, self.tokenizer, self.device)
-        rows = batch_of([row for e in entries for row in e.rows], self.tokenizer, self.device)
+        batch = value_batch(units, self.tokenizer, self.device)
+        rows = batch_of([row for u in units for row in u.rows], self.tokenizer, self.device)
         prefix = prefix_of(self.adapter, rows, self.first_layer, batch.after)
-        start, delta = None, torch.zeros(len(entries), self.width, device=self.device)
+        start, delta = None, torch.zeros(len(units), self.width, device=self.device)
         mean, square = torch.zeros_like(delta), torch.zeros_like(delta)
         for step in range(hparams.v_num_grad_steps):
             interruption.check()
             delta.requires_grad_(True)
             now = self._forward(batch, prefix, delta)
             start = start or now.detached()
-            loss = self._loss(entries, now, start, delta)
-            _check_finite(entries, loss)
-            going = (loss.detach() >= hparams.v_stop_loss) & (step < hparams.v_num_grad_steps - 1)
+            loss = self._loss(units, batch, now, start, delta)
+            _check_finite(units, loss)
+            going = _any_of(loss.detach() >= hparams.v_stop_loss, batch)
+            going &= step < hparams.v_num_grad_steps - 1
+            on = going[batch.unit]
             gradient = torch.zeros_like(delta)
             if going.any():
-                (gradient,) = torch.autograd.grad(loss[going].sum(), delta)
+                (gradient,) = torch.autograd.grad(loss[on].sum(), delta)
             delta = delta.detach()
-            for i in (~going).nonzero().flatten().tolist():
-                _check_exploded(entries[i], float(start.nll[i]), float(now.nll[i].detach()))
-                result.vectors[entries[i].request.id] = start.value[i] + delta[i]
-                result.n_steps[entries[i].request.id] = step
-            if not going.any():
-                return
             if not going.all():
-                entries = [e for e, on in zip(entries, going.tolist(), strict=True) if on]
-                rows_left, answers_left = going[batch.owner], going[batch.answer_owner]
-                batch = value_batch(entries, self.tokenizer, self.device)
+                _check_exploded(units, start.nll, now.nll.detach(), ~on)
+                vectors = _mean_of(start.value, batch) + delta
+                for i in (~going).nonzero().flatten().tolist():
+                    for entry in units[i].entries:
+                        result.vectors[entry.request.id] = vectors[i].clone()
+                        result.n_steps[entry.request.id] = step
+                if not going.any():
+                    return
+                units = [u for u, more in zip(units, going.tolist(), strict=True) if more]
+                rows_left, answers_left = on[batch.owner], on[batch.answer_owner]
+                batch = value_batch(units, self.tokenizer, self.device)
                 prefix = prefix.only(rows_left, batch.before, batch.after)
-                start = start.only(going, answers_left)
+                start = start.only(on, answers_left)
                 delta, gradient = delta[going], gradient[going]
                 mean, square = mean[going], square[going]
             _adam(delta, gradient, mean, square, step + 1, hparams.v_lr)
-            _clamp(delta, hparams.clamp_norm_factor * start.value.norm(dim=1, keepdim=True))
+            longest = _mean_of(start.value, batch).norm(dim=1, keepdim=True)
+            _clamp(delta, hparams.clamp_norm_factor * longest)
 
-    def _loss(self, entries: Sequence[Entry], now: _Seen, start: _Seen, delta: Tensor) -> Tensor:
+    def _loss(
+        self, units: Sequence[Unit], batch: ValueBatch, now: _Seen, start: _Seen, delta: Tensor
+    ) -> Tensor:
         """The total loss of each request, [n]."""
         # The papers and their code use KL(new ‖ initial); the reverse changes v* by up to 93 %.
         reverse = self.hparams.kl_direction == "initial_new"
         first, second = (start.kl, now.kl) if reverse else (now.kl, start.kl)
         kl = (first.exp() * (first - second)).sum(1)
         # torch's gradient of the norm at δ = 0 is 0.
-        decay = delta.norm(dim=1) / start.value.norm(dim=1).square()
+        decay = delta.norm(dim=1)[batch.unit] / start.value.norm(dim=1).square()
         return (
-            self._fit(entries, now, start)
+            self._fit([entry for unit in units for entry in unit.entries], now, start)
             + self.hparams.kl_factor * kl
             + self.hparams.v_weight_decay * decay
         )
@@ -212,7 +228,7 @@ class _Solver:
         subject, head = torch.zeros_like(here), self.adapter.lm_head
 
         def add(output: Tensor) -> Tensor:
-            return nethook.add_at(output, here, subject, delta[batch.owner])
+            return nethook.add_at(output, here, subject, delta[batch.unit[batch.owner]])
 
         watched = {"value": self.place}
         if self.loss_layer is not None:
@@ -232,7 +248,7 @@ class _Solver:
         read = end if self.loss_layer is None else self.adapter.final_norm(seen.outputs["loss"])
         log_p = _log_softmax(self.adapter.logits(read[batch.spot_row, batch.spot_place]))
         picked = log_p[batch.pair_spot, batch.pair_token] * batch.pair_weight
-        n, answers = len(delta), len(batch.answer_owner)
+        n, answers = len(batch.first), len(batch.answer_owner)
         nll = torch.zeros(n + answers, device=self.device).index_add(0, batch.pair_owner, -picked)
         return _Seen(
             value=seen.outputs["value"][batch.first, 0].float(),
@@ -274,6 +290,19 @@ def _log_softmax(logits: Tensor) -> Tensor:
     return logits.float().log_softmax(-1)
 
 
+def _any_of(chosen: Tensor, batch: ValueBatch) -> Tensor:
+    """Whether the mask [n] holds for any request of each unit, [U]."""
+    n_units = int(batch.unit[-1]) + 1
+    return torch.zeros(n_units, device=chosen.device).index_add(0, batch.unit, chosen.float()) > 0
+
+
+def _mean_of(values: Tensor, batch: ValueBatch) -> Tensor:
+    """Mean of the rows [n, d] over the requests of each unit, [U, d]."""
+    sizes = batch.unit.bincount()
+    sums = torch.zeros(len(sizes), values.shape[1], device=values.device)
+    return sums.index_add(0, batch.unit, values) / sizes[:, None]
+
+
 def _adam(
     delta: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, step: int, lr: float
 ) -> None:
@@ -290,7 +319,8 @@ def _clamp(delta: Tensor, longest: Tensor) -> None:
     delta.mul_(torch.where(length > longest, longest / length, torch.ones_like(length)))
 
 
-def _check_finite(entries: Sequence[Entry], loss: Tensor) -> None:
+def _check_finite(units: Sequence[Unit], loss: Tensor) -> None:
+    entries = (entry for unit in units for entry in unit.entries)
     for entry, fine in zip(entries, torch.isfinite(loss.detach()).tolist(), strict=True):
         if not fine:
             raise EditFailedError(
@@ -299,10 +329,14 @@ def _check_finite(entries: Sequence[Entry], loss: Tensor) -> None:
             )
 
 
-def _check_exploded(entry: Entry, first: float, last: float) -> None:
-    if last > 10 * max(first, 1.0):
-        raise EditFailedError(
-            f"request '{entry.request.id}': the loss of its target exploded from {first:.3g} to "
-            f"{last:.3g}",
-            remedy="Lower v_lr, or clamp_norm_factor.",
-        )
+def _check_exploded(units: Sequence[Unit], start: Tensor, now: Tensor, chosen: Tensor) -> None:
+    """Check −mean log p [n] of the chosen requests [n]."""
+    entries = [entry for unit in units for entry in unit.entries]
+    for i in chosen.nonzero().flatten().tolist():
+        first, last = float(start[i]), float(now[i])
+        if last > 10 * max(first, 1.0):
+            raise EditFailedError(
+                f"request '{entries[i].request.id}': the loss of its target exploded from "
+                f"{first:.3g} to {last:.3g}",
+                remedy="Lower v_lr, or clamp_norm_factor.",
+            )

@@ -4,6 +4,8 @@ z for each request by optimisation at the last layer's output (`editing.key_valu
 layer by layer, on the model as edited so far: keys K (mean over context groups), residual
 R = (Z − H) / (layers left), ΔW = R Kᵀ (λC + K Kᵀ)⁻¹. The solve is done in float64 on n × n
 numbers: (λC + K Kᵀ)⁻¹ K = C⁻¹K (λI + Kᵀ C⁻¹ K)⁻¹, with C factored once.
+
+With `joint_targets` (not of the paper), requests of one key have one z and one column of K and R.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from torch import Tensor, nn
 from thinkeval.editing.covariance import Covariance
 from thinkeval.editing.deltas import EditEffect
 from thinkeval.editing.errors import EditFailedError
-from thinkeval.editing.hparams.common import ValueHyperParams
+from thinkeval.editing.hparams.common import BatchHyperParams
 from thinkeval.editing.hparams.schema import require
 from thinkeval.editing.key_value.layerwise import Batch, Update, find_targets, opened, spread
 from thinkeval.editing.key_value.values import Targets
@@ -35,8 +37,8 @@ WRITES_AT_SUBJECT = True
 
 
 @dataclass(frozen=True, kw_only=True)
-class HyperParams(ValueHyperParams):
-    """MEMIT's published keys; see `ValueHyperParams` for the rest.
+class HyperParams(BatchHyperParams):
+    """MEMIT's published keys; see `BatchHyperParams` for the rest.
 
     Attributes:
         mom2_update_weight: λ, the weight of the layer's existing associations.
@@ -49,7 +51,7 @@ class HyperParams(ValueHyperParams):
     context_template_length_params: tuple[tuple[int, ...], ...] = ((10, 5),)
 
     def check(self) -> None:
-        """Check λ > 0, and the ranges of `ValueHyperParams`."""
+        """Check λ > 0, and the ranges of `BatchHyperParams`."""
         super().check()
         require(self.mom2_update_weight > 0, "'mom2_update_weight' must be positive")
 

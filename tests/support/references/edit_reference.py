@@ -144,6 +144,33 @@ class Reference:
                     delta.mul_(longest / delta.norm())
         return (v0 + delta).detach(), step
 
+    def optimise_joint(self, requests, templates, hparams, layer, site):
+        """One v* or z of requests: `optimise` on the sum of their losses, from their mean v0."""
+        module = self.projection(layer) if site == "mlp" else self.layers[layer]
+        starts = [self.seen(module, r.prompt, r.subject)[1] for r in requests]
+        v0 = sum(starts) / len(starts)
+        delta = torch.zeros_like(v0, requires_grad=True)
+        adam = torch.optim.Adam([delta], lr=hparams.v_lr)
+        kl = [None] * len(requests)
+        for step in range(hparams.v_num_grad_steps):
+            losses = []
+            for i, request in enumerate(requests):
+                loss, kl[i] = self.loss(
+                    module, request, templates, delta, starts[i], kl[i], hparams
+                )
+                losses.append(loss)
+            small = all(loss < hparams.v_stop_loss for loss in losses)
+            if small or step == hparams.v_num_grad_steps - 1:
+                break
+            adam.zero_grad()
+            sum(losses).backward()
+            adam.step()
+            longest = hparams.clamp_norm_factor * v0.norm()
+            if delta.norm() > longest:
+                with torch.no_grad():
+                    delta.mul_(longest / delta.norm())
+        return (v0 + delta).detach(), step
+
     def mean_key(self, layer, request, groups):
         """Mean over groups of the mean key over a group's templates."""
         means = [

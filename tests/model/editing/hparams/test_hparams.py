@@ -182,6 +182,11 @@ def test_the_digest_tells_values_and_methods_apart():
         ("kn", "organism-llama", "186483cd0133c507", {"target_space": False}),
         ("ike", "gpt2-xl", "472f1b030a4ce2c4", {"exclude_named": False}),
         ("ike", "organism-llama", "9047bb435b2cf465", {"exclude_named": False}),
+        ("memit", "gpt2-xl", "c9d62b035d3e4d51", {"joint_targets": True}),
+        ("memit", "organism-llama", "e3ef6a0fcb32933d", {"joint_targets": True}),
+        ("alphaedit", "gpt2-xl", "fc1c842f86974bd0", {"joint_targets": True}),
+        ("rect", "gpt2-xl", "250ce957d6e1ca2f", {"joint_targets": True}),
+        ("prune", "gpt2-xl", "19ea38528579b2e8", {"joint_targets": True}),
     ],
 )
 def test_keys_that_were_added_later_change_no_digest_at_their_default(

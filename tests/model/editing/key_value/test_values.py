@@ -26,7 +26,12 @@ from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.deltas import preserved
 from thinkeval.editing.errors import EditFailedError
 from thinkeval.editing.key_value.keys import keys_and_output
-from thinkeval.editing.key_value.value_batches import entry_for, groups_within, value_batch
+from thinkeval.editing.key_value.value_batches import (
+    entry_for,
+    groups_within,
+    units_of,
+    value_batch,
+)
 from thinkeval.editing.key_value.values import optimise
 from thinkeval.editing.methods import memit
 from thinkeval.loaders.records import RewriteRequest
@@ -231,7 +236,7 @@ def test_a_batch_knows_its_tokens():
     """Masks and positions against a count by hand."""
     _, tokenizer = build("gpt2")
     entries = [entry_for(tokenizer, each, GROUPS) for each in REQUESTS]
-    batch = value_batch(entries, tokenizer, torch.device("cpu"))
+    batch = value_batch(units_of(entries, None), tokenizer, torch.device("cpu"))
     rows = [row for entry in entries for row in entry.rows]
     mask, positions = batch.inputs["attention_mask"], batch.inputs["position_ids"]
     assert mask.shape == (len(rows), batch.before + batch.after)
@@ -242,6 +247,7 @@ def test_a_batch_knows_its_tokens():
         assert positions[i, :n].tolist() == list(range(row.subject_last, len(row.ids)))
         assert int(positions[i].max()) == len(row.ids) - 1
         assert batch.inputs["input_ids"][i, :n].tolist() == list(row.ids[row.subject_last :])
+    assert batch.unit.tolist() == [0, 1, 2, 3]
     assert len(batch.real) == sum(len(row.ids) - row.subject_last for row in rows)
     assert set(batch.read.tolist()) <= set(batch.real.tolist())
 
