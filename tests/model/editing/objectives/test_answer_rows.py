@@ -20,7 +20,7 @@ from thinkeval.editing.errors import EditingError, RequestError
 from thinkeval.editing.key_value import values
 from thinkeval.editing.key_value.answer_rows import with_answers
 from thinkeval.editing.key_value.tokens import answer_tokens, prompt_row
-from thinkeval.editing.key_value.value_batches import entry_for, value_batch
+from thinkeval.editing.key_value.value_batches import entry_for, units_of, value_batch
 from thinkeval.editing.key_value.value_prefix import prefix_of
 from thinkeval.editing.key_value.values import batch_of
 from thinkeval.editing.objectives.all_answers import AllAnswers
@@ -137,7 +137,7 @@ def test_p_is_that_of_the_joined_text_on_a_word_mark_tokenizer(kind, closing):
         objective,
     )
     entry = entry_for(tokenizer, request, (("{}",), ("In fact, {}",)), objective)
-    batch = value_batch([entry], tokenizer, solver.device)
+    batch = value_batch(units_of([entry], None), tokenizer, solver.device)
     with preserved(model), torch.no_grad():
         rows = batch_of(entry.rows, tokenizer, solver.device)
         prefix = prefix_of(solver.adapter, rows, solver.first_layer, batch.after)

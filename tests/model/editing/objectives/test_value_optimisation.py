@@ -12,7 +12,7 @@ from thinkeval.editing.architectures import adapter_for
 from thinkeval.editing.deltas import preserved
 from thinkeval.editing.errors import EditFailedError
 from thinkeval.editing.key_value import values
-from thinkeval.editing.key_value.value_batches import entry_for, value_batch
+from thinkeval.editing.key_value.value_batches import entry_for, units_of, value_batch
 from thinkeval.editing.key_value.value_prefix import prefix_of
 from thinkeval.editing.key_value.values import batch_of, optimise
 from thinkeval.editing.methods import memit
@@ -100,7 +100,7 @@ def seen(pair, objective, deltas):
     model, tokenizer = pair
     solver = values._Solver(adapter_for(model), tokenizer, hparams(), LAYER, "layer", objective)
     entries = [entry_for(tokenizer, request, GROUPS, objective) for request in REQUESTS]
-    batch = value_batch(entries, tokenizer, solver.device)
+    batch = value_batch(units_of(entries, None), tokenizer, solver.device)
     rows = batch_of([row for e in entries for row in e.rows], tokenizer, solver.device)
     delta = deltas.float().requires_grad_(True)
     with preserved(model), torch.enable_grad():
