@@ -1,0 +1,245 @@
+"""The facts that lower IFR most, for each number of facts that may be edited.
+
+    IFR(S) = Σ_c w_c t_c Π_{f ∈ c ∩ S} (1 − e_f) / Σ_c w_c
+
+for a chain's weight w_c and retention t_c and a fact's expected efficacy e_f (`Problem.leakage`).
+The reduction is monotone and submodular, so that choosing the best fact again and again has a known
+share of the best reduction: 1 − 1/e without groups, 1/(p + 1) where a fact is in up to p groups
+(Nemhauser, Wolsey and Fisher 1978). Chains that hold no choosable fact stay in the sum. The exact
+value and two controls, random facts and those of the largest share of leakage, are given too.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from thinkeval.service.errors import UsageError
+from thinkeval.service.leakcut.coverage import least_leakage
+from thinkeval.service.leakcut.problem import Fact, Problem
+
+DRAWS = 20
+"""Random choices of each size."""
+
+LIMIT_S = 10.0
+"""Seconds that all exact values together may take."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """IFR after editing at most m facts.
+
+    Attributes:
+        facts: chosen greedily, in this order; fewer than m where no other fact lowers IFR or locks
+            and groups allow none.
+        ifr: with them.
+        bound: no choice of m facts has a lower IFR.
+        exact: the lowest IFR of m facts; None where the time was too short to prove it.
+        random, random_low, random_high: mean, least and greatest IFR of random choices of m facts
+            on leaking chains, with the same locks and groups; None without draws.
+        share: with the m facts through which most of the leakage passes, likewise.
+    """
+
+    m: int
+    facts: tuple[Fact, ...]
+    ifr: float
+    bound: float
+    exact: float | None
+    random: float | None
+    random_low: float | None
+    random_high: float | None
+    share: float
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The curve of IFR against the number of facts edited.
+
+    Attributes:
+        ifr: without any.
+        points: for 1 to m facts.
+        guarantee: share of the best reduction that the greedy choice has at least.
+        draws: random choices of each size.
+        note: which exact values are missing, and why.
+    """
+
+    ifr: float
+    points: tuple[Point, ...]
+    guarantee: float
+    draws: int
+    note: str | None = None
+
+
+def curve(
+    problem: Problem, m: int, draws: int = DRAWS, seed: int = 0, *, limit_s: float = LIMIT_S
+) -> Budget:
+    """The curve for 1 to m facts; the same arguments give the same curve.
+
+    Args:
+        problem: costs do not matter here: each fact counts as one.
+        draws: random choices of each size; those of a draw are prefixes of one random order.
+        limit_s: seconds for all exact values together.
+
+    Raises:
+        UsageError: m below 1, or an expected efficacy that is not between 0 and 1.
+    """
+    if m < 1:
+        raise UsageError(f"{m} facts to edit.", remedy="Give 1 or more.")
+    sums = _Sums(problem)
+    guarantee = _guarantee(problem)
+    chosen = _greedy(sums, m)
+    heaviest = _allowed(problem, sorted(sums.leaking, key=lambda f: (-sums.shares[f], f)), m)
+    orders = random.Random(seed)
+    drawn = [_allowed(problem, _shuffled(sums.leaking, orders), m) for _ in range(draws)]
+    points = []
+    for k in range(1, m + 1):
+        facts = tuple(chosen[:k])
+        ifr = problem.leakage(facts)
+        values = [problem.leakage(of[:k]) for of in drawn]
+        points.append(
+            Point(
+                m=k,
+                facts=facts,
+                ifr=ifr,
+                bound=min(ifr, sums.bound(facts, k, guarantee)),
+                exact=None,
+                random=statistics.fmean(values) if values else None,
+                random_low=min(values, default=None),
+                random_high=max(values, default=None),
+                share=problem.leakage(heaviest[:k]),
+            )
+        )
+    exact, note = _with_exact(problem, points, limit_s)
+    return Budget(problem.leakage(()), tuple(exact), guarantee, draws, note)
+
+
+def _guarantee(problem: Problem) -> float:
+    """Share of the best reduction that greedy has at least; p groups a fact are p matroids."""
+    free = frozenset(problem.facts)
+    several = [group & free for group in problem.groups if len(group & free) > 1]
+    most = max((sum(fact in group for group in several) for fact in free), default=0)
+    return 1 / (most + 1) if most else 1 - 1 / math.e
+
+
+def _with_exact(
+    problem: Problem, points: Sequence[Point], limit_s: float
+) -> tuple[list[Point], str | None]:
+    """The points with their exact values, and which are missing."""
+    ends = time.perf_counter() + limit_s
+    floor = problem.leakage(problem.facts)
+    found, missing = [], []
+    for point in points:
+        # One fact: greedy takes the best. At the least value of all there is nothing below it.
+        exact = point.ifr if point.m == 1 or point.ifr <= floor else None
+        left = ends - time.perf_counter()
+        if exact is None and left > 0:
+            value = least_leakage(problem, point.m, limit_s=left)
+            exact = None if value is None else min(value, point.ifr)
+        if exact is None:
+            missing.append(str(point.m))
+            found.append(point)
+        else:
+            found.append(replace(point, exact=exact, bound=min(point.bound, exact)))
+    if not missing:
+        return found, None
+    return found, f"No exact value for m = {', '.join(missing)}: not proved within {limit_s:g} s."
+
+
+class _Sums:
+    """The leakage through each fact."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.whole = sum(chain.weight for chain in problem.chains)
+        self.efficacy = {fact: problem.efficacy.get(fact, 1.0) for fact in problem.facts}
+        for fact, value in self.efficacy.items():
+            if not 0 <= value <= 1:
+                raise UsageError(f"Expected efficacy {value:g} of {fact!r}.", remedy="Give 0 to 1.")
+        self.left = [chain.weight * chain.retention for chain in problem.chains]
+        self.through: dict[Fact, list[int]] = defaultdict(list)
+        for i, chain in enumerate(problem.chains):
+            for fact in chain.facts - problem.locked:
+                self.through[fact].append(i)
+        self.shares = {fact: self._sum(fact, self.left) for fact in problem.facts}
+        self.leaking = tuple(fact for fact in problem.facts if self.shares[fact] > 0)
+
+    def gain(self, fact: Fact, left: Sequence[float]) -> float:
+        """The reduction of Σ w t by one more fact."""
+        return self.efficacy[fact] * self._sum(fact, left)
+
+    def without(self, facts: Iterable[Fact]) -> list[float]:
+        """What each chain keeps of w t after editing facts."""
+        left = list(self.left)
+        for fact in facts:
+            self.edit(fact, left)
+        return left
+
+    def edit(self, fact: Fact, left: list[float]) -> None:
+        """Lower what each chain keeps of w t by one more fact."""
+        for i in self.through[fact]:
+            left[i] *= 1 - self.efficacy[fact]
+
+    def bound(self, facts: Sequence[Fact], m: int, guarantee: float) -> float:
+        """A lower bound on the IFR of m facts, from what greedy chose.
+
+        The greatest of three: greedy's guarantee; the m largest further reductions, as if they
+        added up; all choosable facts edited.
+        """
+        now, before = self.problem.leakage(facts), self.problem.leakage(())
+        if not self.whole:
+            return 0.0
+        left = self.without(facts)
+        further = heapq.nlargest(m, (self.gain(fact, left) for fact in self.leaking))
+        return max(
+            before - (before - now) / guarantee,
+            now - sum(further) / self.whole,
+            self.problem.leakage(self.problem.facts),
+        )
+
+    def _sum(self, fact: Fact, left: Sequence[float]) -> float:
+        return sum(left[i] for i in self.through[fact])
+
+
+def _greedy(sums: _Sums, m: int) -> list[Fact]:
+    """The best further fact, up to m times; of equal ones the first by id.
+
+    A reduction never grows by further facts, so that an old one is an upper bound and only the top
+    of the heap is computed again (lazy greedy, Minoux 1978).
+    """
+    chosen: list[Fact] = []
+    left = list(sums.left)
+    heap = [(-sums.gain(fact, left), fact, 0) for fact in sums.leaking]
+    heapq.heapify(heap)
+    while heap and len(chosen) < m:
+        value, fact, seen = heapq.heappop(heap)
+        if value == 0:
+            break
+        if not sums.problem.allowed([*chosen, fact]):
+            continue  # and it never will be
+        if seen < len(chosen):
+            heapq.heappush(heap, (-sums.gain(fact, left), fact, len(chosen)))
+            continue
+        chosen.append(fact)
+        sums.edit(fact, left)
+    return chosen
+
+
+def _allowed(problem: Problem, order: Iterable[Fact], m: int) -> list[Fact]:
+    """The first m facts of an order that locks and groups allow together."""
+    found: list[Fact] = []
+    for fact in order:
+        if len(found) == m:
+            break
+        if problem.allowed([*found, fact]):
+            found.append(fact)
+    return found
+
+
+def _shuffled(facts: Sequence[Fact], draw: random.Random) -> list[Fact]:
+    return draw.sample(facts, len(facts))
