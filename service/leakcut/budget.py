@@ -4,9 +4,9 @@
 
 for a chain's weight w_c and retention t_c and a fact's expected efficacy e_f (`Problem.leakage`).
 The reduction is monotone and submodular, so that choosing the best fact again and again has a known
-share of the best reduction: 1 − 1/e without groups, 1/(p + 1) where a fact is in up to p groups
+fraction of the best reduction: 1 − 1/e without groups, 1/(p + 1) where a fact is in up to p groups
 (Nemhauser, Wolsey and Fisher 1978). Chains that hold no choosable fact stay in the sum. The exact
-value and two controls, random facts and those of the largest share of leakage, are given too.
+value and two controls, random facts and those of the largest fraction of leakage, are given too.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Budget:
     Attributes:
         ifr: without any.
         points: for 1 to m facts.
-        guarantee: share of the best reduction that the greedy choice has at least.
+        guarantee: fraction of the best reduction that the greedy choice has at least.
         draws: random choices of each size.
         note: which exact values are missing, and why.
     """
@@ -120,7 +120,7 @@ def curve(
 
 
 def _guarantee(problem: Problem) -> float:
-    """Share of the best reduction that greedy has at least; p groups a fact are p matroids."""
+    """Fraction of the best reduction that greedy has at least; p groups a fact are p matroids."""
     free = frozenset(problem.facts)
     several = [group & free for group in problem.groups if len(group & free) > 1]
     most = max((sum(fact in group for group in several) for fact in free), default=0)
