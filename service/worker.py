@@ -1,4 +1,4 @@
-"""`python -m thinkeval.service.worker`: a worker for edits, DepEdit's runs and growth."""
+"""`python -m thinkeval.service.worker`: a worker for edits, DepEdit's runs, growth and co-edits."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from thinkeval.service.depedit.job import DepEditJob
 from thinkeval.service.growth.job import GrowthJob
 from thinkeval.service.jobs.edit_job import EditJob
 from thinkeval.service.jobs.worker import Worker
+from thinkeval.service.leakcut.job import CoEditJob
 from thinkeval.service.settings import Settings
 
-KINDS = (EditJob, DepEditJob, GrowthJob)
+KINDS = (EditJob, DepEditJob, GrowthJob, CoEditJob)
 NICENESS = 5
 """The service, the database and the user's own programs come first."""
 

@@ -22,28 +22,7 @@
 //   refused          LIST<STRING>            names of objects from which a chain would open
 
 MATCH (o:Entity {key: $graph + '|' + $object})
-// Entities that lead to the old object by one fact, two, three and four.
-CALL (o) {
-  UNWIND CASE WHEN $max_steps > 1 THEN [o] ELSE [] END AS x
-  MATCH (e:Entity)-[:FACT]->(x)
-  RETURN collect(DISTINCT e) AS one
-}
-CALL (one) {
-  UNWIND CASE WHEN $max_steps > 2 THEN one ELSE [] END AS x
-  MATCH (e:Entity)-[:FACT]->(x)
-  RETURN collect(DISTINCT e) AS two
-}
-CALL (two) {
-  UNWIND CASE WHEN $max_steps > 3 THEN two ELSE [] END AS x
-  MATCH (e:Entity)-[:FACT]->(x)
-  RETURN collect(DISTINCT e) AS three
-}
-CALL (three) {
-  UNWIND CASE WHEN $max_steps > 4 THEN three ELSE [] END AS x
-  MATCH (e:Entity)-[:FACT]->(x)
-  RETURN collect(DISTINCT e) AS four
-}
-WITH [e IN [o] + one + two + three + four | e.name] AS leading
+// include: leakcut/_leading
 UNWIND range(0, size($facts) - 1) AS place
 WITH leading, place, $facts[place] AS fact
 CALL (fact, leading) {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from thinkeval.cypher.rows.base import Row
+from thinkeval.cypher.rows.base import Row, WrittenRow
 
 
 @dataclass(frozen=True)
@@ -68,3 +68,51 @@ class CoEditRoundRow(Row):
         """Turn the maps of `coedits` into records."""
         *means, coedits = values
         return cls(*means, tuple(CoEditedFact(**each) for each in coedits))
+
+
+@dataclass(frozen=True)
+class LeadingObjectsRow(Row):
+    """An entity from which the old object can be reached."""
+
+    QUERY: ClassVar[str] = "leakcut/leading"
+    name: str
+
+
+@dataclass(frozen=True)
+class MergeCoEditRow(WrittenRow):
+    """A co-edit is stored, with its rounds."""
+
+    QUERY: ClassVar[str] = "leakcut/merge_coedit"
+
+
+@dataclass(frozen=True)
+class CoEditRow(Row):
+    """A stored co-edit."""
+
+    QUERY: ClassVar[str] = "leakcut/coedits"
+    id: str
+    graph: str
+    rewrite: str
+    model: str
+    method: str
+    request: str
+    outcome: str
+    created_at: str
+
+
+@dataclass(frozen=True)
+class DeleteCoEditRow(Row):
+    """A co-edit is deleted; its rounds' edits stay."""
+
+    QUERY: ClassVar[str] = "leakcut/delete_coedit"
+    deleted: int
+
+
+@dataclass(frozen=True)
+class HarmlessEntityRow(Row):
+    """An entity from which the old object cannot be reached."""
+
+    QUERY: ClassVar[str] = "leakcut/entities"
+    name: str
+    kind: str | None
+    facts: int

@@ -232,8 +232,8 @@ class CoEditFact(BaseModel):
 
     Attributes:
         source: where the new object comes from: given, rule (it follows from the edit), relation
-            (another object of the relation that leads nowhere), unknown (the model's answer for
-            what it does not know).
+            (another object of the relation that leads nowhere), entity (another entity of the
+            graph that leads nowhere), unknown (the model's answer for what it does not know).
         added: round that edited it first.
         old_pre, old_post: probability of its old object before and after this round.
         new_pre, new_post: of its new object.
@@ -245,7 +245,7 @@ class CoEditFact(BaseModel):
     object: str
     prompt: str
     target_new: str
-    source: Literal["given", "rule", "relation", "unknown"]
+    source: Literal["given", "rule", "relation", "entity", "unknown"]
     added: int
     old_pre: float | None = None
     old_post: float | None = None
@@ -264,8 +264,8 @@ class RoundOut(BaseModel):
         preservation: as the paper defines it; `preservation_unedited`: over facts not edited.
         subject_retention: of facts about the subject that were not edited; `coedited_retention`:
             of all other facts about the co-edited subjects.
-        kl: KL divergence of next-token distributions on neutral text; None where not taken.
-        opened: chains to the old object through a new object; always 0.
+        opened: co-edits whose new object leads to the old one in the edit's graph; 0 but for an
+            error.
         meets: whether the objective holds; None without one.
         reaches: whether efficacy is at least .9 of the edit alone.
     """
@@ -291,7 +291,6 @@ class RoundOut(BaseModel):
     n_subject_retention: int
     coedited_retention: float | None = None
     n_coedited_retention: int = 0
-    kl: float | None = None
     opened: int = 0
     meets: bool | None = None
     reaches: bool = True

@@ -1,0 +1,35 @@
+"""Refuse a co-edit that no round could follow, before a model is loaded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thinkeval.editing import registry
+from thinkeval.service.errors import UsageError
+from thinkeval.service.leakcut import objective
+from thinkeval.service.leakcut.schemas import CoEditIn
+
+if TYPE_CHECKING:
+    from thinkeval.loaders.records import RewriteRequest
+
+
+def check(posted: CoEditIn, rewrite: RewriteRequest) -> None:
+    """Refuse a request that no round could follow.
+
+    Raises:
+        UsageError: see `co_edit`.
+    """
+    if rewrite.kind == "append":
+        raise UsageError(
+            f"{rewrite.id} appends an answer: no old fact can leak, so there is nothing to cut.",
+            remedy=f"`thinkeval rewrites {posted.graph}` lists the rewrites.",
+        )
+    if posted.method == "none" or registry.info(posted.method).kind == "control":
+        raise UsageError(
+            f"{posted.method} is a control, which edits nothing for good.",
+            remedy="Take an editing method, for example memit; `thinkeval methods` lists them.",
+        )
+    if posted.strength != 1:
+        raise UsageError("A co-edit edits as the method computes it, so its strength is 1.")
+    if posted.objective:
+        objective.parse(posted.objective)

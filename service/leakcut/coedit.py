@@ -1,0 +1,388 @@
+"""Co-edits: edit further facts together with a rewrite, score again, round by round.
+
+    0 edit     the rewrite alone, scored as ever
+    1 choose   further facts on the paths that leak, with new objects that lead nowhere
+    2 edit     all requests at once from the unedited model, never on top of an edit
+    3 score    the first rewrite again, beside it what was edited and what it moved
+    … again    until the objective is met, nothing leaks, or more edits only cost
+
+Each round is a stored edit, found by its id: run again, a co-edit resumes where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import Fact, RewriteRequest, slug
+from thinkeval.service.leakcut import leaks as reading
+from thinkeval.service.leakcut import objective as objectives
+from thinkeval.service.leakcut import store
+from thinkeval.service.leakcut.batch import effect_of
+from thinkeval.service.leakcut.check import check
+from thinkeval.service.leakcut.choose import chosen
+from thinkeval.service.leakcut.cut import Constraints, Kind, constraints
+from thinkeval.service.leakcut.keys import Keys, by_subject, measure
+from thinkeval.service.leakcut.leaks import Leaks
+from thinkeval.service.leakcut.new_objects import NewObject, NewObjects, new_objects
+from thinkeval.service.leakcut.schemas import CoEditFact, CoEditIn, CoEditOut, RoundOut
+from thinkeval.service.schemas import Measure, Score
+from thinkeval.service.scoring import metrics
+from thinkeval.service.scoring.probe import Question
+from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
+from thinkeval.service.scoring.resolved import Resolved, resolve
+from thinkeval.service.scoring.runtime import parse
+from thinkeval.service.scoring.score import score_edit
+
+if TYPE_CHECKING:
+    from thinkeval.editing.deltas import EditEffect
+    from thinkeval.service.leases import Lease
+    from thinkeval.service.scoring.runtime import Runtime
+
+MEASURE: Measure = "likelihood"
+"""Of all figures: taken of every edit, and without sampling noise."""
+
+KEPT = 0.9
+"""A round counts only if the first request keeps this part of its efficacy alone; a round is chosen
+without an objective only if Preservation over facts not edited is at least this."""
+
+RISES = 2
+"""After so many rounds in which IFR rose, no further one is tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoEdit:
+    """A further fact to edit, and its request.
+
+    Attributes:
+        fact: its id within the data set.
+        new: id of the fact with its new object.
+    """
+
+    fact: str
+    new: Fact
+    object: NewObject
+    request: RewriteRequest
+    added: int
+    old: str
+
+
+@dataclass
+class _Run:
+    """A co-edit under way."""
+
+    runtime: Runtime
+    posted: CoEditIn
+    rewrite: RewriteRequest
+    lease: Lease | None
+    coedits: list[CoEdit] = field(default_factory=list)
+    rounds: list[RoundOut] = field(default_factory=list)
+    objects: NewObjects | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def co_edit(
+    runtime: Runtime,
+    posted: CoEditIn,
+    rewrite: RewriteRequest,
+    *,
+    lease: Lease | None = None,
+    report: Callable[[RoundOut], None] | None = None,
+) -> CoEditOut:
+    """Edit a rewrite and what else leaks, and store the frontier.
+
+    Args:
+        lease: of the worker that claimed it; it is checked before the frontier is stored.
+        report: called with each round.
+
+    Raises:
+        UsageError: a request that appends, a method that edits nothing, a strength other than 1, an
+            objective that cannot be read, a new object that opens a chain.
+        GraphError, EditingError, ServiceError: as `score_edit`; rounds that were scored stay.
+    """
+    check(posted, rewrite)
+    goal = objectives.parse(posted.objective) if posted.objective else None
+    run = _Run(runtime, posted, rewrite, lease)
+    score = score_edit(runtime, ScoreRequest.of(rewrite, posted))
+    stopped = "the number of rounds"
+    for number in range(posted.rounds + 1):
+        if number:
+            if not (added := _add(run, score, number)):
+                stopped = "no further fact may be edited"
+                break
+            runtime.progress(number, posted.rounds, f"round {number}: {added} further facts")
+            score = _scored(run)
+        row = _round(run, score, number)
+        row.meets = goal.meets(row) if goal else None
+        run.rounds.append(row)
+        if report is not None:
+            report(row)
+        if reason := _end(run, row):
+            stopped = reason
+            break
+    out = _outcome(run, score, goal, stopped)
+    store.save(runtime.db, out, lease)
+    return out
+
+
+def _add(run: _Run, score: Score, number: int) -> int:
+    """Choose the facts of the next round; how many there are."""
+    leaks = _leaks(run, score)
+    if run.objects is None:
+        run.objects = new_objects(
+            run.runtime.db,
+            leaks,
+            run.posted.cut.max_steps,
+            given=run.posted.new,
+            unknown=_unknown(run.posted.model),
+        )
+    limits = _limits(run, leaks)
+    leaking = leaks.leaking(run.posted.cut.leak)
+    before = len(run.coedits)
+    for fact in chosen(leaks, limits, run.posted, number, leaking):
+        new = run.objects.take(fact)
+        if new is None:
+            continue  # two facts of this round had the same last object
+        run.coedits.append(_co_edit(leaks.facts[fact], new, run.posted.graph, number))
+    return len(run.coedits) - before
+
+
+def _leaks(run: _Run, score: Score) -> Leaks:
+    return reading.of_edit(run.runtime.db, score, MEASURE, run.posted.cut.max_steps)
+
+
+def _limits(run: _Run, leaks: Leaks) -> Constraints:
+    """What may be chosen now; a fact without an object to take may not."""
+    assert run.objects is not None
+    keys, kind = _keys(run, leaks)
+    edited = [each.fact for each in run.coedits]
+    limits = constraints(leaks, run.posted.cut, keys=keys, kind=kind, edited=edited)
+    return replace(limits, locked={**run.objects.without, **limits.locked})
+
+
+def _keys(run: _Run, leaks: Leaks) -> tuple[Keys | None, Kind]:
+    """Measured keys for a method that writes at the subject's last token."""
+    from thinkeval.editing import registry
+
+    wanted = run.posted.cut.keys
+    if wanted == "subject":
+        return by_subject(leaks.records), "subject"
+    if wanted == "off" or not registry.writes_at_subject(run.posted.method):
+        return None, "off"
+    request = ScoreRequest.of(run.rewrite, run.posted)
+    resolved = resolve(run.runtime, request)
+    if not getattr(resolved.hparams, "layers", None):
+        return by_subject(leaks.records), "subject"
+    return measure(run.runtime, resolved, leaks.records), "measured"
+
+
+def _unknown(model: str) -> str | None:
+    """What a model says that was taught not to know."""
+    if not parse(model).options.get("unknown"):
+        return None
+    from thinkeval.editing.organism.unknown import UNKNOWN
+
+    return UNKNOWN
+
+
+def _co_edit(row: rows.FactInScopeRow, new: NewObject, graph: str, number: int) -> CoEdit:
+    fact = Fact(row.subject, row.relation, new.name, prompt=row.prompt)
+    request = RewriteRequest(
+        id=f"{slug(row.subject)[:40]}--{slug(row.relation)[:40]}--{slug(new.name)[:40]}",
+        dataset=graph,
+        prompt=row.prompt,
+        subject=row.subject,
+        relation=row.relation,
+        target_true=row.object,
+        target_new=new.name,
+    )
+    return CoEdit(row.fact, fact, new, request, number, row.object)
+
+
+def _scored(run: _Run) -> Score:
+    """The score of the rewrite with all co-edits so far, in one batch."""
+    requests = (run.rewrite, *(each.request for each in run.coedits))
+    request = ScoreRequest.of(run.rewrite, run.posted)
+    step = SequenceStep(
+        requests, len(requests), "after", lambda: _effect(run, requests), _questions(run, request)
+    )
+    return score_edit(run.runtime, request, step)
+
+
+def _effect(run: _Run, requests: Sequence[RewriteRequest]) -> EditEffect:
+    return effect_of(run.runtime, run.posted, requests)
+
+
+def _questions(run: _Run, request: ScoreRequest) -> tuple[Question, ...]:
+    """The co-edits' new facts, and the other facts about their subjects that are not in scope."""
+    resolved: Resolved = resolve(run.runtime, request)
+    scope = resolved.scope
+    known = {fact.id for fact in scope.facts}
+    rewrite = run.rewrite
+    for object_ in (rewrite.target_true, rewrite.target_new):
+        known.add(Fact(rewrite.subject, rewrite.relation, object_, prompt=rewrite.prompt).id)
+    new = {each.new.id: each.new for each in run.coedits if each.new.id not in known}
+    subjects = {each.request.subject for each in run.coedits} - {rewrite.subject}
+    beside = [
+        fact
+        for fact in run.runtime.content_of(resolved.dataset).facts
+        if fact.subject in subjects and fact.id not in known and fact.id not in new
+    ]
+    aliases = scope.aliases
+    return (
+        *(
+            Question(fact, aliases.get(fact.object, ()), role="coedit", listed=False)
+            for fact in new.values()
+        ),
+        *(Question(fact, aliases.get(fact.object, ()), role="context") for fact in beside),
+    )
+
+
+def _round(run: _Run, score: Score, number: int) -> RoundOut:
+    """A point of the frontier, read off the stored edit."""
+    leaks = _leaks(run, score)
+    cost = _cost(run, score)
+    ifr = score.get("ifr", MEASURE)
+    facts = [_described(each, found) for each, found in zip(run.coedits, cost.coedits, strict=True)]
+    installed = [fact.new_post for fact in facts if fact.new_post is not None]
+    preservation = score.get("preservation", MEASURE)
+    efficacy = score.number("efficacy", MEASURE)
+    first = run.rounds[0].efficacy if run.rounds else efficacy
+    alive = metrics.chain_rows(run.runtime.db, score, MEASURE, surviving=True)
+    return RoundOut(
+        number=number,
+        edit=score.edit,
+        facts=1 + len(run.coedits),
+        coedits=facts,
+        ifr=ifr.value if ifr else None,
+        ifr_low=ifr.low if ifr else None,
+        ifr_high=ifr.high if ifr else None,
+        n_chains=ifr.n if ifr else 0,
+        leaking=sum(chain.retention > run.posted.cut.leak for chain in leaks.counted),
+        surviving=len(alive),
+        efficacy=efficacy,
+        coedit_efficacy=sum(installed) / len(installed) if installed else None,
+        n_coedits=len(installed),
+        preservation=preservation.value if preservation else None,
+        n_preservation=preservation.n if preservation else 0,
+        preservation_unedited=cost.preservation,
+        n_preservation_unedited=cost.n_preservation,
+        subject_retention=cost.subject_retention,
+        n_subject_retention=cost.n_subject_retention,
+        coedited_retention=cost.coedited_retention,
+        n_coedited_retention=cost.n_coedited_retention,
+        opened=_opened(run, score),
+        reaches=None not in (efficacy, first) and (efficacy or 0) >= KEPT * (first or 0),
+        seconds=round(sum(score.seconds.values()), 3),
+    )
+
+
+def _cost(run: _Run, score: Score) -> rows.CoEditRoundRow:
+    (found,) = run.runtime.db.read(
+        rows.CoEditRoundRow,
+        graph=score.edit,
+        subject=score.subject,
+        object=score.target_true,
+        relation=score.relation,
+        max_steps=score.options.max_steps,
+        bare=score.options.bare,
+        pre=f"{MEASURE}_pre",
+        post=f"{MEASURE}_post",
+        edited=[
+            {"fact": each.fact, "new": each.new.id, "subject": each.request.subject}
+            for each in run.coedits
+        ],
+    )
+    return found
+
+
+def _described(each: CoEdit, found: rows.CoEditedFact) -> CoEditFact:
+    return CoEditFact(
+        id=each.fact,
+        subject=each.request.subject,
+        relation=each.request.relation,
+        object=each.old,
+        prompt=each.request.prompt,
+        target_new=each.object.name,
+        source=each.object.source,
+        added=each.added,
+        old_pre=found.old_pre,
+        old_post=found.old_post,
+        new_pre=found.new_pre,
+        new_post=found.new_post,
+    )
+
+
+def _opened(run: _Run, score: Score) -> int:
+    """Co-edits whose new object leads to the old one by the facts of the edit's graph."""
+    names = [each.object.name for each in run.coedits]
+    if not names:
+        return 0
+    found = run.runtime.db.read(
+        rows.LeadingObjectsRow,
+        graph=score.edit, object=score.target_true, max_steps=run.posted.cut.max_steps, names=names,
+    )  # fmt: skip
+    return len(found)
+
+
+def _end(run: _Run, row: RoundOut) -> str | None:
+    """Why there is no further round; None while there is one."""
+    if row.meets:
+        return "the objective is met"
+    if row.leaking == 0:
+        return "no chain leaks"
+    values = [each.ifr for each in run.rounds if each.ifr is not None]
+    rises = [after > before for before, after in pairwise(values)]
+    if len(rises) >= RISES and all(rises[-RISES:]):
+        return f"IFR rose {RISES} times in a row"
+    lost = [not each.reaches for each in run.rounds]
+    if len(lost) > RISES and all(lost[-RISES:]):
+        return f"the first edit was lost {RISES} times in a row"
+    return None
+
+
+def pick(rounds: Sequence[RoundOut], goal: objectives.Objective | None) -> int:
+    """Number of the chosen round.
+
+    The first that meets the objective; where none does, that with the fewest misses and then the
+    lowest IFR. Without an objective that of the lowest IFR among those that keep the edit and .9 of
+    Preservation over facts not edited; where none does, the edit alone.
+    """
+    if goal is not None:
+        for row in rounds:
+            if goal.meets(row):
+                return row.number
+        return min(rounds, key=lambda r: (goal.missed(r), _or_all(r.ifr), r.number)).number
+    fit = [r for r in rounds if r.reaches and (r.preservation_unedited or 0) >= KEPT]
+    return min(fit, key=lambda r: (_or_all(r.ifr), r.number)).number if fit else 0
+
+
+def _or_all(ifr: float | None) -> float:
+    return float("inf") if ifr is None else ifr
+
+
+def _outcome(run: _Run, score: Score, goal: objectives.Objective | None, stopped: str) -> CoEditOut:
+    number = pick(run.rounds, goal)
+    return CoEditOut(
+        id=store.id_of(run.runtime.db, run.posted, run.rewrite),
+        graph=score.dataset,
+        rewrite=run.rewrite.id,
+        subject=score.subject,
+        relation=score.relation,
+        target_true=score.target_true,
+        target_new=score.target_new,
+        model=score.model,
+        method=score.method,
+        measure=MEASURE,
+        request=run.posted.model_dump(mode="json", exclude={"force"}),
+        rounds=run.rounds,
+        chosen=number,
+        met=run.rounds[number].meets,
+        stopped=stopped,
+        sequential=run.posted.method == "rome",
+        refused=run.objects.refused if run.objects else [],
+        notes=run.notes,
+    )

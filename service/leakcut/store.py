@@ -1,0 +1,94 @@
+"""Stored co-edits: found by id, by graph or by an edit that is one of their rounds; deleted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import digest, slug
+from thinkeval.service import __version__
+from thinkeval.service.errors import NotFoundError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.loaders.records import RewriteRequest
+    from thinkeval.service.leases import Lease
+
+LISTING = "thinkeval coedits"
+
+
+def id_of(db: Database, posted: CoEditIn, rewrite: RewriteRequest) -> str:
+    """The id of a co-edit: the same for the same request of the same graph."""
+    body = posted.model_dump(mode="json", exclude={"force", "rewrite"})
+    about = [body, rewrite.identity, datasets.dataset(db, posted.graph).digest, __version__]
+    return f"coedit-{slug(posted.method)}-{slug(rewrite.subject)[:32]}-{digest(about, 10)}"
+
+
+def save(db: Database, out: CoEditOut, lease: Lease | None = None) -> None:
+    """Store a co-edit; a stored one of its id is replaced.
+
+    Raises:
+        LeaseLostError, JobInterrupt: it belongs to another worker, or shall be cancelled.
+    """
+    with db.transaction() as tx:
+        if lease is not None:
+            lease.hold(tx.run)
+        tx.run(
+            rows.MergeCoEditRow,
+            id=out.id,
+            graph=out.graph,
+            rewrite=out.rewrite,
+            model=out.model,
+            method=out.method,
+            request=CoEditIn.model_validate(out.request).model_dump_json(),
+            outcome=out.model_dump_json(exclude={"reused", "created_at"}),
+            rows=[{"edit": row.edit, "number": row.number} for row in out.rounds],
+        )
+
+
+def get(db: Database, id: str) -> CoEditOut:
+    """A stored co-edit.
+
+    Raises:
+        NotFoundError: there is none; close ones are suggested.
+    """
+    found = db.read(rows.CoEditRow, id=id)
+    if not found:
+        known = [row.id for row in db.read(rows.CoEditRow, limit=1000)]
+        raise NotFoundError("co-edit", id, known, listing=LISTING)
+    return shown(found[0])
+
+
+def shown(row: rows.CoEditRow) -> CoEditOut:
+    """A stored co-edit as every interface shows it."""
+    out = CoEditOut.model_validate_json(row.outcome)
+    return out.model_copy(update={"created_at": row.created_at})
+
+
+def page(
+    db: Database,
+    *,
+    graph: str | None = None,
+    edit: str | None = None,
+    skip: int = 0,
+    limit: int = 100,
+) -> list[CoEditOut]:
+    """Stored co-edits, newest first.
+
+    Args:
+        edit: only those with this edit as a round.
+    """
+    found = db.read(rows.CoEditRow, graph=graph, edit=edit, skip=skip, limit=limit)
+    return [shown(row) for row in found]
+
+
+def delete(db: Database, id: str) -> None:
+    """Delete a co-edit; the edits of its rounds stay.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    get(db, id)
+    db.write(rows.DeleteCoEditRow, id=id)
