@@ -29,6 +29,7 @@ from thinkeval.service.api import (
     growth,
     growth_review,
     health,
+    leakcut,
     openapi,
     problems,
     results,
@@ -97,7 +98,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     openapi.install(app)
     for router in (
         health.router, graphs.router, edits.router, appends.router, events.router, results.router,
-        rules.router,
+        leakcut.router, rules.router,
         rules.closure_router, results.diff_router, sweeps.router, catalog.router,
         results.figures_router, depedit.router, growth.router, growth_review.router,
         crawl.router, catalog.browser_router, security.router, routes.router,

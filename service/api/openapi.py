@@ -13,6 +13,7 @@ from fastapi.routing import APIRoute
 
 from thinkeval.service.api.problems import ProblemOut
 from thinkeval.service.api.security import COOKIE, is_open
+from thinkeval.service.leakcut.schemas import CutIn
 
 EDIT = "rome-harry-potter-0b3e9f61a2"
 LINKS = {"self": f"/v1/edits/{EDIT}", "page": f"/edits/{EDIT}"} | {
@@ -113,6 +114,42 @@ SWEEP = {
     "failed": [],
 }
 
+CUT_FACT = FACT | {
+    "id": "05cbcdbf5c49ea28",
+    "pre": 0.97,
+    "post": 0.88,
+    "closes": 21,
+    "alone": 21,
+    "share": 0.37,
+    "collateral": 0.95,
+    "n_collateral": 1,
+    "cost": 1.053,
+}
+CUT = {
+    "edit": EDIT,
+    "graph": "hogwarts",
+    **{k: QUEUED[k] for k in ("rewrite", "subject", "relation", "target_true", "target_new")},
+    **{k: QUEUED[k] for k in ("model", "method")},
+    "measure": "likelihood",
+    "options": CutIn().model_dump(mode="json"),
+    "paths": 79,
+    "leaking": 21,
+    "ifr": 0.41,
+    "expected": 0.02,
+    "facts": [CUT_FACT],
+    "cost": 1.053,
+    "bound": 1.053,
+    "optimal": True,
+    "seconds": 0.03,
+    "keys": "subject",
+    "open": [],
+    "alternatives": [],
+    "more": False,
+    "names": {CUT_FACT["id"]: ["Ron Weasley", "studied at", HOGWARTS]},
+    "rules": None,
+    "budget": None,
+}
+
 EXAMPLES: dict[str, dict[str, Any]] = {
     "import_graph": {
         "201": {
@@ -150,6 +187,12 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             ],
             "measure": "likelihood",
         }
+    },
+    "get_leak_cut": {"200": CUT},
+    "get_rewrite_leak_cut": {
+        "200": CUT
+        | dict.fromkeys(("edit", "model", "method", "measure", "ifr", "expected"))
+        | {"facts": [CUT_FACT | dict.fromkeys(("pre", "post", "share"))], "keys": "off"}
     },
     "post_sweep": {"202": SWEEP | {"table": []}},
     "get_sweep": {"200": SWEEP},

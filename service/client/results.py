@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from thinkeval.service.client.http import Http, frame, part
+from thinkeval.service.leakcut.schemas import CutOut
 from thinkeval.service.reports.schemas import Diff
 from thinkeval.service.schemas import Measure
 
@@ -65,6 +66,29 @@ class Results:
         """The facts on surviving chains, most leakage first: what to edit next."""
         path = f"/v1/edits/{part(edit)}/leakage"
         return frame(self._http.json(path, measure=measure, limit=limit)["items"], LEAK_COLUMNS)
+
+    def leak_cut(
+        self,
+        edit: str,
+        *,
+        graph: str | None = None,
+        measure: Measure | None = None,
+        **options: Any,
+    ) -> CutOut:
+        """The fewest further facts whose change closes every chain that leaks.
+
+        Args:
+            edit: a scored edit; with a graph, a rewrite of it, before any edit.
+            options: leak, max_steps, lock, keys, budget ... of `GET /v1/edits/{id}/leakcut`.
+        """
+        path = f"/v1/edits/{part(edit)}/leakcut"
+        if graph is not None:
+            path = f"/v1/graphs/{part(graph)}/rewrites/{part(edit)}/leakcut"
+        asked = {
+            name: str(value).lower() if isinstance(value, bool) else value
+            for name, value in options.items()
+        }
+        return CutOut.model_validate(self._http.json(path, measure=measure, **asked))
 
     def graph(self, edit: str, *, measure: Measure | None = None) -> nx.MultiDiGraph:
         """The graph of an edit: nodes are names, edges have `p_pre` and `p_post`.

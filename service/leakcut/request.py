@@ -5,14 +5,14 @@ Command line, REST, page, client and Python all come here, so that they have the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thinkeval.editing import registry
 from thinkeval.editing.errors import UnknownMethodError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.rewrites import OwnRewrite, rewrites
-from thinkeval.service.leakcut import leaks
-from thinkeval.service.leakcut.cut import Kind, leak_cut
+from thinkeval.service.leakcut import cut, leaks
+from thinkeval.service.leakcut.cut import Kind
 from thinkeval.service.leakcut.leaks import Leaks
 from thinkeval.service.leakcut.schemas import CutIn, CutOut
 from thinkeval.service.reports.edit import measure_of
@@ -22,9 +22,30 @@ from thinkeval.service.scoring import record
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
     from thinkeval.loaders.records import RewriteRequest
+    from thinkeval.service.scoring.runtime import Runtime
 
 DEFAULTS = CutIn()
 """A cut without any option."""
+
+
+def leak_cut(
+    runtime: Runtime,
+    name: str,
+    *,
+    graph: str | None = None,
+    measure: Measure | None = None,
+    **options: Any,
+) -> CutOut:
+    """The fewest further facts whose change closes every chain that leaks.
+
+    Args:
+        name, graph, measure: as `cut_of` takes them.
+        options: leak, max_steps, lock, keys, budget ... as `CutIn` has them.
+
+    Raises:
+        NotFoundError, NothingStoredError, UsageError: as `cut_of`.
+    """
+    return cut_of(runtime.db, name, CutIn(**options), graph=graph, measure=measure)
 
 
 def cut_of(
@@ -89,18 +110,18 @@ def key_kind(method: str) -> Kind:
 
 
 def _cut(found: Leaks, options: CutIn, kind: Kind) -> CutOut:
-    return _with_names(leak_cut(found, options, kind=kind), found)
+    return _with_names(cut.leak_cut(found, options, kind=kind), found)
 
 
-def _with_names(cut: CutOut, found: Leaks) -> CutOut:
+def _with_names(made: CutOut, found: Leaks) -> CutOut:
     """The cut with the parts of every fact that it names by its id."""
-    points = cut.budget.points if cut.budget else []
+    points = made.budget.points if made.budget else []
     named = {
-        *(fact.id for fact in cut.facts),
-        *(fact for path in cut.open for fact in path.facts),
-        *(fact for other in cut.alternatives for fact in other),
+        *(fact.id for fact in made.facts),
+        *(fact for path in made.open for fact in path.facts),
+        *(fact for other in made.alternatives for fact in other),
         *(fact for point in points for fact in point.facts),
     }
     rows = {id: found.facts[id] for id in sorted(named & found.facts.keys())}
     parts = {id: (row.subject, row.relation, row.object) for id, row in rows.items()}
-    return cut.model_copy(update={"names": parts})
+    return made.model_copy(update={"names": parts})

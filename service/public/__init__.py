@@ -19,6 +19,7 @@ from thinkeval.service import __version__
 if TYPE_CHECKING:
     from thinkeval.cypher import query
     from thinkeval.service.client import Client, ProblemError
+    from thinkeval.service.leakcut.request import leak_cut
     from thinkeval.service.schemas import EditIn, Score
     from thinkeval.service.scoring.runtime import Runtime
     from thinkeval.service.scoring.score import score_edit
@@ -31,6 +32,7 @@ _HOMES = {
     "Runtime": "thinkeval.service.scoring.runtime",
     "Score": "thinkeval.service.schemas",
     "Settings": "thinkeval.service.settings",
+    "leak_cut": "thinkeval.service.leakcut.request",
     "query": "thinkeval.cypher",
     "score_edit": "thinkeval.service.scoring.score",
 }
@@ -43,6 +45,7 @@ __all__ = [
     "Score",
     "Settings",
     "__version__",
+    "leak_cut",
     "query",
     "score_edit",
 ]

@@ -1,0 +1,129 @@
+"""One leak cut everywhere: command, REST, client and Python have the same numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from fastapi.testclient import TestClient
+
+from support.commands import Cli
+from support.own_graphs import hogwarts_as, own_graphs
+from support.stored_edits import random_facts, store_edit
+from thinkeval.cypher.run import Database
+from thinkeval.service.api.app import create_app
+from thinkeval.service.api.state import database
+from thinkeval.service.client import Client, ProblemError
+from thinkeval.service.leakcut.request import leak_cut
+from thinkeval.service.scoring.runtime import Runtime
+from thinkeval.service.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def prefix(db: Database) -> Iterator[str]:
+    with own_graphs(db) as prefix:
+        yield prefix
+
+
+@pytest.fixture(scope="module")
+def edit(db: Database, prefix: str) -> str:
+    facts = random_facts(3, others=3, links=14)
+    return store_edit(db, f"{prefix}-edit", facts, dataset=f"{prefix}-g", method="memit").edit
+
+
+@pytest.fixture(scope="module")
+def service(db: Database) -> TestClient:
+    """The routes on the tests' database; without its lifespan, so that no worker starts."""
+    app = create_app(workers=0)
+    app.dependency_overrides[database] = lambda: db
+    return TestClient(app, base_url="http://localhost")
+
+
+@pytest.fixture(scope="module")
+def client(service: TestClient) -> Iterator[Client]:
+    def answered(asked: httpx.Request) -> httpx.Response:
+        found = service.request(asked.method, asked.url.raw_path.decode())
+        return httpx.Response(found.status_code, content=found.content, headers=found.headers)
+
+    with Client("http://localhost", transport=httpx.MockTransport(answered)) as made:
+        yield made
+
+
+def same(cut: dict[str, Any]) -> dict[str, Any]:
+    """A cut without the seconds that it took."""
+    return {key: value for key, value in cut.items() if key != "seconds"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"keys": "off", "leak": 0.2, "collateral": 0.5},
+        {"not_subject": True, "max_steps": 3, "measure": "likelihood"},
+    ],
+)
+def test_command_rest_client_and_python_agree(
+    server: dict[str, str], tmp_path: Any, test_settings: Settings, service: TestClient,
+    client: Client, edit: str, options: dict[str, Any],
+) -> None:  # fmt: skip
+    got = service.get(f"/v1/edits/{edit}/leakcut", params=options)
+    assert got.status_code == 200, got.text
+    cut = got.json()
+    assert cut["leaking"] > 0
+    assert same(client.leak_cut(edit, **options).model_dump(mode="json")) == same(cut)
+    flags = []
+    for name, value in options.items():
+        flags += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    homes = {
+        "THINKEVAL_HOME": str(test_settings.home),
+        "THINKEVAL_CACHE": str(test_settings.cache),
+    }
+    printed = Cli(server | homes, tmp_path)("leakcut", edit, "--json", *flags)
+    assert same(json.loads(printed.out)) == same(cut)
+
+
+def test_python_agrees(runtime: Runtime, service: TestClient, edit: str) -> None:
+    found = leak_cut(runtime, edit, lock=("E1",), keys="off")
+    cut = service.get(f"/v1/edits/{edit}/leakcut", params={"lock": "E1", "keys": "off"}).json()
+    assert cut["options"]["lock"] == ["E1"]
+    assert same(found.model_dump(mode="json")) == same(cut)
+
+
+def test_a_rewrite_of_a_graph(
+    db: Database, service: TestClient, client: Client, prefix: str
+) -> None:
+    graph = hogwarts_as(db, f"{prefix}-hogwarts")
+    route = f"/v1/graphs/{graph}/rewrites/harry-potter--studied-at/leakcut"
+    cut = service.get(route, params={"lock": ["Ron Weasley", "Hedwig"]}).json()
+    assert (cut["edit"], cut["ifr"], cut["keys"]) == (None, None, "off")
+    assert cut["options"]["lock"] == ["Ron Weasley", "Hedwig"]
+    found = client.leak_cut("harry-potter--studied-at", graph=graph, lock=["Ron Weasley", "Hedwig"])
+    assert same(found.model_dump(mode="json")) == same(cut)
+
+
+@pytest.mark.parametrize(
+    ("params", "status", "said"),
+    [
+        ({"lock": "Nobody"}, 404, "Nobody"),
+        ({"measure": "p"}, 422, "not measured"),
+        ({"leak": "2"}, 422, "leak"),
+        ({"seconds": "600"}, 422, "seconds"),
+        ({"wrong": "1"}, 422, "wrong"),
+        ({"only_subject": "true", "not_subject": "true"}, 422, "no fact is left"),
+    ],
+)
+def test_what_cannot_be_is_a_problem(
+    service: TestClient, edit: str, params: dict[str, str], status: int, said: str
+) -> None:
+    got = service.get(f"/v1/edits/{edit}/leakcut", params=params)
+    assert got.status_code == status
+    assert got.headers["content-type"] == "application/problem+json"
+    assert said in got.text
+
+
+def test_an_unknown_edit_is_a_problem_of_the_client(client: Client) -> None:
+    with pytest.raises(ProblemError, match="no edit"):
+        client.leak_cut("no-such-edit")
