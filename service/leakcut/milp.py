@@ -73,7 +73,9 @@ class Program:
             options={"time_limit": limit_s, "mip_rel_gap": 0.0},
         )
         if result.x is not None:
-            return Solved(result.x, float(result.mip_dual_bound), result.status == 0)
+            # Without a variable that is 0 or 1 it is a linear program, which has no other bound.
+            bound = result.fun if result.mip_dual_bound is None else result.mip_dual_bound
+            return Solved(result.x, float(bound), result.status == 0)
         if result.status == 2:  # infeasible
             return None
         raise UsageError(
