@@ -167,8 +167,10 @@ if TYPE_CHECKING:
         HarmlessEntityRow,
         LeadingObjectsRow,
         LeakPathRow,
+        MeasuredKeyRow,
         MergeCoEditRow,
         SafeObjectsRow,
+        WriteKeysRow,
     )
     from thinkeval.cypher.rows.metrics import MetricRow
     from thinkeval.cypher.rows.rules import (
@@ -285,6 +287,7 @@ __all__ = [
     "LockSchemaRow",
     "LogEndRow",
     "MeanProbabilitiesRow",
+    "MeasuredKeyRow",
     "MergeCoEditRow",
     "MergeEditRow",
     "MergeEntitiesRow",
@@ -344,6 +347,7 @@ __all__ = [
     "WriteColumnsRow",
     "WriteGenerationsRow",
     "WriteIterationRow",
+    "WriteKeysRow",
     "WriteProbabilitiesRow",
     "WriteScoreRow",
     "WriteStatementsRow",

@@ -116,3 +116,19 @@ class HarmlessEntityRow(Row):
     name: str
     kind: str | None
     facts: int
+
+
+@dataclass(frozen=True)
+class WriteKeysRow(WrittenRow):
+    """Measured keys are stored with the facts."""
+
+    QUERY: ClassVar[str] = "leakcut/write_keys"
+
+
+@dataclass(frozen=True)
+class MeasuredKeyRow(Row):
+    """A measured key with the facts that share it."""
+
+    QUERY: ClassVar[str] = "leakcut/keys"
+    name: str
+    facts: tuple[str, ...]

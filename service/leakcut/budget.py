@@ -17,7 +17,7 @@ import random
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from thinkeval.service.errors import UsageError
@@ -93,10 +93,10 @@ def curve(
         raise UsageError(f"{m} facts to edit.", remedy="Give 1 or more.")
     sums = _Sums(problem)
     guarantee = _guarantee(problem)
-    chosen = _greedy(sums, m)
-    heaviest = _allowed(problem, sorted(sums.leaking, key=lambda f: (-sums.shares[f], f)), m)
+    chosen = _greedy(sums, m, {})
+    heaviest = first_allowed(problem, sorted(sums.leaking, key=lambda f: (-sums.shares[f], f)), m)
     orders = random.Random(seed)
-    drawn = [_allowed(problem, _shuffled(sums.leaking, orders), m) for _ in range(draws)]
+    drawn = [first_allowed(problem, _shuffled(sums.leaking, orders), m) for _ in range(draws)]
     points = []
     for k in range(1, m + 1):
         facts = tuple(chosen[:k])
@@ -206,15 +206,24 @@ class _Sums:
         return sum(left[i] for i in self.through[fact])
 
 
-def _greedy(sums: _Sums, m: int) -> list[Fact]:
+def greedy(problem: Problem, m: int, *, by_cost: bool = False) -> list[Fact]:
     """The best further fact, up to m times; of equal ones the first by id.
+
+    Args:
+        by_cost: best is what lowers IFR most for its cost, not most.
+    """
+    return _greedy(_Sums(problem), m, problem.costs if by_cost else {})
+
+
+def _greedy(sums: _Sums, m: int, costs: Mapping[Fact, float]) -> list[Fact]:
+    """See `greedy`.
 
     A reduction never grows by further facts, so that an old one is an upper bound and only the top
     of the heap is computed again (lazy greedy, Minoux 1978).
     """
     chosen: list[Fact] = []
     left = list(sums.left)
-    heap = [(-sums.gain(fact, left), fact, 0) for fact in sums.leaking]
+    heap = [(-sums.gain(fact, left) / costs.get(fact, 1.0), fact, 0) for fact in sums.leaking]
     heapq.heapify(heap)
     while heap and len(chosen) < m:
         value, fact, seen = heapq.heappop(heap)
@@ -223,14 +232,15 @@ def _greedy(sums: _Sums, m: int) -> list[Fact]:
         if not sums.problem.allowed([*chosen, fact]):
             continue  # and it never will be
         if seen < len(chosen):
-            heapq.heappush(heap, (-sums.gain(fact, left), fact, len(chosen)))
+            value = -sums.gain(fact, left) / costs.get(fact, 1.0)
+            heapq.heappush(heap, (value, fact, len(chosen)))
             continue
         chosen.append(fact)
         sums.edit(fact, left)
     return chosen
 
 
-def _allowed(problem: Problem, order: Iterable[Fact], m: int) -> list[Fact]:
+def first_allowed(problem: Problem, order: Iterable[Fact], m: int) -> list[Fact]:
     """The first m facts of an order that locks and groups allow together."""
     found: list[Fact] = []
     for fact in order:

@@ -20,7 +20,7 @@ from thinkeval.cypher import rows
 from thinkeval.loaders.records import Fact, RewriteRequest, slug
 from thinkeval.service.leakcut import leaks as reading
 from thinkeval.service.leakcut import objective as objectives
-from thinkeval.service.leakcut import store
+from thinkeval.service.leakcut import store, stored_keys
 from thinkeval.service.leakcut.batch import effect_of
 from thinkeval.service.leakcut.check import check
 from thinkeval.service.leakcut.choose import chosen
@@ -176,7 +176,10 @@ def _keys(run: _Run, leaks: Leaks) -> tuple[Keys | None, Kind]:
     resolved = resolve(run.runtime, request)
     if not getattr(resolved.hparams, "layers", None):
         return by_subject(leaks.records), "subject"
-    return measure(run.runtime, resolved, leaks.records), "measured"
+    keys = measure(run.runtime, resolved, leaks.records)
+    if leaks.score is not None:
+        stored_keys.write(run.runtime.db, leaks.score.edit, keys, leaks.facts)
+    return keys, "measured"
 
 
 def _unknown(model: str) -> str | None:
@@ -356,8 +359,14 @@ def pick(rounds: Sequence[RoundOut], goal: objectives.Objective | None) -> int:
             if goal.meets(row):
                 return row.number
         return min(rounds, key=lambda r: (goal.missed(r), _or_all(r.ifr), r.number)).number
-    fit = [r for r in rounds if r.reaches and (r.preservation_unedited or 0) >= KEPT]
+    fit = [r for r in rounds if r.reaches and _preserves(r)]
     return min(fit, key=lambda r: (_or_all(r.ifr), r.number)).number if fit else 0
+
+
+def _preserves(row: RoundOut) -> bool:
+    """Whether enough is kept of the facts not edited; where there is none, nothing can be lost."""
+    kept = row.preservation_unedited
+    return row.n_preservation_unedited == 0 if kept is None else kept >= KEPT
 
 
 def _or_all(ifr: float | None) -> float:

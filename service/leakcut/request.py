@@ -11,8 +11,9 @@ from thinkeval.editing import registry
 from thinkeval.editing.errors import UnknownMethodError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.rewrites import OwnRewrite, rewrites
-from thinkeval.service.leakcut import cut, leaks
+from thinkeval.service.leakcut import cut, leaks, stored_keys
 from thinkeval.service.leakcut.cut import Kind
+from thinkeval.service.leakcut.keys import Keys
 from thinkeval.service.leakcut.leaks import Leaks
 from thinkeval.service.leakcut.schemas import CutIn, CutOut
 from thinkeval.service.reports.edit import measure_of
@@ -83,7 +84,9 @@ def edit_cut(db: Database, score: Score, measure: Measure, options: CutIn = DEFA
         UsageError: an append, a measure that was not taken, or options that exclude each other.
     """
     found = leaks.of_edit(db, score, measure, options.max_steps)
-    return _cut(found, options, key_kind(score.method))
+    kind = key_kind(score.method)
+    keys = stored_keys.read(db, score.edit) if (options.keys, kind) == ("auto", "subject") else None
+    return _cut(found, options, "measured" if keys else kind, keys)
 
 
 def rewrite_cut(
@@ -101,7 +104,8 @@ def rewrite_cut(
 def key_kind(method: str) -> Kind:
     """What `keys: auto` means for edits by a method: one fact a subject, or no limit.
 
-    A method that is not installed here any more has no limit.
+    Where a co-edit has measured the keys of an edit's facts, one fact a key. A method that is not
+    installed here any more has no limit.
     """
     try:
         return "subject" if registry.writes_at_subject(method) else "off"
@@ -109,8 +113,8 @@ def key_kind(method: str) -> Kind:
         return "off"
 
 
-def _cut(found: Leaks, options: CutIn, kind: Kind) -> CutOut:
-    return _with_names(cut.leak_cut(found, options, kind=kind), found)
+def _cut(found: Leaks, options: CutIn, kind: Kind, keys: Keys | None = None) -> CutOut:
+    return _with_names(cut.leak_cut(found, options, keys=keys, kind=kind), found)
 
 
 def _with_names(made: CutOut, found: Leaks) -> CutOut:

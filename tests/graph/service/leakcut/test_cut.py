@@ -12,7 +12,7 @@ from support.stored_edits import probed, random_facts, store_edit
 from thinkeval.cypher.run import Database
 from thinkeval.service.append_schemas import AppendOut
 from thinkeval.service.errors import NotFoundError, UsageError
-from thinkeval.service.leakcut import leaks
+from thinkeval.service.leakcut import leaks, request, stored_keys
 from thinkeval.service.leakcut.cut import leak_cut
 from thinkeval.service.leakcut.keys import Keys
 from thinkeval.service.leakcut.problem import Problem
@@ -131,3 +131,18 @@ def test_an_append_has_nothing_to_cut(db: Database, graph: str) -> None:
         leaks.of_edit(db, score.model_copy(update={"append": about}), "likelihood")
     with pytest.raises(UsageError, match="not measured"):
         leaks.of_edit(db, score, "p")
+
+
+def test_measured_keys_are_stored_with_the_edit(db: Database, read: leaks.Leaks) -> None:
+    edit = read.score.edit if read.score else ""
+    assert stored_keys.read(db, edit) is None
+    pair = {id_of(read, "Ron", "Hogwarts"), id_of(read, "Luna", "Ravenclaw")}
+    stored_keys.write(db, edit, Keys.of_groups([pair]), read.facts)
+    found = stored_keys.read(db, edit)
+    assert found is not None
+    assert found.groups == (frozenset(pair),)
+    assert read.score is not None
+    made = request.edit_cut(db, read.score, "likelihood", CutIn(not_subject=True))
+    assert made.keys == "measured"
+    assert len(made.facts) == 3
+    assert request.edit_cut(db, read.score, "likelihood", CutIn(keys="subject")).keys == "subject"

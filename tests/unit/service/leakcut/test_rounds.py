@@ -29,6 +29,8 @@ def test_without_an_objective_the_lowest_ifr_that_keeps_the_edit_is_chosen() -> 
     ]  # fmt: skip
     assert pick(rounds, None) == 1
     assert pick([row(0, 0.5, preservation_unedited=None), row(1, 0.4, reaches=False)], None) == 0
+    none = {"preservation_unedited": None, "n_preservation_unedited": 0}
+    assert pick([row(0, 0.5), row(1, 0.4, **none)], None) == 1, "there is nothing to lose"
 
 
 def test_the_first_round_that_meets_an_objective_is_chosen() -> None:

@@ -1,0 +1,15 @@
+// The measured keys of the facts of an edit's graph; no row where none was measured.
+//
+// mode: read
+// params:
+//   $graph        GRAPH_ID       id of the edit's graph
+// returns: one row a key
+//   name          STRING         its name
+//   facts         LIST<STRING>   ids of its facts within the data set
+
+MATCH ()-[f:FACT]->()
+WHERE f.id STARTS WITH $graph + '|' AND f.key_group IS NOT NULL
+WITH f.key_group AS name, substring(f.id, size($graph) + 1) AS fact
+ORDER BY fact
+RETURN name, collect(fact) AS facts
+ORDER BY name
