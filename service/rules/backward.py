@@ -8,7 +8,7 @@ is proved within the depth exactly if the closure of that depth contains it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,10 +31,16 @@ DEPTH = 4
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """Facts by triple, with their probabilities."""
+class Grounded:
+    """What goals can be proved from.
 
-    facts: dict[Triple, tuple[float | None, float | None]]
+    Attributes:
+        facts: by id in the database; several may state one triple.
+        groundings: of the rules over them and over conclusions.
+    """
+
+    facts: Mapping[str, rows.BackwardRow]
+    groundings: Sequence[Grounding]
 
 
 def prove(
@@ -58,13 +64,50 @@ def prove(
     used = [stored for stored in rules if stored.id in factor]
     kinds = _kinds(db, graph, header.dataset)
     _require(goal, kinds, db, graph, used)
-    found = _facts(db, graph, goal, used, depth, options)
-    grounded = _ground(found.facts, used, kinds, factor, depth)
-    sides = tuple(
-        {t: values[i] for t, values in found.facts.items() if values[i] is not None} for i in (0, 1)
-    )
-    prover = Prover(grounded, found.facts, sides, rules, depth)  # pyright: ignore
+    found = _facts(db, graph, [goal], used, depth, options)
+    values = {_triple(row): (row.pre, row.post) for row in found.values()}
+    grounded = _ground(values, used, kinds, factor, depth)
+    sides = tuple({t: both[i] for t, both in values.items() if both[i] is not None} for i in (0, 1))
+    prover = Prover(grounded, values, sides, rules, depth)  # pyright: ignore
     return prover.proofs(goal, most=most)
+
+
+def ground(
+    db: Database,
+    graph: str,
+    goal: Triple,
+    rules: Sequence[StoredRule],
+    options: ClosureOptions | None = None,
+    *,
+    stated: Iterable[Triple] = (),
+    roles: Collection[str],
+) -> Grounded:
+    """The facts and groundings that proofs of a triple may use, to the depth.
+
+    A goal whose relation no rule concludes has none.
+
+    Args:
+        stated: further triples that are facts, whose own proofs count too.
+        roles: of the facts that may be used.
+
+    Raises:
+        NotFoundError: no such graph.
+    """
+    options = options or ClosureOptions()
+    depth = options.depth or DEPTH
+    header = require_graph(db, graph, kind=None)
+    factor = factors(rules, options)
+    used = [stored for stored in rules if stored.id in factor]
+    also = list(stated)
+    found = _facts(db, graph, [goal, *also], used, depth, options)
+    facts = {id: row for id, row in found.items() if row.role in roles}
+    triples = dict.fromkeys([*also, *map(_triple, facts.values())])
+    kinds = _kinds(db, graph, header.dataset)
+    return Grounded(facts, _ground(triples, used, kinds, factor, depth))
+
+
+def _triple(row: rows.BackwardRow) -> Triple:
+    return (row.subject, row.relation, row.object)
 
 
 def _require(
@@ -94,33 +137,33 @@ def _kinds(db: Database, graph: str, dataset: str) -> dict[str, str | None]:
 def _facts(
     db: Database,
     graph: str,
-    goal: Triple,
+    goals: Sequence[Triple],
     rules: Sequence[StoredRule],
     depth: int,
     options: ClosureOptions,
-) -> _Found:
-    """The facts that a proof of the goal may use, queried level by level."""
+) -> dict[str, rows.BackwardRow]:
+    """{id: fact that a proof of a goal may use}, queried level by level."""
     by_relation: dict[str, list[StoredRule]] = defaultdict(list)
     for stored in rules:
         by_relation[stored.rule.conclusion.relation].append(stored)
-    seen: set[Goal] = {goal}
-    level: set[Goal] = {goal}
-    facts: dict[Triple, tuple[float | None, float | None]] = {}
+    seen: set[Goal] = set(goals)
+    level: set[Goal] = set(goals)
+    facts: dict[str, rows.BackwardRow] = {}
     for _ in range(depth):
         level = {open_ for g in level for open_ in _opened(g, by_relation[g[1]])} - seen
         if not level:
             break
         seen |= level
-        goals = [{"subject": s, "relation": r, "object": o} for s, r, o in sorted(level, key=str)]
+        opened = [{"subject": s, "relation": r, "object": o} for s, r, o in sorted(level, key=str)]
         for row in db.read(
             rows.BackwardRow,
             graph=graph,
-            goals=goals,
+            goals=opened,
             pre=f"{options.measure}_pre",
             post=f"{options.measure}_post",
         ):
-            facts[row.subject, row.relation, row.object] = (row.pre, row.post)
-    return _Found(facts)
+            facts[row.id] = row
+    return facts
 
 
 def _opened(goal: Goal, rules: Iterable[StoredRule]) -> Iterable[Goal]:
