@@ -5,17 +5,18 @@ Command line, REST, page, client and Python all come here, so that they have the
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.editing import registry
 from thinkeval.editing.errors import UnknownMethodError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.rewrites import OwnRewrite, rewrites
-from thinkeval.service.leakcut import cut, leaks, stored_keys
+from thinkeval.service.leakcut import budget, cut, leaks, stored_keys
 from thinkeval.service.leakcut.cut import Kind
 from thinkeval.service.leakcut.keys import Keys
 from thinkeval.service.leakcut.leaks import Leaks
-from thinkeval.service.leakcut.schemas import CutIn, CutOut
+from thinkeval.service.leakcut.schemas import BudgetOut, BudgetPoint, CutIn, CutOut
 from thinkeval.service.reports.edit import measure_of
 from thinkeval.service.schemas import Measure, Score
 from thinkeval.service.scoring import record
@@ -114,7 +115,19 @@ def key_kind(method: str) -> Kind:
 
 
 def _cut(found: Leaks, options: CutIn, kind: Kind, keys: Keys | None = None) -> CutOut:
-    return _with_names(cut.leak_cut(found, options, keys=keys, kind=kind), found)
+    made = cut.leak_cut(found, options, keys=keys, kind=kind)
+    if options.budget is not None:
+        made = made.model_copy(update={"budget": _budget(found, options, kind, keys)})
+    return _with_names(made, found)
+
+
+def _budget(found: Leaks, options: CutIn, kind: Kind, keys: Keys | None) -> BudgetOut:
+    """The curve of IFR over all chains that it is taken over, whether they leak or not."""
+    limits = cut.constraints(found, options, keys=keys, kind=kind)
+    problem = limits.problem(found.counted, options.efficacy)
+    curve = budget.curve(problem, options.budget or 1, limit_s=options.seconds)
+    points = [BudgetPoint(**{**asdict(p), "facts": list(p.facts)}) for p in curve.points]
+    return BudgetOut(ifr=curve.ifr, points=points, draws=curve.draws, note=curve.note)
 
 
 def _with_names(made: CutOut, found: Leaks) -> CutOut:

@@ -126,6 +126,32 @@ def question_query(name: str, score: Score, measure: Measure | None = None) -> s
     return filled(found, **{k: v for k, v in pool.items() if k in params_of(name)})
 
 
+def cut_link(
+    browser: str,
+    score: Score,
+    facts: Sequence[str],
+    *,
+    measure: Measure | None = None,
+    leak: float = 0.1,
+) -> str:
+    """Draws the facts of a leak cut, at most CUT_FACTS, each with a chain that it closes.
+
+    Args:
+        facts: their ids within the data set.
+        leak: retention above which a chain leaks.
+    """
+    text = filled(
+        f"{FOLDER}{CUT}",
+        edit=score.edit,
+        facts=list(facts[:CUT_FACTS]),
+        leak=leak,
+        measure=measure or score.measures[0],
+        max_steps=score.options.max_steps,
+        bare=score.options.bare,
+    )
+    return query_link(browser, text)
+
+
 def guide_command(service: str, edit: str | None = None) -> str:
     """What plays the guide in Neo4j Browser; for one edit, or for the newest."""
     about = f"?edit={quote(edit, safe='')}" if edit else ""
@@ -157,6 +183,12 @@ RULE_QUESTIONS: Mapping[str, str] = {
     "rules_back": "Does a rule lead back to the old object?",
 }
 """A chapter of its own: what follows by If-Then rules, once a closure is stored in the graph."""
+
+CUT = "leak_cut"
+"""The query that draws a leak cut, whose facts are a parameter; the guide names it."""
+
+CUT_FACTS = 35
+"""Facts of a cut that a link holds, so that it stays below 2,500 characters."""
 
 
 def params_of(name: str) -> Mapping[str, Any]:

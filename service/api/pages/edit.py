@@ -16,6 +16,7 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.metric_options import displays
 from thinkeval.service.api.pages.append import append_values, summary
 from thinkeval.service.api.pages.commands import commands
+from thinkeval.service.api.pages.leak_cut import CutAsked, cut_values, marked
 from thinkeval.service.formatting import number, percent, several
 from thinkeval.service.reports.browser import chain_link, guide_command, question_links
 from thinkeval.service.reports.conversation_lines import (
@@ -221,6 +222,7 @@ def result_values(
     score: Score,
     measure: Measure | None,
     shown: Shown,
+    asked: CutAsked,
     *,
     browser: str,
     base: str,
@@ -228,13 +230,16 @@ def result_values(
     """Values of `edit.html`.
 
     Args:
+        asked: of the section on what else to edit.
         browser: address of Neo4j Browser; "" if it is unknown.
         base: address of the service.
     """
     listed = chain_values(db, score, measure, shown, browser)
     by, found = listed["measure"], listed["chains"]
+    cut = cut_values(db, score, by, asked, browser)
     return (
         listed
+        | cut
         | implied_values(db, score, by)
         | append_values(db, score)
         | {
@@ -246,7 +251,7 @@ def result_values(
             "verdict": summary(score) if score.append else verdict(score, by, found),
             "ways": found.ways,
             "leaks": metrics.leakage_rows(db, score, by),
-            "graph": drawing(db, score, by, found),
+            "graph": marked(drawing(db, score, by, found), score.edit, cut["cut"]),
             "others": _others(db, score),
             "figures": FIGURES,
             "commands": commands(score, base),

@@ -21,12 +21,14 @@ from thinkeval.service.api.pages import leaderboard as board
 from thinkeval.service.api.pages import rules as ruling
 from thinkeval.service.api.pages.depedit import Chosen
 from thinkeval.service.api.pages.edit import FIRST, Shown
+from thinkeval.service.api.pages.leak_cut import CutAsked
 from thinkeval.service.api.pages.render import render
 from thinkeval.service.api.state import Db, Here
 from thinkeval.service.depedit import job_queue
 from thinkeval.service.errors import NotFoundError, Problem
 from thinkeval.service.graphs import datasets
 from thinkeval.service.jobs import queue
+from thinkeval.service.leakcut.schemas import KeyKind
 from thinkeval.service.reports.comparison import Rewrites
 from thinkeval.service.reports.edit import ChainFilter
 from thinkeval.service.reports.table import STEPS
@@ -99,6 +101,18 @@ def _shown(
 WhichChains = Annotated[Shown, Depends(_shown)]
 
 
+def _cut_asked(
+    leak: Annotated[float, Query(ge=0, lt=1)] = 0.1,
+    keys: KeyKind = "auto",
+    lock: Annotated[str, Query(max_length=2000)] = "",
+) -> CutAsked:
+    """Options of the leak cut from the address."""
+    return CutAsked(leak, keys, lock)
+
+
+WhichCut = Annotated[CutAsked, Depends(_cut_asked)]
+
+
 @router.get("/")
 def front(
     request: Request,
@@ -152,7 +166,13 @@ def rules_choice(graph: GraphId, request: Request, db: Db) -> Response:
 
 @router.get("/edits/{edit}")
 def one_edit(
-    edit: EditId, request: Request, db: Db, here: Here, shown: WhichChains, measure: Taken = None
+    edit: EditId,
+    request: Request,
+    db: Db,
+    here: Here,
+    shown: WhichChains,
+    asked: WhichCut,
+    measure: Taken = None,
 ) -> Response:
     """An edit, by any id that it has had: its progress until it is finished, then its result."""
     found = db.read(rows.GetEditRow, id=edit)
@@ -167,7 +187,7 @@ def one_edit(
     score = record.get_score(db, row.id)
     base = str(request.base_url).rstrip("/")
     values = result.result_values(
-        db, score, measure, shown, browser=here.connection.browser, base=base
+        db, score, measure, shown, asked, browser=here.connection.browser, base=base
     )
     return page(request, "edit.html", here="", **values)
 

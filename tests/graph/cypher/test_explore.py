@@ -15,7 +15,9 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.catalog import names, query
 from thinkeval.cypher.params import bind
 from thinkeval.cypher.run import Database
-from thinkeval.service.reports.browser import QUESTIONS, RULE_QUESTIONS
+from thinkeval.service.leakcut.request import edit_cut
+from thinkeval.service.leakcut.schemas import CutIn
+from thinkeval.service.reports.browser import CUT, QUESTIONS, RULE_QUESTIONS
 from thinkeval.service.schemas import BareFact, Score, ScoringOptions
 from thinkeval.service.scoring import metrics
 
@@ -82,7 +84,7 @@ def walked(path: GraphPath) -> list[str]:
 
 
 def test_every_question_has_its_file_and_no_file_is_forgotten() -> None:
-    told = sorted([*QUESTIONS, *RULE_QUESTIONS])
+    told = sorted([*QUESTIONS, *RULE_QUESTIONS, CUT])
     assert [f"explore/{name}" for name in told] == list(names("explore/"))
     assert len(QUESTIONS) == 10
 
@@ -226,3 +228,20 @@ def test_facts_of_a_data_set_are_captioned_by_their_relation(
             graph=hogwarts,
         )
     assert found[0]["n"] == found[0]["same"] == len(db.read(rows.FactRow, graph=hogwarts))
+
+
+def test_a_leak_cut_is_drawn_with_the_chains_that_it_closes(
+    db: Database, ask: Ask, school: Score
+) -> None:
+    cut = edit_cut(db, school, "likelihood", CutIn(keys="off"))
+    drawn = ask(CUT, edit=school.edit, facts=[fact.id for fact in cut.facts])
+    assert [row["closes"] for row in drawn] == [fact.closes for fact in cut.facts] == [1, 1]
+    for row, fact in zip(drawn, cut.facts, strict=True):
+        (edge,) = row["fact"].relationships
+        assert edge["id"] == f"{school.edit}|{fact.id}"
+        assert walked(row["fact"]) == [fact.subject, fact.object]
+        assert walked(row["chain"])[0] == "Harry"
+        assert edge in row["chain"].relationships
+    assert ask(CUT, edit=school.edit, facts=[]) == []
+    (none,) = ask(CUT, edit=school.edit, facts=[cut.facts[0].id], leak=0.99)
+    assert (none["closes"], none["chain"]) == (0, None)

@@ -167,8 +167,9 @@ const edge = (fact) => ({
     target: fact.target,
     role: fact.role,
     surviving: fact.surviving,
+    next: fact.next ? 1 : 0,
     width: 1 + 3.5 * (fact.post ?? 0),
-    label: `${words(fact.relation)}\n${short(fact.pre)} → ${short(fact.post)}${fact.role === "target_new" ? "" : ` (× ${short(fact.ratio)})`}`,
+    label: `${fact.next ? "✂ " : ""}${words(fact.relation)}\n${short(fact.pre)} → ${short(fact.post)}${fact.role === "target_new" ? "" : ` (× ${short(fact.ratio)})`}`,
   },
 });
 
@@ -199,7 +200,15 @@ function style(upright) {
     { selector: "edge.cut", style: { "line-style": "dashed", "line-color": colour("edge-cut"), "target-arrow-color": colour("edge-cut"), "target-arrow-fill": "hollow" } },
     { selector: "edge[role = 'target_true']", style: { "curve-style": "unbundled-bezier", "control-point-weights": 0.5 } },
     { selector: "edge[role = 'target_new']", style: { "line-color": colour("new"), "target-arrow-color": colour("new"), "target-arrow-shape": "vee", "line-style": "dotted" } },
-    { selector: "edge.labelled", style: { label: "data(label)" } },
+    {
+      // A fact of the leak cut: its colour, dashes, a bar across its start, and scissors.
+      selector: "edge[next = 1]",
+      style: {
+        label: "✂", "font-size": 15, color: colour("next"), "line-style": "dashed", "line-dash-pattern": [10, 5], "line-color": colour("next"), "target-arrow-color": colour("next"),
+        "source-arrow-shape": "tee", "source-arrow-color": colour("next"), "arrow-scale": 1.2,
+      },
+    },
+    { selector: "edge.labelled", style: { label: "data(label)", "font-size": 10.5 } },
     { selector: "edge.marked, edge.near", style: { label: "data(label)", "line-color": colour("accent"), "target-arrow-color": colour("accent"), "font-size": 13, "z-index": 9 } },
     { selector: "edge.marked", style: { "overlay-color": colour("accent"), "overlay-opacity": 0.15, "overlay-padding": 4 } },
     { selector: "node.marked", style: { "border-color": colour("accent"), "border-width": 4 } },

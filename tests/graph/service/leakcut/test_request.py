@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import pytest
 
@@ -10,6 +11,8 @@ from support.own_graphs import hogwarts_as, own_graphs
 from support.stored_edits import probed, store_edit
 from thinkeval.cypher.run import Database
 from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.leakcut.leaks import of_edit
+from thinkeval.service.leakcut.problem import Problem
 from thinkeval.service.leakcut.request import cut_of, key_kind
 from thinkeval.service.leakcut.schemas import CutIn
 
@@ -61,3 +64,21 @@ def test_what_cannot_be_cut(db: Database, graph: str) -> None:
         cut_of(db, f"{graph}-none")
     with pytest.raises(NotFoundError, match="rewrite"):
         cut_of(db, "Draco", graph=hogwarts_as(db, f"{graph}-hogwarts"))
+
+
+def test_the_curve_of_a_budget_starts_at_ifr(db: Database, graph: str) -> None:
+    score = store_edit(db, f"{graph}-edit", FACTS, dataset=graph)
+    found = cut_of(db, score.edit, CutIn(budget=2, keys="off"))
+    assert found.budget is not None
+    assert found.budget.ifr == pytest.approx(found.ifr)
+    counted = Problem(
+        of_edit(db, score, "likelihood").counted,
+        efficacy=dict.fromkeys(found.names, found.options.efficacy),
+    )
+    for point in found.budget.points:
+        best = min(counted.leakage(some) for some in combinations(found.names, point.m))
+        assert point.exact == pytest.approx(best)
+        assert point.ifr == pytest.approx(counted.leakage(point.facts))
+        assert set(point.facts) <= found.names.keys()
+    assert [point.m for point in found.budget.points] == [1, 2]
+    assert cut_of(db, score.edit).budget is None

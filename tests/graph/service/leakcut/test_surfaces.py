@@ -31,7 +31,7 @@ def prefix(db: Database) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def edit(db: Database, prefix: str) -> str:
     facts = random_facts(3, others=3, links=14)
-    return store_edit(db, f"{prefix}-edit", facts, dataset=f"{prefix}-g", method="memit").edit
+    return store_edit(db, f"{prefix}-edit", facts, dataset=f"{prefix}-g", method="mend").edit
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +61,8 @@ def same(cut: dict[str, Any]) -> dict[str, Any]:
     "options",
     [
         {},
-        {"keys": "off", "leak": 0.2, "collateral": 0.5},
-        {"not_subject": True, "max_steps": 3, "measure": "likelihood"},
+        {"keys": "subject", "leak": 0.2, "collateral": 0.5},
+        {"only_subject": True, "max_steps": 3, "measure": "likelihood"},
     ],
 )
 def test_command_rest_client_and_python_agree(
@@ -73,6 +73,7 @@ def test_command_rest_client_and_python_agree(
     assert got.status_code == 200, got.text
     cut = got.json()
     assert cut["leaking"] > 0
+    assert cut["facts"] or cut["keys"] == "subject"
     assert same(client.leak_cut(edit, **options).model_dump(mode="json")) == same(cut)
     flags = []
     for name, value in options.items():

@@ -220,3 +220,21 @@ def test_the_guide_is_about_the_edit_that_is_named(client: TestClient) -> None:
 @pytest.mark.parametrize("edit", ['"><script>alert(1)</script>', "a b", "", "x" * 201, "a\nb"])
 def test_nothing_but_an_id_gets_into_the_guide(client: TestClient, edit: str) -> None:
     assert client.get("/neo4j/guide.html", params={"edit": edit}).status_code == 422
+
+
+def test_the_link_of_a_leak_cut_holds_its_facts_and_stays_short() -> None:
+    facts = [f"{i:016x}" for i in range(60)]
+    link = browser.cut_link(BROWSER, score(), facts, leak=0.2)
+    text = arrived(link)
+    assert len(link) < 2500
+    assert json.dumps(facts[: browser.CUT_FACTS]) in text
+    assert "> 0.2 * chain.R" in text
+    assert "$" not in text
+    for hostile in HOSTILE:
+        assert json.loads(
+            re.findall(
+                r"UNWIND (\[.*\]) AS id",
+                arrived(browser.cut_link(BROWSER, score(), [hostile])),
+                re.DOTALL,
+            )[0]
+        ) == [hostile]

@@ -1,0 +1,84 @@
+"""Values of `_leak_cut.html`: what else to edit, beside the result of a scored edit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.leakcut import words
+from thinkeval.service.leakcut.request import edit_cut
+from thinkeval.service.leakcut.schemas import CutIn, CutOut, KeyKind
+from thinkeval.service.reports.browser import cut_link
+from thinkeval.service.schemas import Measure, Score
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+
+SECONDS = 2.0
+"""Longest time of the solver: a page waits for it."""
+
+OPEN = 10
+"""Open chains that are listed; REST has all."""
+
+KEYS: Mapping[KeyKind, str] = {
+    "auto": "as the method needs",
+    "subject": "one fact a subject",
+    "off": "any facts",
+}
+"""Choices of the form."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutAsked:
+    """What the form asks for; `lock` has facts or subjects, separated by `;`."""
+
+    leak: float = 0.1
+    keys: KeyKind = "auto"
+    lock: str = ""
+
+    @property
+    def options(self) -> CutIn:
+        """The request of the cut; its other cuts are not listed."""
+        locks = tuple(name.strip() for name in self.lock.split(";") if name.strip())
+        return CutIn(leak=self.leak, keys=self.keys, lock=locks, alternatives=0, seconds=SECONDS)
+
+
+def cut_values(
+    db: Database, score: Score, measure: Measure, asked: CutAsked, browser: str
+) -> dict[str, Any]:
+    """Values of the section.
+
+    Args:
+        browser: address of Neo4j Browser; "" if it is unknown.
+    """
+    values: dict[str, Any] = {"cut_asked": asked, "cut_keys": KEYS, "cut": None}
+    if score.append is not None:
+        return values
+    try:
+        cut = edit_cut(db, score, measure, asked.options)
+    except (NotFoundError, UsageError) as error:
+        return values | {"cut_problem": f"{error.detail} {error.remedy}"}
+    return values | {
+        "cut": cut,
+        "cut_headline": words.headline(cut),
+        "cut_limits": words.limits(cut),
+        "cut_meaning": words.MEANING,
+        "cut_open": cut.open[:OPEN],
+        "cut_command": words.command(cut),
+        "cut_link": _link(browser, score, cut) if browser and cut.facts else None,
+    }
+
+
+def _link(browser: str, score: Score, cut: CutOut) -> str:
+    facts = [fact.id for fact in cut.facts]
+    return cut_link(browser, score, facts, measure=cut.measure, leak=cut.options.leak)
+
+
+def marked(graph: dict[str, Any], edit: str, cut: CutOut | None) -> dict[str, Any]:
+    """The drawing's graph, with `next` on each fact whether it is one of the leak cut."""
+    chosen = {f"{edit}|{fact.id}" for fact in cut.facts} if cut else set()
+    for edge in graph["edges"]:
+        edge["next"] = edge["id"] in chosen
+    return graph

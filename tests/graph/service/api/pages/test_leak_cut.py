@@ -1,0 +1,94 @@
+"""What else to edit, on an edit's page: the numbers of REST, in the table and in the drawing."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from fastapi.testclient import TestClient
+
+from support.own_graphs import own_graphs
+from support.problems import BASE
+from support.serving import settings_of, until
+from support.stored_edits import random_facts, store_edit
+from thinkeval.cypher.run import Database
+from thinkeval.service.api.app import create_app
+from thinkeval.service.formatting import number
+from thinkeval.service.leakcut import words
+from thinkeval.service.leakcut.schemas import CutOut
+
+
+@pytest.fixture(scope="module")
+def client(server: dict[str, str]) -> Iterator[TestClient]:
+    there = {"browser_url": "http://127.0.0.1:7474/browser/"}
+    app = create_app(settings_of(server).model_copy(update=there), workers=0)
+    with TestClient(app, base_url=BASE) as client:
+        until(lambda: client.get("/ready").status_code == 200)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def edit(db: Database) -> Iterator[str]:
+    with own_graphs(db) as prefix:
+        facts = random_facts(3, others=3, links=14)
+        edit = store_edit(db, f"{prefix}-edit", facts, dataset=f"{prefix}-g", method="mend").edit
+        yield edit
+
+
+def section(text: str) -> str:
+    return text.split('id="cut">', 1)[1].split("</section>", 1)[0]
+
+
+def asked(client: TestClient, edit: str, **params: Any) -> CutOut:
+    got = client.get(f"/v1/edits/{edit}/leakcut", params=params)
+    return CutOut.model_validate(got.json())
+
+
+def test_page_and_rest_agree(client: TestClient, edit: str) -> None:
+    cut = asked(client, edit)
+    text = client.get(f"/edits/{edit}").text
+    shown = section(text)
+    assert cut.facts
+    assert html.escape(words.headline(cut)) in html.escape(html.unescape(shown))
+    rows = re.findall(
+        r'data-fact="([^"]+)".*?data-label="Closes">(\d+).*?Collateral">([\d.]+)', shown
+    )
+    assert rows == [
+        (f"{edit}|{fact.id}", str(fact.closes), number(fact.collateral)) for fact in cut.facts
+    ]
+    graph = json.loads(re.findall(r'id="graph">(.*?)</script>', text, re.DOTALL)[0])
+    assert {e["id"] for e in graph["edges"] if e["next"]} == {row[0] for row in rows}
+    assert "what else to edit" in text
+    assert html.escape(words.command(cut)) in shown
+    (link,) = re.findall(r'href="([^"]+)" target="_blank" rel="noopener">Draw the cut', shown)
+    assert all(fact.id in unquote(link) for fact in cut.facts)
+
+
+def test_the_form_asks_for_another_cut(client: TestClient, edit: str) -> None:
+    cut = asked(client, edit, keys="off", leak=0.3, lock=["E1", "E2"])
+    params = {"keys": "off", "leak": "0.3", "lock": " E1; E2 "}
+    shown = section(client.get(f"/edits/{edit}", params=params).text)
+    assert html.escape(words.headline(cut)) in html.escape(html.unescape(shown))
+    assert "locked: E1, E2" in html.unescape(shown)
+    assert 'value="off" selected' in shown
+    assert 'value="0.3"' in shown
+
+
+def test_an_unknown_lock_is_said_in_the_section(client: TestClient, edit: str) -> None:
+    got = client.get(f"/edits/{edit}", params={"lock": "E11<b>"})
+    assert got.status_code == 200
+    shown = section(got.text)
+    assert "E11&lt;b&gt;" in shown
+    assert 'role="alert"' in shown
+    assert client.get(f"/edits/{edit}", params={"leak": "2"}).status_code == 422
+
+
+def test_an_edit_that_leaks_nothing_has_nothing_to_cut(client: TestClient, edit: str) -> None:
+    shown = section(client.get(f"/edits/{edit}", params={"leak": "0.99", "lock": ""}).text)
+    cut = asked(client, edit, leak=0.99)
+    assert html.escape(words.headline(cut)) in html.escape(html.unescape(shown))
