@@ -112,7 +112,7 @@ def show_cut(cut: CutOut) -> None:
 
     out = console()
     out.print(words.headline(cut), style="bold", highlight=False, markup=False)
-    if not cut.leaking:
+    if not cut.leaking and not cut.facts:
         _show_beyond(cut)
         return
     if cut.facts:
@@ -138,7 +138,7 @@ def _show_open(cut: CutOut) -> None:
     if not cut.open:
         return
     columns: list[Column[OpenPath]] = [
-        Column("chain", lambda path: " → ".join(path.entities)),
+        Column("chain", lambda path: " → ".join(path.entities) or "proof by rules"),
         Column("why none of its facts can be edited", lambda path: path.why),
     ]
     more = len(cut.open) - MOST_OPEN
@@ -180,8 +180,8 @@ def _show_rules(cut: CutOut, rules: RuleCutOut) -> None:
         further = "; ".join(words.fact_text(cut, fact) for fact in rules.facts)
         text = (
             f"Rules: {several(rules.rules, 'rule')}, {several(rules.atoms, 'atom')},"
-            f" {several(rules.groundings, 'grounding')}; for proofs alone:"
-            f" {further or 'no further fact'}."
+            f" {several(rules.groundings, 'grounding')}; not needed for chains:"
+            f" {further or 'none of the facts'}."
         )
     console().print(text, highlight=False, markup=False)
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from thinkeval.service.errors import NotFoundError, UsageError
-from thinkeval.service.leakcut import hitting_set
+from thinkeval.service.leakcut import and_or, hitting_set
 from thinkeval.service.leakcut.hitting_set import Cut
 from thinkeval.service.leakcut.keys import Keys, by_subject, collateral
 from thinkeval.service.leakcut.leaks import Leaks
 from thinkeval.service.leakcut.problem import Chain, Problem
+from thinkeval.service.leakcut.rule_proofs import RuleProofs
 from thinkeval.service.leakcut.schemas import CutFact, CutIn, CutOut, OpenPath
 
 Kind = Literal["measured", "subject", "off"]
@@ -53,11 +54,17 @@ class Constraints:
 
 
 def leak_cut(
-    leaks: Leaks, options: CutIn, *, keys: Keys | None = None, kind: Kind | None = None
+    leaks: Leaks,
+    options: CutIn,
+    *,
+    keys: Keys | None = None,
+    kind: Kind | None = None,
+    proofs: RuleProofs | None = None,
 ) -> CutOut:
-    """The cheapest facts whose change closes every leaking path.
+    """The cheapest facts whose change closes every leaking path, and breaks every proof.
 
     Args:
+        proofs: by rules; their facts must be among those of `leaks`. Then no other cuts are listed.
         keys: measured keys; None: by subject, or none, as `kind` says.
         kind: None: off without keys, measured with them.
 
@@ -69,8 +76,7 @@ def leak_cut(
     limits = constraints(leaks, options, keys=keys, kind=kind)
     chains = leaks.leaking(options.leak)
     problem = limits.problem(chains, options.efficacy)
-    best = hitting_set.cut(problem, limit_s=options.seconds)
-    others = list(hitting_set.alternatives(problem, best, most=options.alternatives))
+    best, others = _solved(problem, options, proofs)
     seconds = time.perf_counter() - begun
     counted = limits.problem(leaks.counted, options.efficacy)
     score, measure = leaks.score, leaks.measure
@@ -100,6 +106,14 @@ def leak_cut(
         alternatives=[list(other.facts) for other in others],
         more=len(others) == options.alternatives and options.alternatives > 0,
     )
+
+
+def _solved(problem: Problem, options: CutIn, proofs: RuleProofs | None) -> tuple[Cut, list[Cut]]:
+    """The cut, and others of its cost."""
+    if proofs is not None:
+        return and_or.cut(proofs.problem(problem), limit_s=options.seconds), []
+    best = hitting_set.cut(problem, limit_s=options.seconds)
+    return best, list(hitting_set.alternatives(problem, best, most=options.alternatives))
 
 
 def constraints(
@@ -222,8 +236,10 @@ def _open(best: Cut, limits: Constraints, leaks: Leaks) -> list[OpenPath]:
         free = chain.facts - limits.locked.keys()
         if free:
             reasons.append("a fact of the same key is in the cut")
-        path = next(p for p in leaks.further if frozenset(p.facts) == chain.facts)
-        out.append(
-            OpenPath(entities=list(path.entities), facts=list(path.facts), why="; ".join(reasons))
-        )
+        path = next((p for p in leaks.further if frozenset(p.facts) == chain.facts), None)
+        why = "; ".join(reasons)
+        if path is None:
+            out.append(OpenPath(entities=[], facts=sorted(chain.facts), why=f"{chain.name}: {why}"))
+        else:
+            out.append(OpenPath(entities=list(path.entities), facts=list(path.facts), why=why))
     return out

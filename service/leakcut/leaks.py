@@ -7,8 +7,8 @@ the cut is that of the graph. Facts have their id within the data set.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +87,20 @@ class Leaks:
     def counted(self) -> tuple[Chain, ...]:
         """The chains that IFR is taken over: those with R <> 0, the edited fact's own included."""
         return tuple(_chain(path) for path in self.paths if path.counted and path.r_pre != 0)
+
+
+def with_facts(db: Database, leaks: Leaks, ids: Collection[str]) -> Leaks:
+    """The same with further facts of the graph, by their ids, which may be edited too."""
+    missing = set(ids) - leaks.facts.keys()
+    if not missing:
+        return leaks
+    graph = leaks.score.edit if leaks.score else leaks.dataset
+    further = {
+        row.fact: rows.FactInScopeRow(**asdict(row))
+        for row in db.read(rows.FactRow, graph=graph)
+        if row.fact in missing
+    }
+    return replace(leaks, facts={**leaks.facts, **further})
 
 
 def _chain(path: rows.LeakPathRow) -> Chain:

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval.editing import registry
 from thinkeval.editing.errors import UnknownMethodError
+from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.rewrites import OwnRewrite, rewrites
-from thinkeval.service.leakcut import budget, cut, leaks, stored_keys
+from thinkeval.service.leakcut import budget, cut, leaks, rule_proofs, stored_keys
 from thinkeval.service.leakcut.cut import Kind
 from thinkeval.service.leakcut.keys import Keys
-from thinkeval.service.leakcut.leaks import Leaks
-from thinkeval.service.leakcut.schemas import BudgetOut, BudgetPoint, CutIn, CutOut
+from thinkeval.service.leakcut.leaks import Leaks, with_facts
+from thinkeval.service.leakcut.rule_proofs import RuleProofs
+from thinkeval.service.leakcut.schemas import BudgetOut, BudgetPoint, CutIn, CutOut, RuleCutOut
 from thinkeval.service.reports.edit import measure_of
 from thinkeval.service.schemas import Measure, Score
 from thinkeval.service.scoring import record
@@ -87,7 +89,7 @@ def edit_cut(db: Database, score: Score, measure: Measure, options: CutIn = DEFA
     found = leaks.of_edit(db, score, measure, options.max_steps)
     kind = key_kind(score.method)
     keys = stored_keys.read(db, score.edit) if (options.keys, kind) == ("auto", "subject") else None
-    return _cut(found, options, "measured" if keys else kind, keys)
+    return _cut(db, found, options, "measured" if keys else kind, keys)
 
 
 def rewrite_cut(
@@ -99,7 +101,7 @@ def rewrite_cut(
         NotFoundError, UsageError: as `edit_cut`.
     """
     found = leaks.of_rewrite(db, graph, rewrite, options.max_steps)
-    return _cut(found, options, "off")
+    return _cut(db, found, options, "off")
 
 
 def key_kind(method: str) -> Kind:
@@ -114,11 +116,33 @@ def key_kind(method: str) -> Kind:
         return "off"
 
 
-def _cut(found: Leaks, options: CutIn, kind: Kind, keys: Keys | None = None) -> CutOut:
-    made = cut.leak_cut(found, options, keys=keys, kind=kind)
+def _cut(
+    db: Database, found: Leaks, options: CutIn, kind: Kind, keys: Keys | None = None
+) -> CutOut:
+    proofs, why = None, None
+    if options.rules:
+        try:
+            proofs = rule_proofs.read(db, found)
+            found = with_facts(db, found, proofs.facts)
+        except NothingStoredError as error:
+            why = error.detail
+    made = cut.leak_cut(found, options, keys=keys, kind=kind, proofs=proofs)
+    if options.rules:
+        made = made.model_copy(update={"rules": _rules(made, proofs, why)})
     if options.budget is not None:
         made = made.model_copy(update={"budget": _budget(found, options, kind, keys)})
     return _with_names(made, found)
+
+
+def _rules(made: CutOut, proofs: RuleProofs | None, why: str | None) -> RuleCutOut:
+    if proofs is None:
+        return RuleCutOut(rules=0, atoms=0, groundings=0, why=why)
+    return RuleCutOut(
+        rules=proofs.rules,
+        atoms=len({*proofs.facts.values(), *(one.conclusion for one in proofs.groundings)}),
+        groundings=len(proofs.groundings),
+        facts=[fact.id for fact in made.facts if not fact.alone],
+    )
 
 
 def _budget(found: Leaks, options: CutIn, kind: Kind, keys: Keys | None) -> BudgetOut:

@@ -92,7 +92,11 @@ class CutFact(BaseModel):
 
 
 class OpenPath(BaseModel):
-    """A path that no allowed fact closes; `why` says what forbids it."""
+    """A path that no allowed fact closes; `why` says what forbids it.
+
+    Attributes:
+        entities: from subject to old object; none of a proof by rules.
+    """
 
     entities: list[str]
     facts: list[str]
@@ -142,7 +146,7 @@ class RuleCutOut(BaseModel):
 
     Attributes:
         atoms, groundings: size of the AND-OR graph.
-        facts: of the cut that chains alone do not need.
+        facts: of the cut without which it would still close every chain.
         why: reason where there is no such graph.
     """
 

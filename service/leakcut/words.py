@@ -30,15 +30,18 @@ MEANING = (
 def headline(cut: CutOut) -> str:
     """How many further facts close how many chains, and what is left of IFR."""
     whole = cut.leaking
-    if not whole:
+    if not whole and not cut.facts:
         return f"Nothing to cut: {_no_leak(cut)}."
     if not cut.facts:
         chains = f"any of the {whole} chains" if whole > 1 else "the one chain"
         return f"No allowed fact closes {chains} that {_leak(cut, one=whole == 1)}."
     one = len(cut.facts) == 1
     facts = f"{several(len(cut.facts), 'further fact')} close{'s' if one else ''}"
-    closed = whole - len(cut.open)
-    if cut.open:
+    open_chains = sum(bool(path.entities) for path in cut.open)
+    closed = whole - open_chains
+    if not whole:
+        return f"{several(len(cut.facts), 'further fact')} {_proofs(cut)} ({_proof(cut)})."
+    if open_chains:
         what = f"{closed} of the {whole} chains that {_leak(cut)}"
     elif whole == 1:
         what = f"the one chain that {_leak(cut, one=True)}"
@@ -47,6 +50,8 @@ def headline(cut: CutOut) -> str:
     expected = ""
     if cut.expected is not None:
         expected = f"; expected IFR {short(cut.expected)} after {short(cut.ifr)}"
+    if cut.rules is not None and not cut.rules.why:
+        what += f", and {_proofs(cut)}"
     return f"{facts} {what} ({_proof(cut)}){expected}."
 
 
@@ -101,6 +106,13 @@ def _no_leak(cut: CutOut) -> str:
         f"of {several(cut.paths, 'chain')} none keeps more than {cut.options.leak:g} of its"
         " reliability"
     )
+
+
+def _proofs(cut: CutOut) -> str:
+    """What is left of the proofs by rules."""
+    s = "s" if len(cut.facts) == 1 else ""
+    stay = sum(not path.entities for path in cut.open)
+    return f"break{s} {f'all but {stay}' if stay else 'every one'} of the proofs by rules"
 
 
 def _leak(cut: CutOut, *, one: bool = False) -> str:

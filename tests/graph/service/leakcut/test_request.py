@@ -7,14 +7,19 @@ from itertools import combinations
 
 import pytest
 
+from support.closure_rules import stored
 from support.own_graphs import hogwarts_as, own_graphs
+from support.references.closure_reference import PlainRule
 from support.stored_edits import probed, store_edit
+from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.leakcut import words
 from thinkeval.service.leakcut.leaks import of_edit
 from thinkeval.service.leakcut.problem import Problem
 from thinkeval.service.leakcut.request import cut_of, key_kind
 from thinkeval.service.leakcut.schemas import CutIn
+from thinkeval.service.rules import store
 
 FACTS = [
     probed(("Harry", "studied at", "Hogwarts"), 0.9, 0.01, "target_true"),
@@ -82,3 +87,41 @@ def test_the_curve_of_a_budget_starts_at_ifr(db: Database, graph: str) -> None:
         assert set(point.facts) <= found.names.keys()
     assert [point.m for point in found.budget.points] == [1, 2]
     assert cut_of(db, score.edit).budget is None
+
+
+def test_proofs_by_rules_are_broken_too(db: Database, graph: str) -> None:
+    """George's brother studied where George did; no chain of facts leads over George."""
+    further = [
+        probed(("George", "brother of", "Harry"), 0.9, 0.9),
+        probed(("George", "studied at", "Hogwarts"), 0.9, 0.9),
+    ]
+    edit = store_edit(db, f"{graph}-edit", [*FACTS, *further], dataset=graph, method="mend").edit
+    with db.transaction() as tx:
+        tx.run(rows.MergeGraphRow, graph=graph, kind="dataset", dataset=graph)
+        tx.run(rows.CompleteGraphRow, graph=graph)
+    none = cut_of(db, edit, CutIn(rules=True))
+    assert none.rules is not None
+    assert none.rules.why
+    rule = PlainRule("brother of", True, "studied at", False, "studied at")
+    store.save(db, graph, [stored(rule).rule], status="kept")
+    chains, both = cut_of(db, edit), cut_of(db, edit, CutIn(rules=True))
+    assert (len(chains.facts), len(both.facts)) == (2, 3)
+    assert both.rules is not None
+    assert both.optimal
+    (fact,) = [each for each in both.facts if each.subject == "George"]
+    assert both.rules.facts == [fact.id]
+    assert (fact.closes, fact.alone, fact.pre) == (0, 0, 0.9)
+    assert both.rules.rules == 1
+    assert words.headline(both).startswith(
+        "3 further facts close all 2 chains that still leak, and break every one of the proofs by"
+        " rules (proved fewest)"
+    )
+    locked = cut_of(db, edit, CutIn(rules=True, lock=("George",)))
+    (proof,) = locked.open
+    assert (proof.entities, len(proof.facts)) == ([], 2)
+    assert proof.why.endswith("it is locked")
+    assert "close all 2 chains that still leak, and break all but 1 of" in words.headline(locked)
+    strict = cut_of(db, edit, CutIn(rules=True, leak=0.99))
+    assert "further facts break every one of the proofs" in words.headline(strict).replace(
+        "fact breaks", "facts break"
+    )
