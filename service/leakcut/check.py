@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from thinkeval.loaders.records import RewriteRequest
 
 
+WITH_JOINT_TARGETS = ("memit", "alphaedit", "rect", "prune")
+"""Methods with the hyperparameter `joint_targets`."""
+
+
 def check(posted: CoEditIn, rewrite: RewriteRequest) -> None:
     """Refuse a request that no round could follow.
 
@@ -31,5 +35,10 @@ def check(posted: CoEditIn, rewrite: RewriteRequest) -> None:
         )
     if posted.strength != 1:
         raise UsageError("A co-edit edits as the method computes it, so its strength is 1.")
+    if posted.anchors and posted.method not in WITH_JOINT_TARGETS:
+        raise UsageError(
+            f"{posted.method} has no joint target vectors, which anchors need.",
+            remedy=f"Take {', '.join(WITH_JOINT_TARGETS)}, or leave out anchors.",
+        )
     if posted.objective:
         objective.parse(posted.objective)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
 from thinkeval.loaders.records import Fact, RewriteRequest, slug
+from thinkeval.service.graphs import datasets
 from thinkeval.service.leakcut import leaks as reading
 from thinkeval.service.leakcut import objective as objectives
 from thinkeval.service.leakcut import store, stored_keys
@@ -38,7 +39,6 @@ from thinkeval.service.scoring.runtime import parse
 from thinkeval.service.scoring.score import score_edit
 
 if TYPE_CHECKING:
-    from thinkeval.editing.deltas import EditEffect
     from thinkeval.service.leases import Lease
     from thinkeval.service.scoring.runtime import Runtime
 
@@ -48,6 +48,9 @@ MEASURE: Measure = "likelihood"
 KEPT = 0.9
 """A round counts only if the first request keeps this part of its efficacy alone; a round is chosen
 without an objective only if Preservation over facts not edited is at least this."""
+
+JOINT = {"joint_targets": True}
+"""Hyperparameter of a round with anchors: one target vector for all requests of a key."""
 
 RISES = 2
 """After so many rounds in which IFR rose, no further one is tried."""
@@ -207,16 +210,41 @@ def _co_edit(row: rows.FactInScopeRow, new: NewObject, graph: str, number: int) 
 
 def _scored(run: _Run) -> Score:
     """The score of the rewrite with all co-edits so far, in one batch."""
-    requests = (run.rewrite, *(each.request for each in run.coedits))
-    request = ScoreRequest.of(run.rewrite, run.posted)
+    options = run.posted
+    if options.anchors:
+        options = options.model_copy(update={"overrides": {**options.overrides, **JOINT}})
+    requests = (run.rewrite, *(each.request for each in run.coedits), *_anchors(run))
+    request = ScoreRequest.of(run.rewrite, options)
     step = SequenceStep(
-        requests, len(requests), "after", lambda: _effect(run, requests), _questions(run, request)
+        requests,
+        len(requests),
+        "after",
+        lambda: effect_of(run.runtime, options, requests),
+        _questions(run, request),
     )
     return score_edit(run.runtime, request, step)
 
 
-def _effect(run: _Run, requests: Sequence[RewriteRequest]) -> EditEffect:
-    return effect_of(run.runtime, run.posted, requests)
+def _anchors(run: _Run) -> list[RewriteRequest]:
+    """The other facts about the co-edited subjects, as requests for the objects they have."""
+    if not run.posted.anchors:
+        return []
+    edited = {each.fact for each in run.coedits}
+    subjects = {each.request.subject for each in run.coedits} - {run.rewrite.subject}
+    dataset = datasets.dataset(run.runtime.db, run.posted.graph)
+    return [
+        RewriteRequest(
+            id=f"anchor-{fact.id}",
+            dataset=run.posted.graph,
+            prompt=fact.prompt,
+            subject=fact.subject,
+            relation=fact.relation,
+            target_true=fact.object,
+            target_new=fact.object,
+        )
+        for fact in run.runtime.content_of(dataset).facts
+        if fact.subject in subjects and fact.id not in edited
+    ]
 
 
 def _questions(run: _Run, request: ScoreRequest) -> tuple[Question, ...]:
@@ -259,6 +287,7 @@ def _round(run: _Run, score: Score, number: int) -> RoundOut:
         number=number,
         edit=score.edit,
         facts=1 + len(run.coedits),
+        anchors=len(_anchors(run)),
         coedits=facts,
         ifr=ifr.value if ifr else None,
         ifr_low=ifr.low if ifr else None,

@@ -223,6 +223,11 @@ class CoEditIn(EditIn):
         max_length=1000,
         description="New objects of facts, by the fact's id; default: one that leads nowhere.",
     )
+    anchors: bool = Field(
+        default=False,
+        description="Also edit the other facts about co-edited subjects to the objects they have,"
+        " by one joint target vector a key: less is lost around a co-edit, and less is cut by it.",
+    )
     objective: str | None = Field(
         default=None,
         max_length=400,
@@ -263,6 +268,7 @@ class RoundOut(BaseModel):
     Attributes:
         edit: id of the stored edit.
         facts: number of facts edited, the rewrite's own included.
+        anchors: number of facts that were edited to the object they have.
         leaking: chains with R'/R above the request's `leak`; `surviving` as the score counts them.
         efficacy: of the first request; `coedit_efficacy`: mean over the co-edits.
         preservation: as the paper defines it; `preservation_unedited`: over facts not edited.
@@ -277,6 +283,7 @@ class RoundOut(BaseModel):
     number: int
     edit: str
     facts: int
+    anchors: int = 0
     coedits: list[CoEditFact] = []
     ifr: float | None
     ifr_low: float | None = None
