@@ -23,8 +23,10 @@ from thinkeval.service.cli.options import (
 from thinkeval.service.cli.output import emit_json, emit_table, require_json
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import show_sweep
+from thinkeval.service.cli.sweep_coedit import sweep_coedits
 from thinkeval.service.formatting import cell
 from thinkeval.service.graphs import datasets, rewrites
+from thinkeval.service.leakcut.schemas import CoEditIn
 from thinkeval.service.reports.formats import indexed
 from thinkeval.service.schemas import MEASURE_NAMES, Measure
 from thinkeval.service.scoring.request import method_override
@@ -74,6 +76,22 @@ def sweep(
         int | None,
         typer.Option(min=1, help="Processes; default: one a core for small models on the CPU."),
     ] = None,
+    coedit: Annotated[
+        bool,
+        typer.Option(
+            "--coedit",
+            help="Co-edit each rewrite round by round, beside random facts; default methods: memit"
+            " and alphaedit.",
+        ),
+    ] = False,
+    rounds: Annotated[
+        int, typer.Option(min=1, max=20, help="Rounds of each co-edit at most.")
+    ] = CoEditIn.model_fields["rounds"].default,
+    draws: Annotated[int, typer.Option(min=0, help="Random controls of each co-edit.")] = 3,
+    anchors: Annotated[
+        bool | None,
+        typer.Option("--anchors/--no-anchors", help=CoEditIn.model_fields["anchors"].description),
+    ] = None,
     json: JsonFlag = False,
     output: OutputOption = None,
     **options: Any,
@@ -84,9 +102,13 @@ def sweep(
     stored already is not done again, so an interrupted sweep resumes where it stopped; a cell that
     fails is listed with its reason and the others are scored. [bold]--matched[/bold] compares
     methods at equal efficacy, [bold]--seed 0 --seed 1[/bold] shows which differences exceed the
-    spread over seeds. [bold]thinkeval report[/bold] prints the table again.
+    spread over seeds. [bold]thinkeval report[/bold] prints the table again. [bold]--coedit[/bold]
+    shows how many further facts have to be edited until little of the old ones is left.
     """
     require_json(output, json)
+    if coedit:
+        sweep_coedits(rewrite or [], options, matched, rounds, draws, anchors, json, output)
+        return
     from thinkeval.editing import registry
     from thinkeval.service.scoring import sweep as sweeps
 

@@ -17,6 +17,11 @@ WITH_JOINT_TARGETS = ("memit", "alphaedit", "rect", "prune")
 """Methods with the hyperparameter `joint_targets`."""
 
 
+def anchored(posted: CoEditIn) -> bool:
+    """Whether the other facts about co-edited subjects are edited to the objects they have."""
+    return posted.method in WITH_JOINT_TARGETS if posted.anchors is None else posted.anchors
+
+
 def check(posted: CoEditIn, rewrite: RewriteRequest) -> None:
     """Refuse a request that no round could follow.
 

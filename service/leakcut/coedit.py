@@ -23,7 +23,7 @@ from thinkeval.service.leakcut import leaks as reading
 from thinkeval.service.leakcut import objective as objectives
 from thinkeval.service.leakcut import store, stored_keys
 from thinkeval.service.leakcut.batch import effect_of
-from thinkeval.service.leakcut.check import check
+from thinkeval.service.leakcut.check import anchored, check
 from thinkeval.service.leakcut.choose import chosen
 from thinkeval.service.leakcut.cut import Constraints, Kind, constraints
 from thinkeval.service.leakcut.keys import Keys, by_subject, measure
@@ -211,7 +211,7 @@ def _co_edit(row: rows.FactInScopeRow, new: NewObject, graph: str, number: int) 
 def _scored(run: _Run) -> Score:
     """The score of the rewrite with all co-edits so far, in one batch."""
     options = run.posted
-    if options.anchors:
+    if anchored(options):
         options = options.model_copy(update={"overrides": {**options.overrides, **JOINT}})
     requests = (run.rewrite, *(each.request for each in run.coedits), *_anchors(run))
     request = ScoreRequest.of(run.rewrite, options)
@@ -227,7 +227,7 @@ def _scored(run: _Run) -> Score:
 
 def _anchors(run: _Run) -> list[RewriteRequest]:
     """The other facts about the co-edited subjects, as requests for the objects they have."""
-    if not run.posted.anchors:
+    if not anchored(run.posted):
         return []
     edited = {each.fact for each in run.coedits}
     subjects = {each.request.subject for each in run.coedits} - {run.rewrite.subject}

@@ -223,10 +223,11 @@ class CoEditIn(EditIn):
         max_length=1000,
         description="New objects of facts, by the fact's id; default: one that leads nowhere.",
     )
-    anchors: bool = Field(
-        default=False,
+    anchors: bool | None = Field(
+        default=None,
         description="Also edit the other facts about co-edited subjects to the objects they have,"
-        " by one joint target vector a key: less is lost around a co-edit, and less is cut by it.",
+        " by one joint target vector a key, so that they are kept; default: by methods that have"
+        " joint targets.",
     )
     objective: str | None = Field(
         default=None,
