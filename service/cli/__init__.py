@@ -26,7 +26,7 @@ from thinkeval.service.cli.growth import grow
 from thinkeval.service.cli.growth.audit import audit_knowledge
 from thinkeval.service.cli.growth.crawl import crawl
 from thinkeval.service.cli.hparams import hparams
-from thinkeval.service.cli.leakcut import leakcut
+from thinkeval.service.cli.leakcut.cut import leakcut
 from thinkeval.service.cli.models import covariance, organism, probe, train_mend
 from thinkeval.service.cli.report import chains, report
 from thinkeval.service.cli.rules import rules

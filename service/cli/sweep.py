@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from thinkeval.service.cli.leakcut.sweep import sweep_coedits
 from thinkeval.service.cli.options import (
     JsonFlag,
     MeasureName,
@@ -23,7 +24,6 @@ from thinkeval.service.cli.options import (
 from thinkeval.service.cli.output import emit_json, emit_table, require_json
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import show_sweep
-from thinkeval.service.cli.sweep_coedit import sweep_coedits
 from thinkeval.service.formatting import cell
 from thinkeval.service.graphs import datasets, rewrites
 from thinkeval.service.leakcut.schemas import CoEditIn

@@ -29,9 +29,9 @@ from thinkeval.service.leakcut.cut import Constraints, Kind, constraints
 from thinkeval.service.leakcut.keys import Keys, by_subject, measure
 from thinkeval.service.leakcut.leaks import Leaks
 from thinkeval.service.leakcut.new_objects import NewObject, NewObjects, new_objects
-from thinkeval.service.leakcut.schemas import CoEditFact, CoEditIn, CoEditOut, RoundOut
-from thinkeval.service.schemas import Measure, Score
-from thinkeval.service.scoring import metrics
+from thinkeval.service.leakcut.rounds import KEPT, MEASURE, CoEdit, point
+from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, RoundOut
+from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.probe import Question
 from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
 from thinkeval.service.scoring.resolved import Resolved, resolve
@@ -42,35 +42,11 @@ if TYPE_CHECKING:
     from thinkeval.service.leases import Lease
     from thinkeval.service.scoring.runtime import Runtime
 
-MEASURE: Measure = "likelihood"
-"""Of all figures: taken of every edit, and without sampling noise."""
-
-KEPT = 0.9
-"""A round counts only if the first request keeps this part of its efficacy alone; a round is chosen
-without an objective only if Preservation over facts not edited is at least this."""
-
 JOINT = {"joint_targets": True}
 """Hyperparameter of a round with anchors: one target vector for all requests of a key."""
 
 RISES = 2
 """After so many rounds in which IFR rose, no further one is tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class CoEdit:
-    """A further fact to edit, and its request.
-
-    Attributes:
-        fact: its id within the data set.
-        new: id of the fact with its new object.
-    """
-
-    fact: str
-    new: Fact
-    object: NewObject
-    request: RewriteRequest
-    added: int
-    old: str
 
 
 @dataclass
@@ -118,7 +94,9 @@ def co_edit(
                 break
             runtime.progress(number, posted.rounds, f"round {number}: {added} further facts")
             score = _scored(run)
-        row = _round(run, score, number)
+        row = point(
+            run.runtime.db, posted, score, number, run.coedits, run.rounds[:1], len(_anchors(run))
+        )
         row.meets = goal.meets(row) if goal else None
         run.rounds.append(row)
         if report is not None:
@@ -270,94 +248,6 @@ def _questions(run: _Run, request: ScoreRequest) -> tuple[Question, ...]:
         ),
         *(Question(fact, aliases.get(fact.object, ()), role="context") for fact in beside),
     )
-
-
-def _round(run: _Run, score: Score, number: int) -> RoundOut:
-    """A point of the frontier, read off the stored edit."""
-    leaks = _leaks(run, score)
-    cost = _cost(run, score)
-    ifr = score.get("ifr", MEASURE)
-    facts = [_described(each, found) for each, found in zip(run.coedits, cost.coedits, strict=True)]
-    installed = [fact.new_post for fact in facts if fact.new_post is not None]
-    preservation = score.get("preservation", MEASURE)
-    efficacy = score.number("efficacy", MEASURE)
-    first = run.rounds[0].efficacy if run.rounds else efficacy
-    alive = metrics.chain_rows(run.runtime.db, score, MEASURE, surviving=True)
-    return RoundOut(
-        number=number,
-        edit=score.edit,
-        facts=1 + len(run.coedits),
-        anchors=len(_anchors(run)),
-        coedits=facts,
-        ifr=ifr.value if ifr else None,
-        ifr_low=ifr.low if ifr else None,
-        ifr_high=ifr.high if ifr else None,
-        n_chains=ifr.n if ifr else 0,
-        leaking=sum(chain.retention > run.posted.cut.leak for chain in leaks.counted),
-        surviving=len(alive),
-        efficacy=efficacy,
-        coedit_efficacy=sum(installed) / len(installed) if installed else None,
-        n_coedits=len(installed),
-        preservation=preservation.value if preservation else None,
-        n_preservation=preservation.n if preservation else 0,
-        preservation_unedited=cost.preservation,
-        n_preservation_unedited=cost.n_preservation,
-        subject_retention=cost.subject_retention,
-        n_subject_retention=cost.n_subject_retention,
-        coedited_retention=cost.coedited_retention,
-        n_coedited_retention=cost.n_coedited_retention,
-        opened=_opened(run, score),
-        reaches=None not in (efficacy, first) and (efficacy or 0) >= KEPT * (first or 0),
-        seconds=round(sum(score.seconds.values()), 3),
-    )
-
-
-def _cost(run: _Run, score: Score) -> rows.CoEditRoundRow:
-    (found,) = run.runtime.db.read(
-        rows.CoEditRoundRow,
-        graph=score.edit,
-        subject=score.subject,
-        object=score.target_true,
-        relation=score.relation,
-        max_steps=score.options.max_steps,
-        bare=score.options.bare,
-        pre=f"{MEASURE}_pre",
-        post=f"{MEASURE}_post",
-        edited=[
-            {"fact": each.fact, "new": each.new.id, "subject": each.request.subject}
-            for each in run.coedits
-        ],
-    )
-    return found
-
-
-def _described(each: CoEdit, found: rows.CoEditedFact) -> CoEditFact:
-    return CoEditFact(
-        id=each.fact,
-        subject=each.request.subject,
-        relation=each.request.relation,
-        object=each.old,
-        prompt=each.request.prompt,
-        target_new=each.object.name,
-        source=each.object.source,
-        added=each.added,
-        old_pre=found.old_pre,
-        old_post=found.old_post,
-        new_pre=found.new_pre,
-        new_post=found.new_post,
-    )
-
-
-def _opened(run: _Run, score: Score) -> int:
-    """Co-edits whose new object leads to the old one by the facts of the edit's graph."""
-    names = [each.object.name for each in run.coedits]
-    if not names:
-        return 0
-    found = run.runtime.db.read(
-        rows.LeadingObjectsRow,
-        graph=score.edit, object=score.target_true, max_steps=run.posted.cut.max_steps, names=names,
-    )  # fmt: skip
-    return len(found)
 
 
 def _end(run: _Run, row: RoundOut) -> str | None:

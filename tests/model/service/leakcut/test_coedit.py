@@ -26,7 +26,7 @@ def walk(runtime: Runtime, organism: RuntimeModel) -> Iterator[Walk]:
 def posted(walk: Walk, **changes: Any) -> CoEditIn:
     values = {
         "graph": walk.graph, "model": walk.model.source, "rewrite": walk.rewrite.id,
-        "seed": walk.seed, "rounds": 2,
+        "seed": walk.seed, "rounds": 2, "anchors": False,
     }  # fmt: skip
     return CoEditIn(**values | changes)
 
@@ -148,8 +148,26 @@ def test_an_interrupted_run_gives_the_same_numbers(walk: Walk, done: CoEditOut) 
     assert [row.model_dump(exclude={"seconds", "coedits"}) for row in again.rounds] == values(done)
 
 
+def test_anchors_keep_the_other_facts_of_a_co_edited_subject(walk: Walk, done: CoEditOut) -> None:
+    out = coedit.co_edit(walk.runtime, posted(walk, rounds=1, anchors=None), walk.rewrite)
+    alone, with_, without = *out.rounds, done.rounds[1]
+    assert alone == done.rounds[0]
+    assert with_.coedits[0].id == without.coedits[0].id
+    assert with_.anchors == without.n_coedited_retention > 0 == without.anchors
+    assert with_.coedited_retention is not None
+    assert without.coedited_retention is not None
+    assert with_.coedited_retention > 0.8 > 0.6 > without.coedited_retention
+    assert with_.ifr is not None
+    assert alone.ifr is not None
+    assert with_.ifr < alone.ifr
+    with pytest.raises(UsageError, match="joint target"):
+        coedit.co_edit(walk.runtime, posted(walk, method="rome", anchors=True), walk.rewrite)
+
+
 def test_one_after_the_other_with_rome(walk: Walk) -> None:
-    out = coedit.co_edit(walk.runtime, posted(walk, method="rome", rounds=1), walk.rewrite)
+    out = coedit.co_edit(
+        walk.runtime, posted(walk, method="rome", rounds=1, anchors=None), walk.rewrite
+    )
     assert out.sequential
     assert len(out.rounds) == 2
     (fact,) = out.rounds[1].coedits
