@@ -102,7 +102,7 @@ def leak_cut(
         optimal=best.complete and best.gap == 0,
         seconds=seconds,
         keys=limits.kind,
-        open=_open(best, limits, leaks),
+        open=_open(best, limits, leaks, restored=proofs is not None),
         alternatives=[list(other.facts) for other in others],
         more=len(others) == options.alternatives and options.alternatives > 0,
     )
@@ -228,14 +228,20 @@ def described(
     return sorted(out, key=lambda one: (-one.closes, one.id))
 
 
-def _open(best: Cut, limits: Constraints, leaks: Leaks) -> list[OpenPath]:
-    """The paths that stay, each with what forbids to close it."""
+def _open(best: Cut, limits: Constraints, leaks: Leaks, *, restored: bool) -> list[OpenPath]:
+    """The paths and proofs that stay, each with what forbids to close it.
+
+    Args:
+        restored: rules may restore facts.
+    """
     out = []
+    by_key = ["a fact of the same key is in the cut"] if limits.groups or not restored else []
+    by_rules = ["rules restore its other facts"] if restored else []
     for chain in best.open:
         reasons = sorted({limits.locked.get(fact, "") for fact in chain.facts} - {""})
         free = chain.facts - limits.locked.keys()
         if free:
-            reasons.append("a fact of the same key is in the cut")
+            reasons.append(" or ".join((*by_key, *by_rules)))
         path = next((p for p in leaks.further if frozenset(p.facts) == chain.facts), None)
         why = "; ".join(reasons)
         if path is None:

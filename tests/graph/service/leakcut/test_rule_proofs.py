@@ -18,6 +18,8 @@ from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.leakcut import and_or, leaks, rule_proofs
 from thinkeval.service.leakcut.leaks import Leaks
 from thinkeval.service.leakcut.problem import Chain, Problem
+from thinkeval.service.leakcut.request import edit_cut
+from thinkeval.service.leakcut.schemas import CutIn
 from thinkeval.service.rules import store
 
 KINDS = {"A": "p", "B": "p", "C": "q", "D": "q", "E": None}
@@ -162,3 +164,54 @@ def test_without_kept_rules_there_is_nothing_to_prove_by(db: Database, prefix: s
     write(db, graph, [EDITED], [])
     with pytest.raises(NothingStoredError, match="no kept rules"):
         rule_proofs.read(db, unedited(graph, EDITED))
+
+
+TAUGHT = PlainRule("taught", True, None, False, "studied at", 0.5)
+
+
+def test_cut_with_rules_breaks_proofs_too(db: Database, prefix: str) -> None:
+    graph = f"{prefix}-joint"
+    write(db, graph, [EDITED], [TAUGHT])
+    facts = [*FACTS, probed(("Hogwarts", "taught", "Harry"), 0.9, 0.9)]
+    score = store_edit(db, f"{graph}-edit", facts, dataset=graph)
+    chains = edit_cut(db, score, "likelihood", CutIn(keys="off"))
+    assert (len(chains.facts), chains.rules) == (1, None)
+
+    made = edit_cut(db, score, "likelihood", CutIn(keys="off", rules=True))
+    assert made.rules is not None
+    assert (len(made.facts), made.optimal, made.open, made.alternatives) == (2, True, [], [])
+    (further,) = made.rules.facts
+    assert made.names[further] == ("Hogwarts", "taught", "Harry")
+    assert (made.rules.rules, made.rules.why) == (1, None)
+    assert made.rules.groundings >= 1
+    assert made.cost == pytest.approx(2 / 0.95)  # a fact that only proofs use costs as much
+
+    locked = edit_cut(db, score, "likelihood", CutIn(keys="off", rules=True, lock=("Hogwarts",)))
+    assert locked.rules is not None
+    (proof,) = locked.open
+    assert (proof.entities, proof.facts) == ([], [further])
+    assert proof.why.endswith("it is locked")
+    assert further in locked.names
+    assert (len(locked.facts), locked.rules.facts) == (1, [])
+
+
+def test_chain_that_rules_restore_stays_open(db: Database, prefix: str) -> None:
+    graph = f"{prefix}-restored"
+    write(db, graph, [EDITED], [BACK])
+    score = store_edit(db, f"{graph}-edit", FACTS, dataset=graph)
+    plain = edit_cut(db, score, "likelihood", CutIn(keys="off", only_subject=True))
+    assert (len(plain.facts), plain.open) == (1, [])
+    made = edit_cut(db, score, "likelihood", CutIn(keys="off", only_subject=True, rules=True))
+    assert (made.facts, len(made.open)) == ([], 2)
+    assert all(path.why.endswith("rules restore its other facts") for path in made.open)
+
+
+def test_cut_with_rules_says_why_there_are_none(db: Database, prefix: str) -> None:
+    graph = f"{prefix}-none"
+    write(db, graph, [EDITED], [])
+    score = store_edit(db, f"{graph}-edit", FACTS, dataset=graph)
+    made = edit_cut(db, score, "likelihood", CutIn(keys="off", rules=True))
+    plain = edit_cut(db, score, "likelihood", CutIn(keys="off"))
+    assert made.rules is not None
+    assert "no kept rules" in (made.rules.why or "")
+    assert (made.facts, made.cost) == (plain.facts, plain.cost)
