@@ -74,6 +74,22 @@ def test_an_edit_under_way_is_followed_and_can_be_cancelled(
     expect(listed.locator("tbody tr").first).to_contain_text("cancelled", timeout=SLOW_MS)
 
 
+def test_what_else_to_edit_is_listed_drawn_and_found_again_with_a_lock(
+    open_page: Open, edits: dict[str, dict[str, Any]]
+) -> None:
+    page = drawn(open_page(f"/edits/{edits['none']['id']}"))
+    section = page.locator("#cut")
+    expect(section.locator("#cut-headline")).to_contain_text("(proved fewest)")
+    facts = section.locator("tbody tr")
+    marked = "document.getElementById('canvas')._cyreg.cy.edges('[next = 1]').length"
+    assert page.evaluate(marked) == facts.count() > 0
+    section.get_by_label("Never edit").fill("Ron Weasley; Gryffindor")
+    section.get_by_role("button", name="Find the cut").click()
+    expect(section).to_contain_text("locked: Ron Weasley, Gryffindor")
+    page.locator("#cut tbody button").first.click()
+    expect(page.locator("#detail")).to_contain_text("Before: p")
+
+
 def test_what_the_service_refuses_is_said_beside_the_button(open_page: Open, mine: Mine) -> None:
     page = open_page(f"/?graph={mine.graph}", allowed="422")
     page.get_by_label("Model").fill("somebody/unknown-model")
