@@ -29,7 +29,6 @@
 //   r_post    FLOAT|NULL    the same of $post
 //   counted   BOOLEAN       whether IFR reads its chain by these facts: of parallel ones the
 //                           likeliest before the edit
-//   bare      BOOLEAN       whether it is the edited fact itself
 
 WITH {rewrite: $rewrite, relation: $relation} AS c
 MATCH (s:Entity {key: $graph + '|' + $subject})
@@ -40,14 +39,12 @@ CALL (c, s, o) {
   RETURN links, parallel
 }
 UNWIND parallel AS path
-WITH c, path, [f IN path | f.id] = [f IN links | f.id] AS counted
-WITH c, path, counted, [startNode(path[0]).name] + [f IN path | endNode(f).name] AS entities,
+WITH path, [f IN path | f.id] = [f IN links | f.id] AS counted
+WITH path, counted, [startNode(path[0]).name] + [f IN path | endNode(f).name] AS entities,
   [f IN path | substring(f.id, size($graph) + 1)] AS facts
 RETURN entities, facts,
   reduce(x = 1.0, f IN path | x * f[$pre]) AS r_pre,
   reduce(x = 1.0, f IN path | x * f[$post]) AS r_post,
-  counted,
-  size(path) = 1 AND (coalesce(path[0].role, 'fact') = 'target_true'
-    OR coalesce(path[0].relation = c.relation, false)) AS bare
+  counted
 ORDER BY size(facts), entities, facts
 LIMIT $limit

@@ -17,7 +17,6 @@ class LeakPathRow(Row):
         facts: ids of its facts within the data set.
         r_pre, r_post: products of their probabilities; None where one has none.
         counted: whether IFR reads its chain by these facts.
-        bare: whether it is the edited fact itself.
     """
 
     QUERY: ClassVar[str] = "leakcut/paths"
@@ -26,7 +25,6 @@ class LeakPathRow(Row):
     r_pre: float | None
     r_post: float | None
     counted: bool
-    bare: bool
 
 
 @dataclass(frozen=True)

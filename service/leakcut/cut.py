@@ -143,7 +143,7 @@ def constraints(
     shared = keys if keys is not None else by_subject(leaks.records)
     subject = leaks.ends[0]
     about = leaks.about(subject)
-    locked = dict.fromkeys(leaks.edited, "it is the edited fact")
+    locked = dict.fromkeys(leaks.edited, "it states the edited fact")
     locked |= dict.fromkeys(edited, "it was edited before")
     if options.only_subject:
         locked |= dict.fromkeys(leaks.facts.keys() - about, f"it is not about {subject}")

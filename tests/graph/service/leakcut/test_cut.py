@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from support.stored_edits import probed, random_facts, store_edit
 from thinkeval.cypher.run import Database
 from thinkeval.service.append_schemas import AppendOut
 from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.graphs import datasets
 from thinkeval.service.leakcut import leaks, request, stored_keys
 from thinkeval.service.leakcut.cut import leak_cut
 from thinkeval.service.leakcut.keys import Keys
@@ -76,7 +79,7 @@ def test_without_any_fact_edited_the_leakage_is_ifr(db: Database, graph: str, se
 
 
 def test_no_smaller_choice_closes_all_paths(db: Database, graph: str) -> None:
-    facts = random_facts(3, others=3, links=14)
+    facts = random_facts(5, others=3, links=16)
     read = leaks.of_edit(db, store_edit(db, f"{graph}-edit", facts, dataset=graph), "likelihood")
     found = leak_cut(read, CutIn())
     paths = [chain.facts for chain in read.leaking(0.1)]
@@ -146,3 +149,28 @@ def test_measured_keys_are_stored_with_the_edit(db: Database, read: leaks.Leaks)
     assert made.keys == "measured"
     assert len(made.facts) == 3
     assert request.edit_cut(db, read.score, "likelihood", CutIn(keys="subject")).keys == "subject"
+
+
+@pytest.fixture(scope="module")
+def knowgic(db: Database, data_dir: Path) -> Iterator[str]:
+    with own_graphs(db) as prefix:
+        read = datasets.read(data_dir / "knowgic", name=f"{prefix}-knowgic")
+        datasets.store(db, read)
+        yield f"{prefix}-knowgic"
+
+
+@pytest.mark.parametrize(
+    ("options", "total"),
+    [
+        ({}, 111), ({"only_subject": True}, 119), ({"not_subject": True}, 151),
+        ({"not_subject": True, "keys": "subject"}, 154),
+    ],
+)  # fmt: skip
+def test_the_cuts_of_knowgic_as_a_user_asks_for_them(
+    db: Database, knowgic: str, options: dict[str, Any], total: int
+) -> None:
+    rewrites_ = datasets.list_rewrites(db, knowgic)
+    assert len(rewrites_) == 26
+    found = [request.rewrite_cut(db, knowgic, each, CutIn(**options)) for each in rewrites_]
+    assert all(each.optimal and not each.open for each in found)
+    assert sum(len(each.facts) for each in found) == total

@@ -30,7 +30,7 @@ def prefix(db: Database) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def edit(db: Database, prefix: str) -> str:
-    facts = random_facts(3, others=3, links=14)
+    facts = random_facts(5, others=3, links=16)
     return store_edit(db, f"{prefix}-edit", facts, dataset=f"{prefix}-g", method="mend").edit
 
 

@@ -35,7 +35,7 @@ def client(server: dict[str, str]) -> Iterator[TestClient]:
 @pytest.fixture(scope="module")
 def edit(db: Database) -> Iterator[str]:
     with own_graphs(db) as prefix:
-        facts = random_facts(3, others=3, links=14)
+        facts = random_facts(5, others=3, links=16)
         edit = store_edit(db, f"{prefix}-edit", facts, dataset=f"{prefix}-g", method="mend").edit
         yield edit
 
