@@ -31,8 +31,14 @@ RewriteId = Annotated[
 
 
 class GraphCutQuery(CutIn):
-    """The options of a cut in the query of an address; a request waits for the solver."""
+    """The options of a cut in the query of an address, whose length is limited.
 
+    A request waits for the solver.
+    """
+
+    lock: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = Field(
+        default=(), max_length=20, description=CutIn.model_fields["lock"].description
+    )
     seconds: float = Field(default=5.0, gt=0, le=30, description="Longest time of the solver.")
 
     def options(self) -> CutIn:
