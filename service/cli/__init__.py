@@ -26,6 +26,7 @@ from thinkeval.service.cli.growth import grow
 from thinkeval.service.cli.growth.audit import audit_knowledge
 from thinkeval.service.cli.growth.crawl import crawl
 from thinkeval.service.cli.hparams import hparams
+from thinkeval.service.cli.leakcut.coedit import coedit, coedits
 from thinkeval.service.cli.leakcut.cut import leakcut
 from thinkeval.service.cli.models import covariance, organism, probe, train_mend
 from thinkeval.service.cli.report import chains, report
@@ -61,9 +62,11 @@ app.command(rich_help_panel=MAIN)(sweep)
 app.command(rich_help_panel=MAIN)(sequence)
 app.command(rich_help_panel=MAIN)(chains)
 app.command(rich_help_panel=MAIN)(leakcut)
+app.command(rich_help_panel=MAIN)(coedit)
 app.command(rich_help_panel=MAIN)(diff)
 app.command(rich_help_panel=MAIN)(report)
 app.command(rich_help_panel=MAIN)(serve)
+app.command(rich_help_panel=LOOK)(coedits)
 app.command(rich_help_panel=LOOK)(graphs)
 app.command(rich_help_panel=LOOK)(rewrites)
 app.command(rich_help_panel=LOOK)(metrics)
