@@ -21,6 +21,7 @@ from thinkeval.service import __version__, logs
 from thinkeval.service.api import (
     appends,
     catalog,
+    coedits,
     crawl,
     depedit,
     edits,
@@ -98,7 +99,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     openapi.install(app)
     for router in (
         health.router, graphs.router, edits.router, appends.router, events.router, results.router,
-        leakcut.router, rules.router,
+        leakcut.router, coedits.router, rules.router,
         rules.closure_router, results.diff_router, sweeps.router, catalog.router,
         results.figures_router, depedit.router, growth.router, growth_review.router,
         crawl.router, catalog.browser_router, security.router, routes.router,

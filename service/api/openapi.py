@@ -216,6 +216,7 @@ TAGS = {
     "appends": "Edits that append an answer, and what both models answer at their prompts.",
     "results": "Results of scored edits: score, chains, leaking facts, graph, queries, diff.",
     "sweeps": "Several methods on several rewrites, and their table.",
+    "coedits": "Further facts edited with a rewrite, round by round, and the frontier.",
     "depedit": "Establish and update: knowledge sets, runs of the protocol, and their tables.",
     "catalogue": "Methods, models, metrics, the text of every query, and the leaderboard.",
     "figures": "Figures of stored edits as PNG, SVG or PDF.",

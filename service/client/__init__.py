@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
+from thinkeval.service.client.coedits import CoEdits
 from thinkeval.service.client.depedit import Protocols
 from thinkeval.service.client.growth import Growth
 from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, report
@@ -33,7 +34,7 @@ POLL_S = 0.5
 EDIT_COLUMNS = tuple(n for n in EditOut.model_fields if n not in ("score", "links", "posted_as"))
 
 
-class Client(Results, Protocols, Growth):
+class Client(Results, Protocols, Growth, CoEdits):
     """Client of one service; use it as a context manager, or close it.
 
     Args:

@@ -343,3 +343,23 @@ class CoEditOut(BaseModel):
     notes: list[str] = []
     created_at: str = ""
     reused: bool = False
+
+
+class CoEditJob(BaseModel):
+    """A submitted co-edit.
+
+    Attributes:
+        progress: from 0 to 1.
+        attempts: how often a worker claimed it.
+        result: the frontier; None until it has succeeded once.
+    """
+
+    id: str
+    status: Literal["queued", "running", "succeeded", "failed", "cancelled"]
+    progress: float = 1.0
+    stage: str | None = None
+    error: str | None = None
+    remedy: str | None = None
+    attempts: int = 0
+    result: CoEditOut | None = None
+    links: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Stored co-edits: found by id, by graph or by an edit that is one of their rounds; deleted."""
+"""Stored co-edits: found by id, by graph or by an edit that is one of their rounds."""
 
 from __future__ import annotations
 
@@ -82,13 +82,3 @@ def page(
     """
     found = db.read(rows.CoEditRow, graph=graph, edit=edit, skip=skip, limit=limit)
     return [shown(row) for row in found]
-
-
-def delete(db: Database, id: str) -> None:
-    """Delete a co-edit; the edits of its rounds stay.
-
-    Raises:
-        NotFoundError: there is none.
-    """
-    get(db, id)
-    db.write(rows.DeleteCoEditRow, id=id)

@@ -19,7 +19,9 @@ from thinkeval.service import __version__
 if TYPE_CHECKING:
     from thinkeval.cypher import query
     from thinkeval.service.client import Client, ProblemError
+    from thinkeval.service.leakcut.coedit import co_edit
     from thinkeval.service.leakcut.request import leak_cut
+    from thinkeval.service.leakcut.schemas import CoEditIn
     from thinkeval.service.schemas import EditIn, Score
     from thinkeval.service.scoring.runtime import Runtime
     from thinkeval.service.scoring.score import score_edit
@@ -27,11 +29,13 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Client": "thinkeval.service.client",
+    "CoEditIn": "thinkeval.service.leakcut.schemas",
     "EditIn": "thinkeval.service.schemas",
     "ProblemError": "thinkeval.service.client",
     "Runtime": "thinkeval.service.scoring.runtime",
     "Score": "thinkeval.service.schemas",
     "Settings": "thinkeval.service.settings",
+    "co_edit": "thinkeval.service.leakcut.coedit",
     "leak_cut": "thinkeval.service.leakcut.request",
     "query": "thinkeval.cypher",
     "score_edit": "thinkeval.service.scoring.score",
@@ -39,12 +43,14 @@ _HOMES = {
 
 __all__ = [
     "Client",
+    "CoEditIn",
     "EditIn",
     "ProblemError",
     "Runtime",
     "Score",
     "Settings",
     "__version__",
+    "co_edit",
     "leak_cut",
     "query",
     "score_edit",

@@ -1,4 +1,4 @@
-"""`thinkeval coedit`: edit further facts with a rewrite, round by round; `thinkeval coedits` lists."""
+"""`thinkeval coedit`: further facts edited with a rewrite; `thinkeval coedits`: the stored ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from thinkeval.service.errors import UsageError
 from thinkeval.service.formatting import number, several
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs import rewrites as selection
-from thinkeval.service.leakcut import frontier_table, store
+from thinkeval.service.leakcut import control, frontier_table, store
 from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, CutIn
 from thinkeval.service.reports.formats import Column
 from thinkeval.service.scoring.request import read_overrides
@@ -144,7 +144,7 @@ def coedits(
                 raise UsageError("Name a co-edit.", remedy="`thinkeval coedits` lists them.")
             found = store.page(runtime.db, graph=graph, limit=1000)
         elif delete:
-            store.delete(runtime.db, id)
+            control.delete(runtime.db, id)
             console().print(f"Deleted {id}; its rounds' edits stay.", highlight=False)
             return
         else:
