@@ -11,7 +11,7 @@ from thinkeval.service.depedit.job import DepEditJob
 from thinkeval.service.growth.job import GrowthJob
 from thinkeval.service.jobs.edit_job import EditJob
 from thinkeval.service.jobs.worker import Worker
-from thinkeval.service.leakcut.job import CoEditJob
+from thinkeval.service.leakcut.coedit.job import CoEditJob
 from thinkeval.service.settings import Settings
 
 KINDS = (EditJob, DepEditJob, GrowthJob, CoEditJob)

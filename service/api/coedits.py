@@ -16,7 +16,7 @@ from thinkeval.service.api.problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
 from thinkeval.service.api.state import Db, Here
 from thinkeval.service.errors import NotFoundError
 from thinkeval.service.jobs import queue
-from thinkeval.service.leakcut import control, frontier_table, job, store
+from thinkeval.service.leakcut.coedit import control, frontier_table, job, store
 from thinkeval.service.leakcut.schemas import CoEditIn, CoEditJob, CoEditOut
 
 router = APIRouter(prefix="/v1/coedits", tags=["coedits"], responses=DESCRIBED)

@@ -19,7 +19,7 @@ from thinkeval.service import __version__
 if TYPE_CHECKING:
     from thinkeval.cypher import query
     from thinkeval.service.client import Client, ProblemError
-    from thinkeval.service.leakcut.coedit import co_edit
+    from thinkeval.service.leakcut.coedit.run import co_edit
     from thinkeval.service.leakcut.request import leak_cut
     from thinkeval.service.leakcut.schemas import CoEditIn
     from thinkeval.service.schemas import EditIn, Score
@@ -35,7 +35,7 @@ _HOMES = {
     "Runtime": "thinkeval.service.scoring.runtime",
     "Score": "thinkeval.service.schemas",
     "Settings": "thinkeval.service.settings",
-    "co_edit": "thinkeval.service.leakcut.coedit",
+    "co_edit": "thinkeval.service.leakcut.coedit.run",
     "leak_cut": "thinkeval.service.leakcut.request",
     "query": "thinkeval.cypher",
     "score_edit": "thinkeval.service.scoring.score",

@@ -21,7 +21,7 @@ from thinkeval.service.errors import UsageError
 from thinkeval.service.formatting import number, several
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs import rewrites as selection
-from thinkeval.service.leakcut import control, frontier_table, store
+from thinkeval.service.leakcut.coedit import control, frontier_table, store
 from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, CutIn
 from thinkeval.service.reports.formats import Column
 from thinkeval.service.scoring.request import read_overrides
@@ -72,7 +72,7 @@ def coedit(
     With --objective "ifr<=.1,preservation>=.95" the first round that meets it is chosen, and the
     exit code is 1 where none does.
     """
-    from thinkeval.service.leakcut.coedit import co_edit
+    from thinkeval.service.leakcut.coedit.run import co_edit
 
     shape = chosen_format(format, json) if format else ("json" if json else None)
     posted = _request(rewrite, options)

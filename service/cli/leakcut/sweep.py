@@ -21,7 +21,7 @@ from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
-    from thinkeval.service.leakcut.sweep import ChosenSummary, CoEditSweep, FrontierRow
+    from thinkeval.service.leakcut.coedit.sweep import ChosenSummary, CoEditSweep, FrontierRow
 
 METHODS = ("memit", "alphaedit")
 
@@ -66,7 +66,7 @@ def sweep_coedits(
     Raises:
         UsageError: options that a co-edit does not have.
     """
-    from thinkeval.service.leakcut import sweep as sweeps
+    from thinkeval.service.leakcut.coedit import sweep as sweeps
 
     models, methods, seeds = (options.pop(name) for name in ("model", "method", "seed"))
     if matched or options.pop("overrides") or len(models or ()) > 1 or len(seeds or ()) > 1:

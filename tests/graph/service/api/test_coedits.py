@@ -11,17 +11,16 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from support.coedits import coedit as frontier
 from support.commands import Cli
 from support.own_graphs import hogwarts_as, own_graphs
-from support.stored_edits import random_facts, store_edit
+from support.stored_edits import frontier, random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.api.app import create_app
 from thinkeval.service.api.state import database
 from thinkeval.service.client import Client
-from thinkeval.service.leakcut import store
-from thinkeval.service.leakcut.job import COEDIT
+from thinkeval.service.leakcut.coedit import store
+from thinkeval.service.leakcut.coedit.job import COEDIT
 from thinkeval.service.leakcut.schemas import CoEditOut
 from thinkeval.service.settings import Settings
 

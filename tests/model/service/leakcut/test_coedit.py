@@ -11,7 +11,8 @@ import pytest
 from support.scored_walk import Walk, walked
 from thinkeval.cypher import rows
 from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut import batch, coedit, store
+from thinkeval.service.leakcut.coedit import batch, store
+from thinkeval.service.leakcut.coedit import run as coedit
 from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, CutIn
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut.coedit import pick
-from thinkeval.service.leakcut.objective import parse
+from thinkeval.service.leakcut.coedit.objective import parse
+from thinkeval.service.leakcut.coedit.run import pick
 from thinkeval.service.leakcut.schemas import RoundOut
 
 

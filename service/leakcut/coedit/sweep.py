@@ -146,7 +146,7 @@ def run(
 
 def _cells(runtime: Runtime, plan: Plan) -> Iterator[CoEditCell]:
     from thinkeval.editing.errors import EditingError
-    from thinkeval.service.leakcut.coedit import co_edit
+    from thinkeval.service.leakcut.coedit.run import co_edit
 
     total = len(plan.methods) * len(plan.rewrites)
     for number, (method, rewrite) in enumerate(

@@ -1,7 +1,7 @@
 """The frontier of a co-edit as a table, a figure and a list of facts, one place for all surfaces.
 
-The command line, the page, REST and files (Markdown, LaTeX, CSV, JSON) show these columns. A mean
-stands with the number of facts that it is over; what is not defined is a dash or an empty cell.
+Commands, pages, REST and files (Markdown, LaTeX, CSV, JSON) show these columns. A mean has the
+number of its facts beside it; an undefined value is a dash or an empty cell.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CAPTION = (
 
 
 def columns(out: CoEditOut) -> list[Column[RoundOut]]:
-    """The columns for readers: intervals and counts stand beside the value."""
+    """The columns for readers: intervals and counts are beside the value."""
     return [
         Column("Round", lambda row: row.number),
         Column("Facts", lambda row: row.facts),
@@ -83,7 +83,7 @@ def numbers(out: CoEditOut) -> list[Column[RoundOut]]:
 
 
 def marks(out: CoEditOut, row: RoundOut) -> str:
-    """What is to be said of a round: chosen, or that it lost the first edit."""
+    """Remarks on a round: chosen, or that it lost the first edit."""
     said = ["chosen"] if row.number == out.chosen else []
     if not row.reaches:
         said.append("edit lost")

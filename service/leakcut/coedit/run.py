@@ -20,16 +20,17 @@ from thinkeval.cypher import rows
 from thinkeval.loaders.records import Fact, RewriteRequest, slug
 from thinkeval.service.graphs import datasets
 from thinkeval.service.leakcut import leaks as reading
-from thinkeval.service.leakcut import objective as objectives
-from thinkeval.service.leakcut import store, stored_keys
-from thinkeval.service.leakcut.batch import effect_of
-from thinkeval.service.leakcut.check import anchored, check
-from thinkeval.service.leakcut.choose import chosen
+from thinkeval.service.leakcut import stored_keys
+from thinkeval.service.leakcut.coedit import objective as objectives
+from thinkeval.service.leakcut.coedit import store
+from thinkeval.service.leakcut.coedit.batch import effect_of
+from thinkeval.service.leakcut.coedit.check import anchored, check
+from thinkeval.service.leakcut.coedit.choose import chosen
+from thinkeval.service.leakcut.coedit.new_objects import NewObject, NewObjects, new_objects
+from thinkeval.service.leakcut.coedit.rounds import KEPT, MEASURE, CoEdit, point
 from thinkeval.service.leakcut.cut import Constraints, Kind, constraints
 from thinkeval.service.leakcut.keys import Keys, by_subject, measure
 from thinkeval.service.leakcut.leaks import Leaks
-from thinkeval.service.leakcut.new_objects import NewObject, NewObjects, new_objects
-from thinkeval.service.leakcut.rounds import KEPT, MEASURE, CoEdit, point
 from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, RoundOut
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.probe import Question

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from thinkeval.editing import registry
 from thinkeval.service.errors import UsageError
-from thinkeval.service.leakcut import objective
+from thinkeval.service.leakcut.coedit import objective
 from thinkeval.service.leakcut.schemas import CoEditIn
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
 from thinkeval.loaders.records import Fact, RewriteRequest
+from thinkeval.service.leakcut.coedit.new_objects import NewObject
 from thinkeval.service.leakcut.leaks import of_edit
-from thinkeval.service.leakcut.new_objects import NewObject
 from thinkeval.service.leakcut.schemas import CoEditFact, CoEditIn, RoundOut
 from thinkeval.service.schemas import Measure, Score
 from thinkeval.service.scoring import metrics

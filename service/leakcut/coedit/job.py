@@ -16,7 +16,7 @@ from thinkeval.service.graphs.write import rewrite_row
 from thinkeval.service.jobs import submit
 from thinkeval.service.jobs.job import JobProgress
 from thinkeval.service.jobs.submit import Posted, accept
-from thinkeval.service.leakcut import store
+from thinkeval.service.leakcut.coedit import store
 from thinkeval.service.leakcut.schemas import CoEditIn, RoundOut
 from thinkeval.service.leases import Lease
 
@@ -41,7 +41,7 @@ class CoEditJob:
 
     def run(self, runtime: Runtime) -> None:
         """Score its rounds, and store the frontier."""
-        from thinkeval.service.leakcut.coedit import co_edit  # imports numpy
+        from thinkeval.service.leakcut.coedit.run import co_edit  # imports numpy
 
         posted = CoEditIn.model_validate_json(self._request)
         rewrite = own_or_stored(runtime.db, posted.graph, str(posted.rewrite))
@@ -74,7 +74,7 @@ def post(db: Database, settings: Settings, posted: CoEditIn, *, key: str | None 
         ConflictError: the key belongs to another body.
         NotFoundError, UsageError, EditingError: a worker would refuse it.
     """
-    from thinkeval.service.leakcut.check import check
+    from thinkeval.service.leakcut.coedit.check import check
 
     submit.check(settings, posted)
     datasets.ensure(db, posted.graph)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from thinkeval.cypher import rows
 from thinkeval.service.errors import ConflictError, NotFoundError
 from thinkeval.service.jobs import queue
-from thinkeval.service.leakcut import store
-from thinkeval.service.leakcut.job import COEDIT
+from thinkeval.service.leakcut.coedit import store
+from thinkeval.service.leakcut.coedit.job import COEDIT
 from thinkeval.service.leakcut.schemas import CoEditJob, CoEditOut
 
 if TYPE_CHECKING:
