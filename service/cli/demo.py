@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from thinkeval.loaders import graphs
+from thinkeval.service.cli.leakcut.coedit import show as show_frontier
 from thinkeval.service.cli.options import JsonFlag
 from thinkeval.service.cli.output import console, emit_json, emit_table
 from thinkeval.service.cli.progress import ProgressBars
@@ -20,6 +21,8 @@ from thinkeval.service.cli.render import show_chains, show_leakage, show_method_
 from thinkeval.service.database import embedded_server
 from thinkeval.service.errors import in_one_line
 from thinkeval.service.graphs import datasets
+from thinkeval.service.leakcut import words
+from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, CutOut
 from thinkeval.service.reports.comparison import compare
 from thinkeval.service.reports.formats import indexed
 from thinkeval.service.schemas import Score
@@ -105,6 +108,28 @@ def _deepest_leak(scores: Sequence[Score]) -> Score:
     return max(scores, key=leak)
 
 
+CO_EDITED = "memit"
+"""The method of the demo's co-edits: it edits several facts in one batch."""
+ROUNDS = 2
+
+
+def _what_else(
+    runtime: Runtime, found: Demo, model: str, seed: int
+) -> tuple[CutOut | None, CoEditOut | None]:
+    """What else to edit after the edit by MEMIT, and two rounds of it; None where it failed."""
+    from thinkeval.service.leakcut.coedit.run import co_edit
+    from thinkeval.service.leakcut.request import edit_cut
+
+    score = next((each for each in found.scores if each.method == CO_EDITED), None)
+    if score is None:
+        return None, None
+    rewrite = next(r for r in datasets.list_rewrites(runtime.db, GRAPH) if r.id.startswith(REWRITE))
+    posted = CoEditIn(
+        graph=GRAPH, model=model, rewrite=rewrite.id, seed=seed, organism_seed=seed, rounds=ROUNDS
+    )
+    return edit_cut(runtime.db, score, "likelihood"), co_edit(runtime, posted, rewrite)
+
+
 def browser_address(runtime: Runtime) -> str:
     """The address of Neo4j Browser; of an external server, its Bolt address."""
     settings = runtime.settings
@@ -155,6 +180,10 @@ def demo(
         show_score(shown)
         show_chains(runtime.db, shown, "likelihood", surviving=True, limit=5)
         show_leakage(runtime.db, shown, "likelihood", limit=5)
+        cut, frontier = _what_else(runtime, found, model, seed)
+        if cut is not None and frontier is not None:
+            out.print(words.headline(cut), style="bold", highlight=False, markup=False)
+            show_frontier(frontier)
         if found.failed:
             emit_table("Methods that gave no score", indexed("method", "reason"), found.failed)
         emit_table("Seconds by stage", indexed("stage", "s"), found.seconds.items())

@@ -279,11 +279,11 @@ def pick(rounds: Sequence[RoundOut], goal: objectives.Objective | None) -> int:
             if goal.meets(row):
                 return row.number
         return min(rounds, key=lambda r: (goal.missed(r), _or_all(r.ifr), r.number)).number
-    fit = [r for r in rounds if r.reaches and _preserves(r)]
+    fit = [r for r in rounds if r.reaches and preserves(r)]
     return min(fit, key=lambda r: (_or_all(r.ifr), r.number)).number if fit else 0
 
 
-def _preserves(row: RoundOut) -> bool:
+def preserves(row: RoundOut) -> bool:
     """Whether enough is kept of the facts not edited; where there is none, nothing can be lost."""
     kept = row.preservation_unedited
     return row.n_preservation_unedited == 0 if kept is None else kept >= KEPT

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from thinkeval.service.scoring.runtime import Runtime
 
 
+ROUNDING = 1e-12
+"""Values of IFR that differ by less are equal: a mean of equal values may round differently."""
+
+
 class CoEditCell(BaseModel):
     """A rewrite by a method: its co-edit, and the random controls.
 
@@ -187,8 +191,8 @@ def _row(method: str, cells: Sequence[CoEditCell], m: int) -> FrontierRow:
         for row, mean in zip(rounds, random, strict=True)
         if row.ifr is not None and mean is not None
     ]
-    lower = sum(one < other for one, other in pairs)
-    higher = sum(one > other for one, other in pairs)
+    lower = sum(one < other - ROUNDING for one, other in pairs)
+    higher = sum(one > other + ROUNDING for one, other in pairs)
     kept = [_mean(row.preservation_unedited for row in rows) for rows in controls]
     return FrontierRow(
         method=method,
@@ -245,11 +249,15 @@ def _why(out: CoEditOut) -> str:
     """Why no round beyond the edit alone was chosen."""
     if len(out.rounds) == 1:
         return out.stopped
+    from thinkeval.service.leakcut.coedit.run import preserves
+
     first = out.rounds[1]
     if not first.reaches:
         return f"efficacy falls to {first.efficacy or 0:.2f} with one further fact"
+    if preserves(first):
+        return "no further fact lowers IFR"
     kept = first.preservation_unedited
-    return f"Preservation of the rest falls to {0 if kept is None else kept:.2f} with one further"
+    return f"Preservation of the rest falls to {kept or 0:.2f} with one further fact"
 
 
 def sign_test(lower: int, higher: int) -> float | None:
