@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from thinkeval.editing import registry
+from thinkeval.service.api.pages.commands import posted
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.leakcut import words
+from thinkeval.service.leakcut.coedit import store
 from thinkeval.service.leakcut.request import edit_cut
 from thinkeval.service.leakcut.schemas import CutIn, CutOut, KeyKind
 from thinkeval.service.reports.browser import cut_link
@@ -53,9 +57,10 @@ def cut_values(
     Args:
         browser: address of Neo4j Browser; "" if it is unknown.
     """
-    values: dict[str, Any] = {"cut_asked": asked, "cut_keys": KEYS, "cut": None}
+    values: dict[str, Any] = {"cut_asked": asked, "cut_keys": KEYS, "cut": None, "co_edit": None}
     if score.append is not None:
         return values
+    values |= {"coedits": store.page(db, edit=score.edit), "co_edit": _request(score, asked)}
     try:
         cut = edit_cut(db, score, measure, asked.options)
     except (NotFoundError, UsageError) as error:
@@ -69,6 +74,20 @@ def cut_values(
         "cut_command": words.command(cut),
         "cut_link": _link(browser, score, cut) if browser and cut.facts else None,
     }
+
+
+def _request(score: Score, asked: CutAsked) -> str | None:
+    """The body of `POST /v1/coedits` that begins with this edit; None for what cannot begin one.
+
+    That is a round of a co-edit or sequence, a scaled update, a control, a change of the prompt.
+    """
+    whole = score.sequence is None and score.provenance.get("strength", 1) == 1
+    if not whole or score.method not in registry.names():
+        return None
+    if registry.info(score.method).kind != "weights":
+        return None
+    cut = {"leak": asked.leak, "keys": asked.keys, "lock": list(asked.options.lock)}
+    return json.dumps(posted(score) | {"cut": cut})
 
 
 def _link(browser: str, score: Score, cut: CutOut) -> str:

@@ -170,10 +170,11 @@ def figure(out: CoEditOut, fmt: str) -> bytes:
     Raises:
         UsageError: another format.
     """
-    least = [row.n_preservation_unedited for row in out.rounds]
-    over = f"{several(out.rounds[0].n_chains, 'chain')}; " if out.rounds else ""
-    kept = f"{min(least)} to {several(max(least), 'fact')} not edited. " if least else ""
-    words = f"n = {over}{kept}Co-edit {out.id} on {out.model}."
+    counts = sorted({row.n_preservation_unedited for row in out.rounds})
+    kept = several(counts[-1], "fact")
+    kept = kept if len(counts) == 1 else f"{counts[0]} to {kept}"
+    chains = several(out.rounds[0].n_chains, "chain")
+    words = f"n = {chains}; {kept} not edited. Co-edit {out.id} on {out.model}."
     return encode(partial(frontier.draw, points(out), title(out), words), fmt, f"frontier {out.id}")
 
 

@@ -13,6 +13,8 @@ from fastapi.testclient import TestClient
 
 from support.commands import Cli
 from support.own_graphs import hogwarts_as, own_graphs
+from support.problems import BASE
+from support.serving import settings_of, until
 from support.stored_edits import frontier, random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
@@ -148,3 +150,22 @@ def test_refused_with_a_reason(
     assert answer.status_code in (404, 409, 422)
     assert said in answer.text
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_the_page_shows_the_frontier_and_leads_to_each_round(
+    server: dict[str, str], out: CoEditOut
+) -> None:
+    app = create_app(settings_of(server), workers=0)
+    with TestClient(app, base_url=BASE) as browser:
+        until(lambda: browser.get("/ready").status_code == 200)
+        text = browser.get(f"/coedits/{out.id}").text
+        assert "Round 1 is chosen: 1 further fact, IFR" in text
+        for row in out.rounds:
+            assert text.count(f'href="/edits/{row.edit}"') == 2, "a point and a row"
+        assert text.count('class="beyond"') == 1
+        assert text.count("c0 hollow") == 1
+        assert "0.061 [0.02, 0.11]" in text
+        assert "Ron Weasley, studied at" in text
+        assert out.id in browser.get("/coedits").text
+        assert f'href="/coedits/{out.id}"' in browser.get(f"/edits/{out.rounds[1].edit}").text
+        assert browser.get("/coedits/none").status_code == 404

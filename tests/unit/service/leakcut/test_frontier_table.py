@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from typing import Any
 
 import pytest
 
@@ -84,3 +85,20 @@ def test_the_figure_of_no_values_says_so() -> None:
 def test_the_figure_refuses_another_format() -> None:
     with pytest.raises(UsageError, match="not a format of figures"):
         table.figure(frontier(), "gif")
+
+
+def test_the_figure_names_a_range_of_counts_only_where_they_differ(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said: list[str] = []
+
+    def noted(draw: Any, *_: object) -> bytes:
+        said.append(draw.args[2])
+        return b""
+
+    monkeypatch.setattr(table, "encode", noted)
+    table.figure(frontier(), "svg")
+    rounds = [round_of(0), round_of(1, n_preservation_unedited=1)]
+    table.figure(frontier(rounds=rounds), "svg")
+    assert "; 106 facts not edited. Co-edit" in said[0]
+    assert "; 1 to 106 facts not edited. Co-edit" in said[1]
