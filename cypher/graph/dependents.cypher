@@ -11,7 +11,8 @@
 //   rules     INTEGER        number of its If-Then rules
 //   sets      LIST<STRING>   ids of the knowledge sets drawn from it
 //   runs      INTEGER        number of runs of the protocol on these sets
-//   jobs      LIST<STRING>   ids of the jobs that submitted these runs
+//   jobs      LIST<STRING>   ids of the jobs that submitted these runs, or co-edits
+//   coedits   LIST<STRING>   ids of co-edits of its rewrites
 
 CALL () {
   MATCH (g:Graph {dataset: $graph})
@@ -47,4 +48,14 @@ CALL () {
   RETURN collect(j.id) AS jobs,
     count(CASE WHEN j.status IN ['queued', 'running'] THEN 1 END) AS active_jobs
 }
-RETURN graphs, edits, active_edits + active_jobs AS active, sweeps, rules, sets, runs, jobs
+CALL () {
+  MATCH (j:Job {kind: 'coedit', graph: $graph})
+  RETURN collect(j.id) AS coedit_jobs,
+    count(CASE WHEN j.status IN ['queued', 'running'] THEN 1 END) AS active_coedits
+}
+CALL () {
+  MATCH (c:CoEdit {graph: $graph})
+  RETURN collect(c.id) AS coedits
+}
+RETURN graphs, edits, active_edits + active_jobs + active_coedits AS active, sweeps, rules, sets,
+  runs, jobs + coedit_jobs AS jobs, coedits

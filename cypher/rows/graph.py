@@ -162,6 +162,7 @@ class DependentsRow(Row):
     sets: tuple[str, ...]
     runs: int
     jobs: tuple[str, ...]
+    coedits: tuple[str, ...]
 
 
 @dataclass(frozen=True)

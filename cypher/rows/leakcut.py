@@ -64,8 +64,9 @@ class CoEditRoundRow(Row):
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
         """Turn the maps of `coedits` into records."""
-        *means, coedits = values
-        return cls(*means, tuple(CoEditedFact(**each) for each in coedits))
+        kept, n_kept, about, n_about, beside, n_beside, coedits = values
+        found = tuple(CoEditedFact(**each) for each in coedits)
+        return cls(kept, n_kept, about, n_about, beside, n_beside, found)
 
 
 @dataclass(frozen=True)

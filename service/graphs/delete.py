@@ -1,8 +1,8 @@
 """Remove a stored graph: alone, or a data set with everything derived from it.
 
-Edits, model graphs, rules and knowledge sets are derived from a data set and mean nothing without
-it. So a data set that has any is removed only with an explicit option, and then completely, the
-data set last. A removal that was killed in the middle is completed by repeating it.
+Edits, co-edits, model graphs, rules and knowledge sets are derived from a data set and mean nothing
+without it. So a data set that has any is removed only with an explicit option, and then completely,
+the data set last. A removal that was killed in the middle is completed by repeating it.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ def delete_graph(db: Database, graph: str, *, with_dependents: bool = False) -> 
         db.write(rows.DeleteJobRow, id=job)
     for each in found.sets:
         db.write(rows.DeleteSetRow, id=each)
+    for coedit in found.coedits:
+        db.write(rows.DeleteCoEditRow, id=coedit)
     for edit in found.edits:
         db.write(rows.DeleteEditRow, id=edit)
     for other in found.graphs:
@@ -79,6 +81,7 @@ def _listed(found: rows.DependentsRow) -> list[str]:
         ("other graph", found.graphs),
         ("sweep", found.sweeps),
         ("knowledge set", found.sets),
+        ("co-edit", found.coedits),
     )
     texts = []
     for what, ids in named:

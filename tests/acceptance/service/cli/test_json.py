@@ -151,6 +151,9 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     edits = [one["edit"], two["edit"]]
     assert {e["id"] for e in session("edits", "-g", graph)} == set(edits)
     assert session("chains", edits[0], "--limit", "2")[0]["steps"]
+    assert session("leakcut", edits[0])["edit"] == edits[0]
+    coedit = session("coedit", REWRITE, "-g", graph, *model, *tuned, "--rounds", "1")["id"]
+    assert [each["id"] for each in session("coedits", "-g", graph)] == [coedit]
     assert session("diff", *edits)["a"]["edit"] == edits[0]
     by_method = session("report", "-g", graph)
     assert {row["Technique"] for row in by_method} == {"fine_tuning", "none"}

@@ -130,6 +130,27 @@ def test_a_posted_co_edit_is_queued_once_cancelled_and_deleted(
     assert service.get(f"/v1/coedits/{id}").status_code == 404
 
 
+def test_a_data_set_is_deleted_with_its_co_edits(
+    db: Database, service: TestClient, prefix: str
+) -> None:
+    graph = hogwarts_as(db, f"{prefix}-gone")
+    edit = store_edit(db, f"{prefix}-gone-e", random_facts(1), dataset=graph).edit
+    rounds = [frontier().rounds[0].model_copy(update={"edit": edit})]
+    done = frontier(id=f"{prefix}-gone-c", graph=graph, rounds=rounds, chosen=0)
+    store.save(db, done)
+    body = {"graph": graph, "rewrite": "harry-potter--studied-at"}
+    queued = service.post("/v1/coedits", json=body).json()["id"]
+    refused = service.delete(f"/v1/graphs/{graph}", params={"with_dependents": True})
+    assert refused.status_code == 409
+    service.post(f"/v1/coedits/{queued}/cancel")
+    refused = service.delete(f"/v1/graphs/{graph}")
+    assert "1 co-edit (" in refused.json()["detail"]
+    gone = service.delete(f"/v1/graphs/{graph}", params={"with_dependents": True})
+    assert gone.is_success
+    for id in (done.id, queued):
+        assert service.get(f"/v1/coedits/{id}").status_code == 404
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

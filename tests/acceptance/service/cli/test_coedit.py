@@ -1,0 +1,49 @@
+"""`thinkeval coedit`: rounds, the objective as a gate, formats, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from support.commands import Cli, Mine
+
+REWRITE = "harry-potter--studied-at"
+
+
+def test_rounds_gate_and_files(mine: Mine, thinkeval: Cli, at_once: Any, tmp_path: Path) -> None:
+    asked = (
+        "coedit", REWRITE, "-g", mine.graph, "--model", mine.model, "-m", "rome", "--rounds", "1",
+    )  # fmt: skip
+    done = thinkeval(*asked, "--json").json
+    alone, first = done["rounds"]
+    assert (alone["facts"], first["facts"], done["sequential"]) == (1, 2, True)
+    assert first["ifr"] < alone["ifr"]
+    figure = tmp_path / "frontier.svg"
+    shown = at_once("coedits", done["id"], "--figure", str(figure))
+    assert "rome edits one fact after the other" in shown.out
+    assert figure.read_bytes().startswith(b"<?xml")
+    assert done["id"] in at_once("coedits", "-g", mine.graph).out
+    # What is stored is found: neither run edits anything, and the objective decides the exit code.
+    missed = thinkeval(*asked, "--objective", "ifr<=0")
+    assert missed.code == 1
+    assert "no round meets ifr<=0; the best is round" in missed.err
+    met = thinkeval(*asked, "--objective", "ifr<=1,efficacy>=.5")
+    assert met.code == 0
+    assert "Ended: the objective is met" in met.out
+    edit = alone["edit"]
+    cut = at_once("leakcut", edit, "--json").json
+    assert (cut["keys"], cut["edit"]) == ("measured", edit)
+
+
+def test_refused_at_once(mine: Mine, at_once: Any) -> None:
+    for words, problem in (
+        (("coedit", REWRITE, "-g", mine.graph, "-m", "none"), "control"),
+        (("coedit", REWRITE, "-g", mine.graph, "--objective", "less"), "no comparison"),
+        (("coedit", REWRITE, "-g", mine.graph, "--new", "x"), "not FACT=OBJECT"),
+        (("coedit", REWRITE, "-g", mine.graph, "-m", "rome", "--anchors"), "joint target"),
+        (("coedits", "nobody"), "nobody"),
+        (("coedits", "--delete"), "Name a co-edit"),
+    ):
+        done = at_once(*words)
+        assert done.code != 0, words
+        assert problem in done.err, (words, done.err)
