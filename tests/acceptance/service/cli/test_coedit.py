@@ -24,7 +24,7 @@ def test_rounds_gate_and_files(mine: Mine, thinkeval: Cli, at_once: Any, tmp_pat
     assert figure.read_bytes().startswith(b"<?xml")
     assert done["id"] in at_once("coedits", "-g", mine.graph).out
     # What is stored is found: neither run edits anything, and the objective decides the exit code.
-    missed = thinkeval(*asked, "--objective", "ifr<=0")
+    missed = thinkeval(*asked, "--objective", "ifr<=0", code=1)
     assert missed.code == 1
     assert "no round meets ifr<=0; the best is round" in missed.err
     met = thinkeval(*asked, "--objective", "ifr<=1,efficacy>=.5")
