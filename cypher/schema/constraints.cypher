@@ -51,12 +51,13 @@ CREATE INDEX answer_run IF NOT EXISTS FOR (x:Answer) ON (x.run);
 CREATE INDEX query_run IF NOT EXISTS FOR (x:Query) ON (x.run);
 CREATE INDEX statement_run IF NOT EXISTS FOR (x:Statement) ON (x.run);
 CREATE INDEX append_answers_edit IF NOT EXISTS FOR (x:AppendAnswers) ON (x.edit);
-CREATE INDEX candidate_run IF NOT EXISTS FOR (x:Candidate) ON (x.run, x.place);
+CREATE INDEX candidate_order IF NOT EXISTS FOR (x:Candidate) ON (x.run, x.place, x.id);
 CREATE INDEX candidate_state IF NOT EXISTS FOR (x:Candidate) ON (x.run, x.state);
 CREATE INDEX decision_run IF NOT EXISTS FOR (x:Decision) ON (x.run);
 CREATE INDEX iteration_run IF NOT EXISTS FOR (x:Iteration) ON (x.run);
 DROP CONSTRAINT protocol_job_id IF EXISTS;
 DROP INDEX protocol_job_status IF EXISTS;
+DROP INDEX candidate_run IF EXISTS;
 
 UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 'Sweep',
   'Rule', 'Annotator', 'Grounding', 'KnowledgeSet', 'Question', 'ProtocolRun',
