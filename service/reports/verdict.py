@@ -1,0 +1,187 @@
+"""The verdict on a scored edit: did it take, how much of the old fact is left, what was kept.
+
+Each part is one graded word with the threshold that it was given by, and a sentence. The web UI,
+the terminal and the demo print the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from thinkeval.service.formatting import number, percent, several
+from thinkeval.service.schemas import Measure, Score
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.rows import ScoredChainRow
+
+STRONG = 0.7
+"""A chain that keeps more than this fraction of its R still leads to the old object strongly."""
+
+TOOK = ((0.5, "took"), (0.1, "took in part"), (0.0, "did not take"))
+"""Words for efficacy: (at least, word), best first."""
+
+LEFT = ((1.05, "more than before"), (0.5, "most"), (0.2, "much"), (0.05, "little"), (0.0, "none"))
+"""Words for IFR, how much of the old fact can still be deduced: (at least, word), most first."""
+
+KEPT = ((0.9, "kept"), (0.7, "mostly kept"), (0.0, "damaged"))
+"""Words for Preservation and for subject retention: (at least, word), best first."""
+
+UNKNOWN = "undefined"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a verdict.
+
+    Attributes:
+        word: the grade; "undefined" where there is no value.
+        sentence: a whole sentence with the value.
+        rule: what the grades are, for a reader who asks why this word.
+        value: the metric that was graded; None where it is undefined.
+    """
+
+    word: str
+    sentence: str
+    rule: str
+    value: float | None
+
+    @property
+    def grade(self) -> str:
+        """good, fair, bad or none: for a colour beside the word, never in place of it."""
+        return _GRADES.get(self.word, "none")
+
+
+_GRADES = {
+    "took": "good", "took in part": "fair", "did not take": "bad",
+    "none": "good", "little": "good", "much": "fair", "most": "bad", "more than before": "bad",
+    "kept": "good", "mostly kept": "fair", "damaged": "bad",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The verdict on one edit by one measure."""
+
+    installed: Part
+    left: Part
+    kept: Part
+    subject: Part
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """All parts, in the order they are read in."""
+        return (self.installed, self.left, self.kept, self.subject)
+
+    @property
+    def headline(self) -> str:
+        """One sentence with the answer: whether the edit took, and how deep it went."""
+        if self.left.value is None:
+            return f"The edit {self.installed.word}; what is left of the old fact is undefined."
+        return f"The edit {self.installed.word}; {_HEADLINES[self.left.word]}."
+
+    @property
+    def text(self) -> str:
+        """All sentences."""
+        return " ".join(part.sentence for part in self.parts if part.sentence)
+
+
+_HEADLINES = {
+    "none": "the old fact can hardly be deduced any more",
+    "little": "a little of the old fact can still be deduced",
+    "much": "much of the old fact can still be deduced",
+    "most": "most of the old fact can still be deduced",
+    "more than before": "the old fact can be deduced more easily than before",
+}
+
+
+def verdict(score: Score, measure: Measure, chains: Sequence[ScoredChainRow]) -> Verdict:
+    """The verdict on a scored edit.
+
+    Args:
+        chains: all its chains by the same measure.
+    """
+    return Verdict(
+        _installed(score, measure),
+        _left(score, measure, chains),
+        _kept(score, measure),
+        _subject(score, measure),
+    )
+
+
+def _installed(score: Score, measure: Measure) -> Part:
+    value = score.number("efficacy", measure)
+    word = _word(value, TOOK)
+    sentence = (
+        "The edited fact was not probed."
+        if value is None
+        else f"Asked directly, the model answers {score.target_new} with probability"
+        f" {number(value)}."
+    )
+    return Part(word, sentence, _rule("efficacy", TOOK), value)
+
+
+def _left(score: Score, measure: Measure, chains: Sequence[ScoredChainRow]) -> Part:
+    found = score.get("ifr", measure)
+    rule = _rule("IFR", LEFT)
+    if not chains:
+        steps = score.options.max_steps
+        sentence = f"No chain of ≤ {steps} steps leads to {score.target_true} in this graph."
+        return Part(UNKNOWN, sentence, rule, None)
+    if found is None or found.value is None or not found.n:
+        sentence = (
+            f"IFR is undefined: the model did not know {several(len(chains), 'chain')} before"
+            " the edit (R = 0)."
+        )
+        return Part(UNKNOWN, sentence, rule, None)
+    strong = sum((chain.ratio or 0.0) > STRONG for chain in chains)
+    sentence = (
+        f"{percent(found.value)} of the old fact can still be deduced; {strong} of"
+        f" {several(len(chains), 'chain')} keep{'s' * (strong == 1)} more than {percent(STRONG)}."
+    )
+    return Part(_word(found.value, LEFT), sentence, rule, found.value)
+
+
+def _kept(score: Score, measure: Measure) -> Part:
+    found = score.get("preservation", measure)
+    rule = _rule("Preservation", KEPT)
+    if found is None or found.value is None or not found.n:
+        sentence = "Preservation is undefined: no fact beside the subject's own is on a chain."
+        return Part(UNKNOWN, sentence, rule, None)
+    sentence = (
+        f"{several(found.n, 'fact')} around it {'keep' if found.n != 1 else 'keeps'}"
+        f" {percent(found.value)} of {'their' if found.n != 1 else 'its'} probability."
+    )
+    return Part(_word(found.value, KEPT), sentence, rule, found.value)
+
+
+def _subject(score: Score, measure: Measure) -> Part:
+    found = score.get("subject_retention", measure)
+    rule = _rule("subject retention", KEPT)
+    if found is None or found.value is None or not found.n:
+        return Part(UNKNOWN, f"No other fact about {score.subject} is on a chain.", rule, None)
+    word = _word(found.value, KEPT)
+    sentence = (
+        f"Of {several(found.n, 'other fact')} about {score.subject} {percent(found.value)} of the"
+        " probability is left."
+    )
+    if word == "damaged":
+        ifr, beyond = (score.number(name, measure) for name in ("ifr", "ifr_beyond_subject"))
+        sentence += (
+            f" The model also forgot the subject: IFR is {number(ifr)}; had those facts been"
+            f" kept, it would be {number(beyond)}."
+        )
+    return Part(word, sentence, rule, found.value)
+
+
+def _word(value: float | None, grades: Sequence[tuple[float, str]]) -> str:
+    if value is None:
+        return UNKNOWN
+    return next((word for least, word in grades if value >= least), grades[-1][1])
+
+
+def _rule(metric: str, grades: Sequence[tuple[float, str]]) -> str:
+    """The thresholds in words: `efficacy: from .5 “took”, from .1 …, below “did not take”`."""
+    named = [f"from {least:g} “{word}”" for least, word in grades[:-1]]
+    return f"{metric}: {', '.join(named)}, below “{grades[-1][1]}”"
