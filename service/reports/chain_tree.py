@@ -1,7 +1,8 @@
 """The chains of an edit folded into a tree: by their first fact, then by the next ones.
 
 206 chains may be permutations of five relatives; folded by first fact they are a handful of
-branches, each with its share of IFR. A branch is a prefix of chains: its facts from the subject on.
+branches, each with its fraction of IFR. A branch is a prefix of chains: its facts from the subject
+on.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ class Branch:
         link: the last of these facts.
         path: ids of these facts, the subject's first.
         chains: number of chains, and how many of them survive.
-        ifr_share: their part of IFR's numerator, 0 to 1; None where that is 0. Shares of the next
-            facts and of the chains that end here add up to that of the branch.
+        ifr_share: their part of IFR's numerator, 0 to 1; None where that is 0. Fractions of the
+            next facts and of the chains that end here add up to that of the branch.
         best: their largest R'/R; None where none has one (R = 0).
         ends: chains that end with this fact: 1, or 0.
         branches: the next facts, largest share first.
@@ -42,7 +43,7 @@ class Branch:
 
 
 def chain_tree(rows: Sequence[ScoredChainRow]) -> list[Branch]:
-    """The branches from the subject, largest share of IFR first.
+    """The branches from the subject, largest fraction of IFR first.
 
     IFR is the mean of R'/R over chains of n facts with weights 1 / sqrt(n) (ThinkEval §5.1, Eq. 6):
     a branch's share is the weighted sum of its ratios over that of all chains. A chain without a
