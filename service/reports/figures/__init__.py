@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
 from thinkeval.service.reports.figures.style import FORMATS, MEDIA_TYPES, Format, encode
+from thinkeval.service.reports.leakage_map.selection import Selection
 from thinkeval.service.schemas import MEASURE_NAMES, Score
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def draw_edit(
     *,
     n: int | None = None,
     limit: int = SHOWN,
+    selection: Selection | None = None,
+    caption: bool = True,
 ) -> bytes:
     """A figure of one scored edit.
 
@@ -65,6 +68,8 @@ def draw_edit(
         n: which chain `chain` draws, as `thinkeval chains` numbers them; by default the strongest
             that survives (where none does, the strongest).
         limit: how many surviving chains `leakage` draws at most, the strongest.
+        selection: which chains `leakage` draws; by default all.
+        caption: whether `leakage` has its title and caption.
 
     Raises:
         NotFoundError: no such kind.
@@ -79,7 +84,12 @@ def draw_edit(
     if kind == "leakage":
         if limit < 1:
             raise UsageError(f"A graph of {limit} chains shows nothing.", remedy="Draw 1 or more.")
-        return encode(partial(leakage.draw, score, rows, measure, limit), fmt, title)
+        picked = selection or Selection()
+        drawn = partial(
+            leakage.draw, score, picked.chosen(rows), measure, limit,
+            chosen=picked.in_words(rows), caption=caption,
+        )  # fmt: skip
+        return encode(drawn, fmt, title)
     if n is None:
         n = next((i for i, row in enumerate(rows, 1) if row.surviving), 1)
     elif not 1 <= n <= len(rows):

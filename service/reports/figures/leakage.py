@@ -1,6 +1,7 @@
-"""The leakage graph of an edit: from subject (blue) to old object (red), by the chains between.
+"""The leakage map of an edit as a figure: from subject (blue) to old object (red) by its chains.
 
-Chains that survive are solid, links of cut chains alone dashed, and a link is as wide as p_post.
+Facts on surviving chains are solid, those of cut chains alone dashed; the colour of a line is the
+retention of its fact, its width p_post. Places are those of the web UI's map.
 """
 
 from __future__ import annotations
@@ -8,76 +9,106 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.service.reports.figures.layout import Edge, Layout, lay_out
 from thinkeval.service.reports.figures.style import (
     BLUE,
+    CAPTION_PT,
+    GREEN,
     INK,
-    MUTED,
     RED,
+    RETENTION,
     in_words,
     new_figure,
-    short,
 )
+from thinkeval.service.reports.leakage_map.drawing import LINE_H, Box, Line, MapDrawing
+from thinkeval.service.reports.leakage_map.drawing import draw as placed
+from thinkeval.service.reports.leakage_map.svg import BANDS, band, width
 from thinkeval.service.schemas import MEASURE_NAMES, Score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.path import Path
 
     from thinkeval.cypher.rows import ScoredChainRow
-    from thinkeval.cypher.rows.chains import Link
 
-NODE_W, LABEL_W = 1.16, 1.12
-"""Inches: a column of entities, and one of labels."""
-BEND, BEND_MOST, BEND_RISE = 0.26, 0.9, 0.07
-"""Inches for links to bend between two columns: the least, the most, and of each inch of height."""
-LINE, THIN = 0.118, 0.1
-"""Inches: a line of text, and a link that passes without a label."""
-SIZE = 6.8
+UNIT = 96.0
+"""Units of the map in an inch."""
+
+FACES = {"subject": BLUE, "target_true": RED, "target_new": GREEN}
 
 
-def draw(score: Score, rows: Sequence[ScoredChainRow], measure: str, limit: int) -> Figure:
-    """The strongest surviving chains, at most `limit`, and of the cut ones a third as many."""
+def draw(
+    score: Score,
+    rows: Sequence[tuple[int, ScoredChainRow]],
+    measure: str,
+    limit: int,
+    *,
+    chosen: str = "",
+    caption: bool = True,
+) -> Figure:
+    """The strongest surviving chains, at most `limit`, and of the cut ones a third as many.
+
+    Args:
+        rows: chains with their numbers, strongest surviving first.
+        chosen: what the chains were chosen by, for the caption.
+        caption: whether the figure has its title and caption.
+    """
     title = f"{score.subject}: {score.target_true} → {score.target_new} ({score.method})"
     if not rows:
         reason = f"No chain of at most {score.options.max_steps} steps leads from"
-        return in_words(title, f"{reason} {score.subject} to {score.target_true}.")
-    alive = [row for row in rows if row.surviving]
-    cut = sorted((r for r in rows if not r.surviving), key=lambda r: (-r.r_pre, r.entities))
-    kept, gone = alive[:limit], cut[: max(1, limit // 3)]
-    links = {link.id: link for row in (*kept, *gone) for link in row.links}
-    lasting = {link.id for row in kept for link in row.links}
-    laid = lay_out(
-        [_edge(link) for link in links.values()],
-        score.subject,
-        score.target_true,
-        {name: _height(name, score) for row in (*kept, *gone) for name in row.entities},
-        THIN,
-    )
-    height = laid.top - laid.bottom + 0.1
-    bend = min(BEND_MOST, max(BEND, BEND_RISE * height))
-    # The middle of each column; labels are in odd ones.
-    pitch = (NODE_W + LABEL_W) / 2 + bend
-    middle = [column * pitch for column in range(max(laid.column.values()) + 1)]
-    width = middle[-1] + NODE_W + 0.3
-    caption = _caption(score, measure, (len(kept), len(alive)), (len(gone), len(cut)))
-    figure, bottom, top = new_figure(width, height, title, caption)
+        said = f"{reason} {score.subject} to {score.target_true}{' ' * bool(chosen)}{chosen}."
+        return in_words(title, said)
+    drawing = placed(rows, score.subject, score.target_true, score.target_new, limit=limit)
+    wide, high = drawing.width / UNIT, drawing.height / UNIT
+    said = _caption(score, measure, drawing, chosen)
+    figure, bottom, top = new_figure(wide, high, *((title, said) if caption else ("", "")))
     axes = figure.add_axes((0, bottom, 1, top - bottom))
     axes.set_axis_off()
-    axes.set_xlim(-NODE_W / 2 - 0.15, width - NODE_W / 2 - 0.15)
-    axes.set_ylim(laid.bottom - 0.05, laid.top + 0.05)
-    for link in sorted(links.values(), key=lambda li: (li.id in lasting, li.id)):
-        _draw_link(axes, laid, middle, link, link.id in lasting)
-    for name, column in laid.column.items():
-        _draw_entity(axes, name, middle[column], laid.y[name], score)
+    axes.set_xlim(0, drawing.width)
+    axes.set_ylim(drawing.height, 0)
+    for line in sorted(drawing.lines, key=lambda li: (li.alive, li.link.id)):
+        _draw_line(axes, line)
+    for box in drawing.boxes:
+        _draw_box(axes, box)
     return figure
 
 
-def _caption(
-    score: Score, measure: str, shown_alive: tuple[int, int], shown_cut: tuple[int, int]
-) -> str:
-    (kept, alive), (gone, cut) = shown_alive, shown_cut
+def _draw_box(axes: Axes, box: Box) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    face = FACES.get(box.role, "white")
+    axes.add_patch(
+        FancyBboxPatch((box.x, box.y), box.w, box.h, fc=face, ec=INK, lw=0.9,
+                       boxstyle="round,pad=0,rounding_size=6", zorder=4)
+    )  # fmt: skip
+    plain = face == "white"
+    axes.text(box.x + box.w / 2, box.y + box.h / 2, "\n".join(box.text), ha="center", va="center",
+              fontsize=CAPTION_PT - 0.7 * (not plain), color=INK if plain else "white",
+              weight="normal" if plain else "bold", linespacing=_SPACING, zorder=5)  # fmt: skip
+
+
+_SPACING = LINE_H * 72 / UNIT / (CAPTION_PT * 1.17)
+"""Distance of lines of text, as a multiple of matplotlib's."""
+
+
+def _draw_line(axes: Axes, line: Line) -> None:
+    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.path import Path
+
+    colour = RETENTION[band(line.retention)]
+    axes.add_patch(
+        FancyArrowPatch(path=Path(line.corners), arrowstyle="-|>", mutation_scale=8,
+                        color=colour, lw=0.55 * width(line), shrinkA=0, shrinkB=0,
+                        linestyle="-" if line.alive else (0, (4, 2.5)), zorder=2 + line.alive / 2,
+                        capstyle="butt", joinstyle="round")
+    )  # fmt: skip
+    x, y, w, h = line.label
+    axes.text(x + w / 2, y + h / 2, "\n".join(line.text), ha="center", va="center",
+              fontsize=CAPTION_PT - 0.5, color=INK, linespacing=_SPACING, zorder=3,
+              bbox={"fc": "white", "ec": "none", "pad": 0.8})  # fmt: skip
+
+
+def _caption(score: Score, measure: str, drawing: MapDrawing, chosen: str) -> str:
+    (kept, alive), (gone, cut) = drawing.alive, drawing.cut
     shown = (
         f"{kept} of {alive} surviving chains shown{', the strongest' * (kept < alive)}"
         if alive
@@ -85,103 +116,13 @@ def _caption(
     )
     if cut:
         shown += f"; {gone} of {cut} cut chains shown"
+    if chosen:
+        shown += f" {chosen}"
+    bounds = ", ".join(f"{bound:g}" for bound in BANDS)
     return (
         f"{shown}; n = {alive + cut} chains of at most {score.options.max_steps}"
-        f" steps. Solid: links of a surviving chain; dashed: of cut chains alone. Width: p_post."
+        " steps. Solid: facts of a surviving chain; dashed: of cut chains alone. Width: p_post."
+        f" Colour: retention p_post / p_pre, darker from {bounds}."
         f" Labels: relation, p_pre → p_post ({MEASURE_NAMES[measure]})."
         f" Edit {score.edit} on {score.model}."
     )
-
-
-def _edge(link: Link) -> Edge:
-    return Edge(link.id, link.subject, link.object, LINE * (_label(link).count("\n") + 1) + 0.09)
-
-
-def _label(link: Link) -> str:
-    return f"{short(link.relation, 21, 2)}\n{link.pre:.2f} → {link.post:.2f}"
-
-
-def _written(name: str, score: Score) -> str:
-    """The text in an entity's box; bold letters are wider."""
-    roles = {score.subject: "subject", score.target_true: "old object"}
-    if name in roles:
-        return f"{short(name, 17, 4)}\n({roles[name]})"
-    return short(name, 19)
-
-
-def _height(name: str, score: Score) -> float:
-    return LINE * (_written(name, score).count("\n") + 1) + 0.28
-
-
-def _draw_entity(axes: Axes, name: str, x: float, y: float, score: Score) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    face = {score.subject: BLUE, score.target_true: RED}.get(name, "white")
-    end = face != "white"
-    height = _height(name, score) - 0.14
-    axes.add_patch(
-        FancyBboxPatch((x - NODE_W / 2, y - height / 2), NODE_W, height, fc=face, ec=INK, lw=0.9,
-                       boxstyle="round,pad=0,rounding_size=0.07", zorder=4)
-    )  # fmt: skip
-    axes.text(x, y, _written(name, score), ha="center", va="center", fontsize=SIZE + 0.4,
-              color="white" if end else INK, weight="bold" if end else "normal",
-              linespacing=1.05, zorder=5)  # fmt: skip
-
-
-def _draw_link(
-    axes: Axes, laid: Layout, middle: Sequence[float], link: Link, lasting: bool
-) -> None:
-    from matplotlib.patches import FancyArrowPatch
-
-    color = INK if lasting else MUTED
-    axes.add_patch(
-        FancyArrowPatch(path=_path(laid, middle, link.id), arrowstyle="-|>", mutation_scale=8,
-                        color=color, lw=0.5 + 1.7 * link.post, shrinkA=0, shrinkB=0,
-                        linestyle="-" if lasting else (0, (4, 2.5)), zorder=2,
-                        capstyle="butt", joinstyle="round")
-    )  # fmt: skip
-    column, slot = laid.labels[link.id]
-    beside = laid.column[link.subject] == laid.column[link.object]
-    x = middle[column] - (LABEL_W / 2 - 0.1) * beside
-    axes.text(x, laid.y[slot], _label(link), ha="left" if beside else "center", va="center",
-              fontsize=SIZE, color=color, linespacing=1.0, zorder=3,
-              bbox={"fc": "white", "ec": "none", "pad": 0.8})  # fmt: skip
-
-
-def _path(laid: Layout, middle: Sequence[float], link: str) -> Path:
-    """Level through each column, bending between them; it ends at the sides of the boxes."""
-    from matplotlib.path import Path
-
-    spots = [(middle[column], laid.y[slot]) for column, slot in laid.routes[link]]
-    (x0, y0), (x1, y1) = (
-        (x, y + laid.ports[link, end]) for end, (x, y) in enumerate((spots[0], spots[-1]))
-    )
-    if x0 == x1:  # two entities of one column: out to the label beside them, and back
-        return Path(*_hairpin(x0 + NODE_W / 2, y0, y1, spots[1]))
-    way = 1 if x1 > x0 else -1
-    corners, codes = [(x0 + way * NODE_W / 2, y0)], [Path.MOVETO]
-    for i, (x, y) in enumerate([*spots[1:-1], (x1, y1)], 1):
-        half = way * (LABEL_W if i % 2 else NODE_W) / 2
-        (a, b), enter = corners[-1], x - half
-        corners += [((a + enter) / 2, b), ((a + enter) / 2, y), (enter, y)]
-        codes += [Path.CURVE4] * 3
-        if i < len(spots) - 1:
-            corners.append((x + half, y))
-            codes.append(Path.LINETO)
-    return Path(corners, codes)
-
-
-def _hairpin(
-    side: float, y0: float, y1: float, label: tuple[float, float]
-) -> tuple[list[tuple[float, float]], list[int]]:
-    from matplotlib.path import Path
-
-    turn, y = label[0] - LABEL_W / 2, label[1]
-    apart = 0.045 if y0 >= y1 else -0.045
-    middle = (side + turn) / 2
-    corners = [
-        (side, y0), (middle, y0), (middle, y + apart), (turn, y + apart),
-        (turn + 0.07, y + apart), (turn + 0.07, y - apart), (turn, y - apart),
-        (middle, y - apart), (middle, y1), (side, y1),
-    ]  # fmt: skip
-    return corners, [int(Path.MOVETO), *[int(Path.CURVE4)] * 9]

@@ -31,6 +31,13 @@ MEDIA_TYPES: dict[str, str] = {
 BLUE, RED, INK, MUTED = "#0072B2", "#D55E00", "#1a1a1a", "#6e6e6e"
 """Subject, old object, what is there, what is cut."""
 
+GREEN = "#00755a"
+"""New object."""
+
+RETENTION = ("#8a929c", "#c08a3e", "#d2691e", "#a63c06", "#5c1400")
+"""Colours of the classes of retention (`leakage_map.svg.BANDS`): lightness falls with retention, so
+that colour-blind readers and grey printers tell them apart."""
+
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "p")
 DASHES: tuple[Any, ...] = (
@@ -102,7 +109,7 @@ def encode(draw: Callable[[], Figure], fmt: str, title: str) -> bytes:
 def new_figure(
     width: float, height: float, title: str, caption: str
 ) -> tuple[Figure, float, float]:
-    """An empty figure with its title above and its caption below.
+    """An empty figure with its title above and its caption below, where they are not empty.
 
     Args:
         width: in inches; title and caption are wrapped to it.
@@ -115,8 +122,8 @@ def new_figure(
 
     heading = wrapped(title, width, 10.5, bold=True)
     below = wrapped(caption, width, CAPTION_PT)
-    top = 0.16 + 0.2 * (heading.count("\n") + 1)
-    bottom = 0.12 + LINE_IN * (below.count("\n") + 1)
+    top = 0.16 + 0.2 * (heading.count("\n") + 1) if title else 0.0
+    bottom = 0.12 + LINE_IN * (below.count("\n") + 1) if caption else 0.0
     whole = top + height + bottom
     figure = Figure(figsize=(width, whole))
     edge = 0.12 / width

@@ -19,8 +19,8 @@ from thinkeval.cypher.rows.chains import Link
 from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
 from thinkeval.service.reports import figures
 from thinkeval.service.reports.figures import chain, leakage
-from thinkeval.service.reports.figures.layout import Edge, lay_out
 from thinkeval.service.reports.figures.style import encode
+from thinkeval.service.reports.leakage_map.layout import Edge, lay_out
 from thinkeval.service.schemas import MetricValue, Score
 
 HARRY, HOGWARTS = "Harry Potter", "Hogwarts"
@@ -79,7 +79,13 @@ def _texts(svg: bytes) -> str:
 
 
 def _svg(rows: list[ScoredChainRow], limit: int = 12) -> str:
-    return _texts(encode(lambda: leakage.draw(_score(), rows, "likelihood", limit), "svg", "t"))
+    return _texts(
+        encode(
+            lambda: leakage.draw(_score(), list(enumerate(rows, 1)), "likelihood", limit),
+            "svg",
+            "t",
+        )
+    )
 
 
 def _words(text: str) -> str:
@@ -151,7 +157,7 @@ def test_leakage_shows_roles_numbers_and_names_as_they_are() -> None:
     text = _svg(ROWS)
     assert "(subject)" in text
     assert "(old object)" in text
-    assert "0.90 → 0.70" in text
+    assert ".90 → .70" in text
     # XML comments keep & and < as they are; a $ starts no formula.
     assert "Ron $ &" in text
     assert "1 of 1 surviving chains shown; 2 of 2 cut chains shown; n = 3 chains" in _words(text)
@@ -168,7 +174,7 @@ def test_leakage_is_limited_to_the_strongest() -> None:
 
 
 def test_cut_links_are_dashed_and_surviving_ones_solid() -> None:
-    figure = leakage.draw(_score(), ROWS, "likelihood", 12)
+    figure = leakage.draw(_score(), list(enumerate(ROWS, 1)), "likelihood", 12)
     styles = [p.get_linestyle() for p in figure.axes[0].patches if hasattr(p, "get_arrowstyle")]
     assert len(styles) == 6
     assert sum(style == "-" for style in styles) == 3

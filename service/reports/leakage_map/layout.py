@@ -14,8 +14,8 @@ from itertools import pairwise
 
 Node = Hashable
 ROUNDS = 16
-PORT_GAP = 0.11
-"""Inches between two links at the side of a box, where it is high enough."""
+PORT_GAP = 10.0
+"""Distance between two links at the side of a box."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def lay_out(
         heights: what each entity's box needs.
         thin: what a link needs where it passes a column without a label.
     """
-    laid = Layout(_columns(edges, subject, old))
+    laid = Layout(columns(edges, subject, old))
     size: dict[Node, float] = {**heights}
     layers: dict[int, list[Node]] = {}
     for name, column in laid.column.items():
@@ -69,11 +69,12 @@ def lay_out(
     near = _neighbours(laid)
     _order(layers, near)
     _place(layers, near, size, laid)
-    _ports(laid, size)
+    _ports(laid)
     return laid
 
 
-def _columns(edges: Sequence[Edge], subject: str, old: str) -> dict[str, int]:
+def columns(edges: Sequence[Edge], subject: str, old: str) -> dict[str, int]:
+    """The column of each entity: twice its distance from the subject; the old object's is last."""
     import networkx as nx
 
     graph = nx.DiGraph()
@@ -198,7 +199,7 @@ def _stacked(
     return {node: at - offset for node, at, offset in zip(nodes, moved, offsets, strict=True)}
 
 
-def _ports(laid: Layout, size: Mapping[Node, float]) -> None:
+def _ports(laid: Layout) -> None:
     """Spread the links over the side of the box where they leave or arrive, in order of height."""
     sides: dict[tuple[Node, bool], list[tuple[float, str, int]]] = {}
     for edge, route in laid.routes.items():
@@ -207,7 +208,6 @@ def _ports(laid: Layout, size: Mapping[Node, float]) -> None:
             (1, route[-1], route[-2]),
         ):
             sides.setdefault((node, towards > column), []).append((laid.y[slot], edge, end))
-    for (node, _), held in sides.items():
-        gap = min(PORT_GAP, size[node] * 0.5 / max(1, len(held) - 1))
+    for held in sides.values():
         for rank, (_, edge, end) in enumerate(sorted(held, reverse=True)):
-            laid.ports[edge, end] = gap * ((len(held) - 1) / 2 - rank)
+            laid.ports[edge, end] = PORT_GAP * ((len(held) - 1) / 2 - rank)

@@ -1,0 +1,312 @@
+"""A leakage map as boxes, labels and lines with their places: what page, figure and export draw.
+
+Units are those of an SVG: 1/96 inch, y grows downwards. Nothing overlaps by construction: entities
+and labels have columns of their own, lines are level within columns and upright between them.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from thinkeval.service.formatting import short
+from thinkeval.service.reports.leakage_map.layout import PORT_GAP, Edge, Layout, columns, lay_out
+from thinkeval.service.reports.leakage_map.routing import Tracks, heights, tracks
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.rows import ScoredChainRow
+    from thinkeval.cypher.rows.chains import Link
+
+Role = Literal["subject", "target_true", "target_new", "entity"]
+
+NODE_W, LABEL_W = 132.0, 112.0
+"""Width of a column of entities, and of one of labels."""
+LINE_H, THIN = 14.0, 10.0
+"""Height of a line of text, and of a line that passes a column."""
+PAD, TRACK, GAP = 8.0, 7.0, 15.0
+"""Room around a box or label, between two tracks, and at both ends of a gap."""
+BESIDE = 12.0
+"""Distance between two boxes of one column."""
+MARGIN = 10.0
+LETTER = 6.7
+"""Estimated width of a letter at 11 to 12 units; East Asian wide letters count double."""
+LINES = 3
+"""Lines of a name at most; the rest is an ellipsis."""
+
+ROLES: Mapping[Role, str] = {
+    "subject": "subject", "target_true": "old object", "target_new": "new object",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """An entity: its rectangle, its text in lines, and the numbers of the chains through it."""
+
+    name: str
+    role: Role
+    x: float
+    y: float
+    w: float
+    h: float
+    text: tuple[str, ...]
+    chains: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A fact: the corners of its line from subject to object, and its label's rectangle.
+
+    Attributes:
+        link: the fact with its probabilities before and after.
+        alive: whether a surviving chain contains it.
+        corners: points of the line; its parts are level or upright in turn.
+        label: x, y, width and height; `text` is in it.
+        chains: numbers of the drawn chains through it, strongest first.
+        role: `fact` on a chain; the edited fact's old form `target_true`, its new `target_new`.
+    """
+
+    link: Link
+    alive: bool
+    corners: tuple[tuple[float, float], ...]
+    label: tuple[float, float, float, float]
+    text: tuple[str, ...]
+    chains: tuple[int, ...]
+    role: str
+
+    @property
+    def retention(self) -> float | None:
+        """p_post / p_pre; None where p_pre is 0."""
+        return self.link.ratio
+
+
+@dataclass(frozen=True, slots=True)
+class MapDrawing:
+    """All that is drawn.
+
+    Attributes:
+        shown: numbers and rows of the chains drawn, strongest first; numbers count from 1 in the
+            list of all the edit's chains.
+        alive: surviving chains drawn, and all that were found; `cut`: the same of cut ones.
+    """
+
+    width: float
+    height: float
+    boxes: tuple[Box, ...]
+    lines: tuple[Line, ...]
+    shown: tuple[tuple[int, ScoredChainRow], ...]
+    alive: tuple[int, int]
+    cut: tuple[int, int]
+
+
+def draw(
+    rows: Sequence[tuple[int, ScoredChainRow]],
+    subject: str,
+    target_true: str,
+    target_new: str,
+    *,
+    limit: int,
+    edited: Sequence[tuple[Link, str]] = (),
+) -> MapDrawing:
+    """Place the strongest of these chains.
+
+    Args:
+        rows: chains with their numbers, strongest surviving first.
+        limit: surviving chains at most, and a third as many cut ones (at least 1).
+        edited: the edited fact's old and new form with their roles, drawn beside the chains.
+    """
+    alive = [row for row in rows if row[1].surviving]
+    cut = sorted(
+        (row for row in rows if not row[1].surviving), key=lambda r: (-r[1].r_pre, r[1].entities)
+    )
+    few = max(1, limit // 3)
+    shown = [*alive[:limit], *cut[:few]]
+    through: dict[str, list[int]] = {}
+    links: dict[str, tuple[Link, str]] = {}
+    for number, row in shown:
+        for link in row.links:
+            links.setdefault(link.id, (link, "fact"))
+            through.setdefault(link.id, []).append(number)
+    for link, role in edited:
+        links.setdefault(link.id, (link, role))
+    if not links:
+        return MapDrawing(0, 0, (), (), (), (0, len(alive)), (0, len(cut)))
+    roles: dict[str, Role] = {
+        target_new: "target_new", target_true: "target_true", subject: "subject",
+    }  # fmt: skip
+    lasting = {link.id for _, row in alive for link in row.links}
+    width, height, boxes, lines = _placed(links, roles, subject, target_true, through, lasting)
+    return MapDrawing(
+        width,
+        height,
+        boxes,
+        lines,
+        tuple(shown),
+        (min(limit, len(alive)), len(alive)),
+        (min(few, len(cut)), len(cut)),
+    )
+
+
+def _placed(
+    links: Mapping[str, tuple[Link, str]],
+    roles: Mapping[str, Role],
+    subject: str,
+    target_true: str,
+    through: Mapping[str, Sequence[int]],
+    lasting: Collection[str],
+) -> tuple[float, float, tuple[Box, ...], tuple[Line, ...]]:
+    """Width and height of the drawing, its boxes and its lines."""
+    names = dict.fromkeys(n for link, _ in links.values() for n in (link.subject, link.object))
+    texts = {name: entity_text(name, roles.get(name, "entity")) for name in names}
+    edges = [
+        Edge(link.id, link.subject, link.object, _label_height(link)) for link, _ in links.values()
+    ]
+    high = _heights(edges, columns(edges, subject, target_true), texts)
+    laid = lay_out(edges, subject, target_true, {n: h + BESIDE for n, h in high.items()}, THIN)
+    placed = tracks(laid)
+    left = _columns(laid, placed)
+    boxes = tuple(
+        Box(
+            name,
+            roles.get(name, "entity"),
+            left[laid.column[name]],
+            _down(laid, laid.y[name]) - high[name] / 2,
+            NODE_W,
+            high[name],
+            texts[name],
+            _numbers(name, links, through),
+        )
+        for name in laid.column
+        if name in texts
+    )
+    lines = tuple(
+        Line(
+            link,
+            link.id in lasting,
+            _corners(laid, placed, left, link.id),
+            _label_place(laid, left, link),
+            label_text(link),
+            tuple(through.get(link.id, ())),
+            role,
+        )
+        for link, role in links.values()
+    )
+    width = left[max(laid.column.values())] + NODE_W + MARGIN
+    return width, laid.top - laid.bottom + 2 * MARGIN, boxes, lines
+
+
+def entity_text(name: str, role: Role) -> tuple[str, ...]:
+    """The text in an entity's box: its name, and its role where it has one."""
+    said = (f"({ROLES[role]})",) if role in ROLES else ()
+    return (*wrapped(name, NODE_W - 14), *said)
+
+
+def label_text(link: Link) -> tuple[str, ...]:
+    """The text on a fact's line: the relation, and its probability before and after."""
+    relation = link.relation.replace("_", " ")
+    return (*wrapped(relation, LABEL_W - 4, 2), f"{short(link.pre)} → {short(link.post)}")
+
+
+def wrapped(text: str, width: float, lines: int = LINES) -> tuple[str, ...]:
+    """The text in at most so many lines of this width; the rest is an ellipsis."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    letters = int(width / LETTER / (1 + wide / max(1, len(text))))
+    found = textwrap.wrap(text, max(4, letters), max_lines=lines, placeholder=" …")
+    return tuple(found) or ("",)
+
+
+def _label_height(link: Link) -> float:
+    return LINE_H * len(label_text(link)) + PAD
+
+
+def _columns(laid: Layout, placed: Tracks) -> list[float]:
+    """Left end of each column; labels are in odd ones."""
+    left, x = [], MARGIN
+    for column in range(max(laid.column.values()) + 1):
+        left.append(x)
+        x += (LABEL_W if column % 2 else NODE_W) + 2 * GAP
+        x += TRACK * max(0, placed.count.get(column, 0) - 1)
+    return left
+
+
+def _heights(
+    edges: Sequence[Edge], column: Mapping[str, int], texts: Mapping[str, Sequence[str]]
+) -> dict[str, float]:
+    """Heights of the boxes: of their text, and of the lines at the side with more of them."""
+    sides: Counter[tuple[str, bool]] = Counter()
+    for edge in edges:
+        a, b = column[edge.source], column[edge.target]
+        sides[edge.source, b >= a] += 1
+        sides[edge.target, a >= b] += 1
+    return {
+        name: max(
+            len(text) * LINE_H + 2 * PAD,
+            max(sides[name, True], sides[name, False]) * PORT_GAP + PAD,
+        )
+        for name, text in texts.items()
+    }
+
+
+def _numbers(
+    name: str, links: Mapping[str, tuple[Link, str]], through: Mapping[str, Sequence[int]]
+) -> tuple[int, ...]:
+    """Numbers of the chains through an entity."""
+    on = {
+        number
+        for link, _ in links.values()
+        if name in (link.subject, link.object)
+        for number in through.get(link.id, ())
+    }
+    return tuple(sorted(on))
+
+
+def _down(laid: Layout, y: float) -> float:
+    """A height of the layout, which grows upwards, as one of the drawing."""
+    return laid.top - y + MARGIN
+
+
+def _label_place(
+    laid: Layout, left: Sequence[float], link: Link
+) -> tuple[float, float, float, float]:
+    column, slot = laid.labels[link.id]
+    h = _label_height(link) - PAD
+    return left[column], _down(laid, laid.y[slot]) - h / 2, LABEL_W, h
+
+
+def _corners(
+    laid: Layout, placed: Tracks, left: Sequence[float], fact: str
+) -> tuple[tuple[float, float], ...]:
+    """The line from the side of the subject's box to that of the object's."""
+    stops = heights(laid, fact)
+    points: list[tuple[float, float]] = []
+    at = stops[0][2]
+    for part in range(len(stops) - 1):
+        (a, arrived, leave), (b, arrive, _) = stops[part], stops[part + 1]
+        if part and arrived != leave:
+            at = leave
+        points.append((left[a] + _width(a) * (b > a), _down(laid, at)))
+        track = placed.of.get((fact, part))
+        if track is not None:
+            x = left[min(a, b)] + _width(min(a, b)) + GAP + TRACK * track
+            points += [(x, _down(laid, at)), (x, _down(laid, arrive))]
+            at = arrive
+        points.append((left[b] + _width(b) * (b < a), _down(laid, at)))
+    return tuple(_straightened(points))
+
+
+def _width(column: int) -> float:
+    return LABEL_W if column % 2 else NODE_W
+
+
+def _straightened(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Without points between two others on one level."""
+    out: list[tuple[float, float]] = []
+    for x, y in points:
+        if len(out) >= 2 and out[-1][1] == y == out[-2][1]:
+            out[-1] = (x, y)
+        else:
+            out.append((x, y))
+    return out

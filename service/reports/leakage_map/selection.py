@@ -1,0 +1,77 @@
+"""What a leakage map shows: chosen chains, by the same parameters in page, export and REST."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from pydantic import BaseModel, Field
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.rows import ScoredChainRow
+
+
+class Selection(BaseModel):
+    """Which chains of an edit are drawn; each condition given must hold.
+
+    Attributes:
+        through: names of entities that a chain passes, in any order.
+        first: id of a chain's first fact.
+        fact: id of a fact on the chain.
+        chain: the number of one chain, as `thinkeval chains` counts them from 1.
+        steps: of this length only.
+        min_ratio: with R'/R of at least this.
+        surviving: only those that survive.
+    """
+
+    through: tuple[str, ...] = Field(default=(), max_length=20)
+    first: str | None = Field(default=None, max_length=500)
+    fact: str | None = Field(default=None, max_length=500)
+    chain: int | None = Field(default=None, ge=1)
+    steps: int | None = Field(default=None, ge=1, le=5)
+    min_ratio: float = Field(default=0.0, ge=0)
+    surviving: bool = False
+
+    def chosen(self, rows: Sequence[ScoredChainRow]) -> list[tuple[int, ScoredChainRow]]:
+        """The chains that fit, with their numbers among all of the edit's chains."""
+        return [(n, row) for n, row in enumerate(rows, 1) if self.fits(n, row)]
+
+    def fits(self, number: int, row: ScoredChainRow) -> bool:
+        """Whether a chain is drawn. One without a ratio (R = 0) keeps nothing."""
+        return (
+            (self.chain is None or self.chain == number)
+            and (row.surviving or not self.surviving)
+            and self.steps in (None, row.steps)
+            and (self.min_ratio == 0 or (row.ratio or 0.0) >= self.min_ratio)
+            and set(self.through) <= set(row.entities)
+            and (self.first is None or row.links[0].id == self.first)
+            and (self.fact is None or any(link.id == self.fact for link in row.links))
+        )
+
+    def query(self) -> str:
+        """The selection as the query of an address; defaults are left out."""
+        given = self.model_dump(exclude_defaults=True)
+        if self.surviving:
+            given["surviving"] = "true"
+        return urlencode(given, doseq=True)
+
+    def in_words(self, rows: Sequence[ScoredChainRow]) -> str:
+        """The selection as words after "chains": "through Ron Weasley, of 2 steps"; "" for all."""
+        links = {link.id: link for row in rows for link in row.links}
+        said = []
+        if self.through:
+            said.append(f"through {', '.join(self.through)}")
+        for fact, how in ((self.first, "that begin with"), (self.fact, "through the fact")):
+            if fact is not None and (link := links.get(fact)):
+                relation = link.relation.replace("_", " ")
+                said.append(f"{how} {link.subject} {relation} {link.object}")
+        if self.chain is not None:
+            said.append(f"with number {self.chain}")
+        if self.steps is not None:
+            said.append(f"of {self.steps} step{'s' * (self.steps > 1)}")
+        if self.min_ratio:
+            said.append(f"that keep at least {self.min_ratio:g}")
+        if self.surviving:
+            said.append("that survive")
+        return ", ".join(said)

@@ -1,0 +1,147 @@
+"""A leakage map as SVG: for the web UI, whose style sheet colours it.
+
+Every part names what it is: `data-fact`, `data-entity`, `data-chains`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from html import escape
+
+from thinkeval.service.formatting import short
+from thinkeval.service.reports.leakage_map.drawing import LINE_H, ROLES, Box, Line, MapDrawing
+
+BANDS = (0.1, 0.3, 0.7, 1.05)
+"""Bounds of the classes of retention: cut off, weak, fair, kept, and stronger than before."""
+
+RADIUS = 5.0
+"""Of the rounded corners of lines."""
+
+
+def band(retention: float | None) -> int:
+    """The class of a retention, 0 to 4; 0 for an undefined one."""
+    return 0 if retention is None else sum(retention > bound for bound in BANDS)
+
+
+def page_svg(
+    drawing: MapDrawing, title: str, chosen: Collection[str] = (), next_facts: Collection[str] = ()
+) -> str:
+    """The map as an element of HTML.
+
+    Args:
+        chosen: ids of facts, or names of entities, that are marked as selected.
+        next_facts: ids of the facts of the leak cut.
+    """
+    w, h = drawing.width, drawing.height
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" id="map-svg" viewBox="0 0 {w:.0f} {h:.0f}"'
+        f' width="{w:.0f}" height="{h:.0f}" role="group" aria-label="{escape(title)}">'
+    ]
+    # Facts on surviving chains are drawn last, above those of cut chains.
+    for line in sorted(drawing.lines, key=lambda li: (li.alive, li.link.id)):
+        parts.append(_line(line, line.link.id in chosen, line.link.id in next_facts))
+    parts += [_box(box, box.name in chosen) for box in drawing.boxes]
+    return "".join([*parts, "</svg>"])
+
+
+def fact_sentence(line: Line) -> str:
+    """What a line shows, in words: for screen readers and as a tooltip."""
+    link = line.link
+    kept = "p before is 0" if line.retention is None else f"× {short(line.retention)}"
+    state = {
+        "target_true": "the edited fact", "target_new": "the edited fact's new form",
+    }.get(line.role, "on a surviving chain" if line.alive else "on cut chains only")  # fmt: skip
+    return (
+        f"{link.subject} {link.relation.replace('_', ' ')} {link.object}:"
+        f" p {short(link.pre)} → {short(link.post)}, {kept}; {state}"
+    )
+
+
+def width(line: Line) -> float:
+    """Width of a line by the probability after the edit."""
+    return 1.1 + 3.4 * min(1.0, max(0.0, line.link.post))
+
+
+def path(corners: Sequence[tuple[float, float]], radius: float = RADIUS) -> str:
+    """The corners as a path with rounded turns."""
+    out = [f"M{corners[0][0]:.1f} {corners[0][1]:.1f}"]
+    for (ax, ay), (x, y), (bx, by) in zip(corners, corners[1:], corners[2:], strict=False):
+        before, after = abs(x - ax) + abs(y - ay), abs(bx - x) + abs(by - y)
+        r = min(radius, before / 2, after / 2)
+        if r < 0.5:
+            out.append(f"L{x:.1f} {y:.1f}")
+            continue
+        sx, sy = x - r * _sign(x - ax), y - r * _sign(y - ay)
+        ex, ey = x + r * _sign(bx - x), y + r * _sign(by - y)
+        out.append(f"L{sx:.1f} {sy:.1f}Q{x:.1f} {y:.1f} {ex:.1f} {ey:.1f}")
+    out.append(f"L{corners[-1][0]:.1f} {corners[-1][1]:.1f}")
+    return "".join(out)
+
+
+def arrow(corners: Sequence[tuple[float, float]], size: float) -> str:
+    """A triangle at the end of a line, which arrives level."""
+    (ax, _), (x, y) = corners[-2], corners[-1]
+    back = x - _sign(x - ax) * size * 1.5
+    return f"M{x:.1f} {y:.1f}L{back:.1f} {y - size * 0.7:.1f}V{y + size * 0.7:.1f}Z"
+
+
+def _class(name: str, given: bool) -> str:
+    return f' class="{name}"' if given else ""
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)
+
+
+def _line(line: Line, chosen: bool, following: bool) -> str:
+    classes = ["fact", f"r{band(line.retention)}", line.role]
+    if not line.alive and line.role == "fact":
+        classes.append("cut")
+    if chosen:
+        classes.append("chosen")
+    if following:
+        classes.append("next")
+    x, y, w, h = line.label
+    thick = width(line)
+    middle = x + w / 2
+    said, said_classes = escape(fact_sentence(line)), " ".join(classes)
+    numbers = " ".join(map(str, line.chains))
+    text = "".join(
+        f'<tspan x="{middle:.1f}" y="{y + LINE_H * (i + 0.78):.1f}"'
+        f"{_class('p', i == len(line.text) - 1)}>{escape(each)}</tspan>"
+        for i, each in enumerate(line.text)
+    )
+    marks = ""
+    if following:
+        (ax, ay), (bx, _) = line.corners[0], line.corners[1]
+        at = ax + _sign(bx - ax) * 7
+        marks = f'<path class="bar" d="M{at:.1f} {ay - 7:.1f}V{ay + 7:.1f}"/>'
+        text += f'<tspan class="scissors" x="{x + w - 6:.1f}" y="{y + LINE_H * 0.78:.1f}">✂</tspan>'
+    return (
+        f'<g class="{said_classes}" data-fact="{escape(line.link.id)}"'
+        f' data-chains="{numbers}" tabindex="-1" role="button"'
+        f' aria-label="{said}"><title>{said}</title>'
+        f'<path class="hit" d="{path(line.corners)}"/>'
+        f'<path class="way" d="{path(line.corners)}" stroke-width="{thick:.1f}"/>'
+        f'<path class="head" d="{arrow(line.corners, 3.5 + thick)}"/>{marks}'
+        f'<rect class="back" x="{x + 2:.1f}" y="{y - 1:.1f}" width="{w - 4:.1f}"'
+        f' height="{h + 2:.1f}" rx="3"/><text>{text}</text></g>'
+    )
+
+
+def _box(box: Box, chosen: bool) -> str:
+    middle, top = box.x + box.w / 2, box.y + (box.h - LINE_H * len(box.text)) / 2
+    text = "".join(
+        f'<tspan x="{middle:.1f}" y="{top + LINE_H * (i + 0.78):.1f}"'
+        f"{_class('role', box.role != 'entity' and i == len(box.text) - 1)}>"
+        f"{escape(each)}</tspan>"
+        for i, each in enumerate(box.text)
+    )
+    numbers = " ".join(map(str, box.chains))
+    said = escape(box.name + ("" if box.role == "entity" else f" ({ROLES[box.role]})"))
+    return (
+        f'<g class="entity {box.role}{" chosen" * chosen}" data-entity="{escape(box.name)}"'
+        f' data-chains="{numbers}" tabindex="-1" role="button"'
+        f' aria-label="{said}"><title>{said}</title><rect x="{box.x:.1f}" y="{box.y:.1f}"'
+        f' width="{box.w:.0f}" height="{box.h:.0f}" rx="6"/><text>{text}</text></g>'
+    )
