@@ -17,7 +17,8 @@ from thinkeval.service.cli.leakcut.coedit import show as show_frontier
 from thinkeval.service.cli.options import JsonFlag
 from thinkeval.service.cli.output import console, emit_json, emit_table
 from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.cli.render import show_chains, show_leakage, show_method_table, show_score
+from thinkeval.service.cli.render import show_chains, show_leakage, show_score
+from thinkeval.service.cli.results.tables import show_method_table
 from thinkeval.service.database import embedded_server
 from thinkeval.service.errors import in_one_line
 from thinkeval.service.graphs import datasets

@@ -93,8 +93,9 @@ def listing(
         Column("rewrite", lambda e: e.rewrite, whole=True, optional=5),
         Column("created", lambda e: e.created_at, optional=4),
         Column("saved", lambda e: _saved(settings, e.id) is not None, optional=3),
-        Column("error", lambda e: e.error, optional=2),
     ]
+    if any(e.error for e in listed):
+        columns.append(Column("error", lambda e: e.error))
     note = "" if listed else "none yet: `thinkeval score`"
     emit_table("Edits", columns, listed, note=note)
 

@@ -1,15 +1,16 @@
 """Output of the commands: tables, JSON and text, on standard output or into a file.
 
-A terminal gets boxed tables that fit its width: first the columns of texts become narrower, but no
-identifier and no word of ordinary length is broken; then columns are omitted, with a note. Where
-standard output is not a terminal, tables are plain lines, one a row and of any length; with COLUMNS
-in the environment they are fitted to that width as in a terminal.
+A terminal gets boxed tables that fit its width: optional columns are omitted, with a note, until
+the texts of the others are readable; then texts become narrower; no identifier and no word of
+ordinary length is broken. Where standard output is not a terminal, tables are plain lines, one a
+row and of any length; with COLUMNS in the environment they are fitted to that width.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,9 @@ UNLIMITED = 10_000
 
 LONG_WORD = 24
 """Longer words may be broken in a table's column of texts."""
+
+READABLE = 20
+"""Optional columns are omitted before a column of texts becomes narrower."""
 
 FRAME = 3
 """Characters that a column's frame takes beside its cells; the table's edge takes one more."""
@@ -152,6 +156,11 @@ class _Laid:
     narrowest: int
     widest: int
 
+    @property
+    def readable(self) -> int:
+        """A width at which a text takes few lines; of numbers, the narrowest."""
+        return max(self.narrowest, 0 if self.numeric else min(self.widest, READABLE))
+
     @staticmethod
     def of(column: Column[Row], rows: Sequence[Row]) -> _Laid:
         values = [column.get(row) for row in rows]
@@ -169,15 +178,28 @@ class _Laid:
 
 
 def _fitted(laid: Sequence[_Laid], width: int) -> tuple[list[_Laid], list[_Laid]]:
-    """The columns whose narrowest forms fit the width, and the omitted ones."""
+    """The columns that fit the width, and the omitted ones.
+
+    Optional columns are omitted until the texts of the others have a readable width; those of one
+    level together. Only then are the texts narrowed, and at last other columns omitted.
+    """
     shown, omitted = list(laid), []
+
+    def omit(left_out: list[_Laid]) -> None:
+        for each in left_out:
+            shown.remove(each)
+        omitted[:] = [each for each in laid if each in omitted or each in left_out]
+
+    while _width(each.readable for each in shown) > width:
+        level = max(each.optional for each in shown)
+        if not level or all(each.optional == level for each in shown):
+            break
+        omit([each for each in shown if each.optional == level])
     while _width(each.narrowest for each in shown) > width and len(shown) > 1:
-        spare = [
-            (each.optional, i) for i, each in enumerate(shown) if each.optional or not each.whole
-        ]
+        spare = [each for each in shown if not each.whole]
         if not spare:
             break
-        omitted.insert(0, shown.pop(max(spare)[1]))
+        omit(spare[-1:])
     return shown, omitted
 
 
@@ -219,6 +241,13 @@ def _print_plain(out: Console, laid: Sequence[_Laid]) -> None:
         _print_line(out, "  ".join(texts).rstrip())
 
 
+def emit_note(text: str, style: str | None = None) -> None:
+    """Print a paragraph; in a terminal its lines end between words, none of which is broken."""
+    _print_line(console(), text, style)
+
+
 def _print_line(out: Console, text: str, style: str | None = None) -> None:
-    """Print a line of prose; words that are longer than the terminal is wide are not broken."""
+    """Print a paragraph; words that are longer than the terminal is wide are not broken."""
+    if not out.soft_wrap:
+        text = textwrap.fill(text, out.width, break_long_words=False, break_on_hyphens=False)
     out.print(text, style=style, highlight=False, markup=False, overflow="ignore", crop=False)

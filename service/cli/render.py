@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from thinkeval.cypher.metric_options import interval_titles
 from thinkeval.service.cli.output import console, emit_panel, emit_table
+from thinkeval.service.cli.results.tables import show_method_table
 from thinkeval.service.conversation_outcome import ConversationOut
 from thinkeval.service.formatting import (
     UNDEFINED,
@@ -20,7 +19,6 @@ from thinkeval.service.formatting import (
     number,
     several,
     signed,
-    with_interval,
 )
 from thinkeval.service.reports.append.edit import (
     COLUMNS,
@@ -38,7 +36,6 @@ from thinkeval.service.reports.conversation_lines import (
 )
 from thinkeval.service.reports.formats import Column, indexed
 from thinkeval.service.reports.score_lines import ScoreLine, lines, metric_text
-from thinkeval.service.reports.table import STEPS, caption, method_table
 from thinkeval.service.schemas import MEASURE_NAMES, Measure, MetricValue, Score
 from thinkeval.service.scoring.generation import MEASURE as TEXT
 from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
@@ -46,7 +43,6 @@ from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
 if TYPE_CHECKING:
     from thinkeval.cypher.rows import LeakageRow
     from thinkeval.cypher.run import Database
-    from thinkeval.service.reports.comparison import Comparison
     from thinkeval.service.reports.matched import Difference, Matched
     from thinkeval.service.reports.sweep import SweepReport
     from thinkeval.service.scoring.sweep import Outcome
@@ -181,54 +177,6 @@ def show_leakage(db: Database, score: Score, measure: Measure, limit: int = 10) 
     """The facts that carry most surviving chains: what to edit next."""
     rows = leakage_rows(db, score, measure)
     emit_table("Facts that carry most surviving chains", LEAKAGE, rows[:limit])
-
-
-SHORT = {
-    "Technique": "method",
-    "Efficacy": "effic.",
-    "Generalization": "gener.",
-    **{f"{n}-step": f"{n}" for n in STEPS},
-    "Preservation": "Pres.",
-    "Subject retention": "subj.",
-    "IFR beyond subject": "IFR beyond",
-}
-"""Column names that let the table fit a terminal; reports have the long ones."""
-
-OPTIONAL = {**{f"{n}-step": n + 2 for n in STEPS}, "Generalization": 3, "IFR mean": 2}
-"""Columns that a narrow terminal omits first."""
-
-
-HIDDEN = ["n gen.", "n ret.", "IFR sd", "IFR beyond mean"]
-"""Columns that only reports have."""
-COUNTS = ("Model", "rewrites", "families", "chains")
-
-
-def show_method_table(found: Comparison, measure: Measure) -> None:
-    """One row a method, as the report has it; columns that say the same in every row go below."""
-    scores, families = found.scores, found.families
-    frame = method_table(scores, measure, families).drop(columns=HIDDEN)
-    values = {c: list(dict.fromkeys(frame[c].tolist())) for c in COUNTS}
-    constant = [c for c, found in values.items() if len(found) == 1]
-    same = [f"{c.lower()} {values[c][0]}" for c in constant]
-    bounded = set(interval_titles().values())
-    bounds = [f"{title} {end}" for title in bounded for end in ("low", "high")]
-    columns = [c for c in frame.columns if c not in (*constant, *bounds)]
-
-    def column(name: str) -> Column[Mapping[str, Any]]:
-        def bounded_text(row: Mapping[str, Any]) -> str:
-            return with_interval(row[name], row[f"{name} low"], row[f"{name} high"])
-
-        get = bounded_text if name in bounded else itemgetter(name)
-        return Column(SHORT.get(name, name), get, optional=OPTIONAL.get(name, 0))
-
-    emit_table(
-        f"Scores by method: {MEASURE_NAMES[measure]}; IFR overall, then by steps 1 to 5",
-        [column(str(name)) for name in columns],
-        frame.to_dict("records"),
-        note=" ".join(
-            [*found.warnings, f"{', '.join(same)}. {caption(scores, measure, columns, families)}"]
-        ),
-    )
 
 
 ROWS = ("efficacy", "generalization", "specificity")

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thinkeval.service.cli.options import JsonFlag, MeasureName, MeasureOption, OutputOption
-from thinkeval.service.cli.output import chosen_format, emit_json, emit_text, write_bytes
+from thinkeval.service.cli.output import chosen_format, console, emit_json, emit_text, write_bytes
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import show_chains, show_leakage
 from thinkeval.service.cli.render_rules import show_implied, show_mixed
+from thinkeval.service.cli.results.tables import show_each_table, show_method_table
 from thinkeval.service.errors import UsageError
 from thinkeval.service.rules.mixed_chains import Chosen, mixed
 from thinkeval.service.schemas import Measure, Score
@@ -139,14 +140,14 @@ def report(
     graph: Annotated[str | None, typer.Option("--graph", "-g", help="Only of this graph.")] = None,
     model: Annotated[str | None, typer.Option("--model", help="Only of this model.")] = None,
     format: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--format",
             "-f",
-            help="markdown, csv, json, latex (rows to paste), or parquet (with -o; keeps the"
-            " caption).",
+            help="table, markdown, csv, json, latex (rows to paste), or parquet (with -o; keeps"
+            " the caption). Default: table in a terminal, markdown in a pipe or file.",
         ),
-    ] = "markdown",
+    ] = None,
     each: Annotated[
         bool, typer.Option("--each", help="One row an edit instead of one a method.")
     ] = False,
@@ -172,7 +173,7 @@ def report(
     ] = None,
     json: JsonFlag = False,
 ) -> None:
-    """One table over several edits, one row a method, in the shape of ThinkEval's Table 4.
+    """One table over several edits, one row a method, lowest IFR first.
 
     Read IFR beside efficacy and subject retention: an edit that installs nothing leaks everything
     and preserves everything; one that makes the model forget the subject leaks little. Methods are
@@ -188,8 +189,7 @@ def report(
 
     if figure_format and figures is None:
         raise UsageError("--figure-format is for --figures, which is not given.", remedy="Add it.")
-    format = chosen_format(format, json)
-    report_formats.require_known(format, printed=output is None)
+    format = chosen(format, json, output)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         scores = record.scores(runtime.db, edit or [], graph=graph, model=model)
         over = "all" if all_rewrites else "common"
@@ -201,13 +201,21 @@ def report(
         else:
             frame, caption = _by_method(found, measure.key)
         implied = ""
-        if edit and format == "markdown":
+        if edit and format in ("markdown", TABLE):
             from thinkeval.service.rules.summary import implied_lines
 
             implied = implied_lines(runtime.db, scores, measure.key)
         if figures is not None and found is not None:
             formats = [f.value for f in figure_format or [FigureFormat.png]]
             write_figures(runtime, scores, found, edit or [], measure.key, figures, formats)
+    if format == TABLE:
+        if each or found is None:
+            show_each_table(scores, measure.key)
+        else:
+            show_method_table(found, measure.key)
+        if implied:
+            emit_text(implied, None)
+        return
     if output is not None and format == report_formats.PARQUET:
         write_bytes(output, report_formats.parquet(frame, caption), parents=True)
         return
@@ -222,6 +230,29 @@ def report(
     emit_text(text, output)
 
 
+TABLE = "table"
+"""The format for a terminal; its columns are those that fit."""
+
+
+def chosen(format: str | None, json: bool, output: Path | None) -> str:
+    """The format of the report: a table in a terminal, Markdown in a pipe or file.
+
+    Raises:
+        UsageError: unknown, or a table that would be written to a file.
+    """
+    from thinkeval.service.reports import formats as report_formats
+
+    if json:
+        return chosen_format(format or "markdown", json)
+    if format is None:
+        return TABLE if output is None and console().is_terminal else "markdown"
+    if format != TABLE:
+        report_formats.require_known(format, printed=output is None)
+    elif output is not None:
+        raise UsageError("A table for the terminal is not written to a file.", remedy="Give -f.")
+    return format
+
+
 def _each(scores: Sequence[Score], measure: Measure) -> tuple[pd.DataFrame, str]:
     """The table of one row an edit, and its caption."""
     from thinkeval.service.reports import table
@@ -234,5 +265,6 @@ def _by_method(found: Comparison, measure: Measure) -> tuple[pd.DataFrame, str]:
     from thinkeval.service.reports import table
 
     frame = table.method_table(found.scores, measure, found.families)
+    frame = table.by_ifr(frame, ranked=found.comparable)
     caption = table.caption(found.scores, measure, families=found.families)
     return frame, " ".join([*found.warnings, caption])

@@ -27,9 +27,9 @@ from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import (
     show_chains,
     show_counterfact,
-    show_method_table,
     show_score,
 )
+from thinkeval.service.cli.results.tables import show_method_table
 from thinkeval.service.errors import UsageError, in_one_line
 from thinkeval.service.formatting import several
 from thinkeval.service.graphs import datasets

@@ -272,10 +272,13 @@ def _show(found: list[SequenceScore], measure: Measure, method: str, batch: int)
         "ifr_beyond_subject": "IFR beyond",
     }
     columns = indexed("", "rewrite", *(f"{names[m]} {w}" for m in POOLED for w in ("after", "end")))
-    few = len(columns) - 4  # those of the subject's facts go first where the terminal is narrow
+    few = len(columns) - 4  # a narrow terminal omits those of the subject's facts
     emit_table(
         f"{method} in sequence, {batch} at a time: {MEASURE_NAMES[measure]}",
-        [*columns[:few], *(replace(column, optional=1) for column in columns[few:])],
+        [
+            *columns[:few],
+            *(replace(column, optional=1 + i // 2) for i, column in enumerate(columns[few:])),
+        ],
         rows,
         note="`after`: on the model with this and all earlier edits; `end`: with all of them. The"
         " last row pools: IFR over all chains, means of the others. `subj.`: retention of the"

@@ -33,8 +33,8 @@ class Column(Generic[Row]):
         get: reads the value of a row; CSV and JSON write it unformatted.
         format: the value as text.
         whole: an identifier, which a terminal never wraps.
-        optional: the higher, the earlier a narrow terminal omits the column. 0: after all others,
-            and never if the column is `whole`.
+        optional: the higher, the earlier a narrow terminal omits the column, together with others
+            of this level. 0: after all others, and never if the column is `whole`.
     """
 
     header: str

@@ -174,6 +174,16 @@ def method_table(
     return pd.DataFrame(rows)
 
 
+def by_ifr(frame: pd.DataFrame, *, ranked: bool = True) -> pd.DataFrame:
+    """The rows of `method_table` by model and IFR, the lowest first and undefined ones last.
+
+    Args:
+        ranked: False where methods were scored on different rewrites: then by their names.
+    """
+    columns = ["Model", "IFR", "Technique"] if ranked else ["Model", "Technique"]
+    return frame.sort_values(columns, na_position="last", kind="stable", ignore_index=True)
+
+
 def _mean_and_sd(scores: Sequence[Score], metric: str, measure: str) -> tuple[float, float]:
     """Mean over edits and its standard deviation; NaN of none, and of one."""
     found = [v for s in scores if (v := s.number(metric, measure)) is not None]

@@ -157,14 +157,14 @@ def coedits(
 
 
 LISTED: list[Column[CoEditOut]] = [
-    Column("id", lambda out: out.id),
-    Column("graph", lambda out: out.graph),
-    Column("model", lambda out: out.model, optional=2),
-    Column("rounds", lambda out: len(out.rounds) - 1),
+    Column("id", lambda out: out.id, whole=True),
+    Column("graph", lambda out: out.graph, optional=1),
+    Column("model", lambda out: out.model, optional=4),
+    Column("rounds", lambda out: len(out.rounds) - 1, optional=2),
     Column("IFR alone", lambda out: out.rounds[0].ifr, number),
     Column("chosen", lambda out: out.chosen),
     Column("its IFR", lambda out: out.rounds[out.chosen].ifr, number),
-    Column("created", lambda out: out.created_at[:16].replace("T", " "), optional=1),
+    Column("created", lambda out: out.created_at[:16].replace("T", " "), optional=3),
 ]
 
 

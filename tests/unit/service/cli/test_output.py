@@ -82,6 +82,33 @@ def test_a_narrow_terminal_omits_columns_and_names_them(shown: Shown) -> None:
     assert "Omitted for lack of width: text, value, note (--json has all)." in shown("80")
 
 
+def test_optional_columns_are_omitted_by_level_before_texts_are_narrowed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Six lines of a name in a narrow column left no room for others."""
+    columns: list[Column[Item]] = [
+        Column("name", lambda i: i.text),
+        Column("one", lambda _: 0.5, optional=1),
+        Column("two", lambda _: 0.5, optional=2),
+        Column("three", lambda _: 0.5, optional=2),
+    ]
+    for width, omitted in ((60, ""), (43, "two, three"), (30, "one, two, three")):
+        monkeypatch.setenv("COLUMNS", str(width))
+        output.emit_table("Items", columns, ITEMS)
+        text = " ".join(capsys.readouterr().out.split())
+        assert ("Omitted for lack of width: " in text) is bool(omitted)
+        assert f"Omitted for lack of width: {omitted} (" in text or not omitted
+        assert "│ Hogwarts School of" in text
+
+
+def test_prose_ends_its_lines_between_words(shown: Shown) -> None:
+    """A note of 450 characters was one line, which a terminal breaks inside words."""
+    note = "probabilities: likelihood; chains of ≤ 5 steps, " * 9
+    lines = shown("80", note=note).splitlines()
+    assert max(len(line) for line in lines if line[:1] not in "┏┃┡│└") <= 80
+    assert note.split() == " ".join(lines).partition("has all). ")[2].split()
+
+
 def test_an_empty_table_is_one_line(shown: Shown) -> None:
     assert shown("80", []) == "Items: none\n"
     assert shown(None, [], "none yet") == "Items: none yet\n"

@@ -1,12 +1,20 @@
-"""What the help of `report` says of IFR, against what the formula gives."""
+"""`report`: what its help says of IFR, against the formula; its format by where it is printed."""
 
 from __future__ import annotations
 
 import inspect
 import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from rich.console import Console
 
 from support.references import reference
 from thinkeval.service.cli.report import report
+from thinkeval.service.errors import UsageError
+
+command = import_module("thinkeval.service.cli.report")  # the package has a command of that name
 
 EDGES = [
     reference.Edge("1", "s", "a", pre=0.9, post=0.9),
@@ -21,3 +29,33 @@ def test_an_edit_that_changes_nothing_is_said_to_leak_everything() -> None:
     told = re.sub(r"\s+", " ", inspect.getdoc(report) or "")
     claims = re.findall(r"an edit that installs (?:nothing|little) (?:also )?(leaks \w+)", told)
     assert claims == ["leaks everything"]
+
+
+@pytest.mark.parametrize(
+    ("terminal", "given", "json", "output", "expected"),
+    [
+        (True, None, False, None, "table"),
+        (False, None, False, None, "markdown"),
+        (True, None, False, Path("report.md"), "markdown"),
+        (True, None, True, None, "json"),
+        (False, "table", False, None, "table"),
+        (True, "csv", False, None, "csv"),
+    ],
+)
+def test_a_terminal_gets_a_table_and_a_pipe_markdown(
+    monkeypatch: pytest.MonkeyPatch,
+    terminal: bool,
+    given: str | None,
+    json: bool,
+    output: Path | None,
+    expected: str,
+) -> None:
+    monkeypatch.setattr(command, "console", lambda: Console(force_terminal=terminal))
+    assert command.chosen(given, json, output) == expected
+
+
+def test_a_table_for_the_terminal_is_not_written() -> None:
+    with pytest.raises(UsageError, match="is not written to a file"):
+        command.chosen("table", False, Path("report.txt"))
+    with pytest.raises(UsageError, match="csv exclude"):
+        command.chosen("csv", True, None)

@@ -13,7 +13,13 @@ from thinkeval.service.cli.score import Limits, check
 from thinkeval.service.errors import NothingStoredError, UsageError
 from thinkeval.service.reports.comparison import common
 from thinkeval.service.reports.formats import FORMATS, frame_table, parquet, render
-from thinkeval.service.reports.table import caption, caption_each, method_table, scores_frame
+from thinkeval.service.reports.table import (
+    by_ifr,
+    caption,
+    caption_each,
+    method_table,
+    scores_frame,
+)
 from thinkeval.service.schemas import MetricValue, Score
 
 # Two edits: chains as (steps, R'/R); the second has none of 3 steps.
@@ -205,10 +211,38 @@ def test_intervals_of_one_edit_stand_in_its_row_and_are_explained() -> None:
 
 
 def test_the_terminal_table_explains_its_brackets(capsys: pytest.CaptureFixture[str]) -> None:
-    from thinkeval.service.cli.render import show_method_table
+    from thinkeval.service.cli.results.tables import show_method_table
 
     scores = [*SCORES, _score("c", CHAINS["a"], 0.5, 4)]
     show_method_table(common(scores, "likelihood"), "likelihood")
     said = " ".join(capsys.readouterr().out.split())
     assert "[low, high]: 95 % interval over rewrites (bootstrap)." in said
     assert "IFR sd" not in said
+
+
+IFRS = (("a", 0.9), ("b", 0.5), ("c", math.nan), ("d", 0.1))
+
+
+def test_rows_of_methods_are_by_ifr_undefined_ones_last() -> None:
+    frame = method_table(SCORES, "likelihood")
+    rows = pd.concat([frame.iloc[[0]].assign(Technique=name, IFR=ifr) for name, ifr in IFRS])
+    assert by_ifr(rows)["Technique"].tolist() == ["d", "b", "a", "c"]
+    assert by_ifr(rows, ranked=False)["Technique"].tolist() == ["a", "b", "c", "d"]
+
+
+def test_the_table_of_methods_fits_80_columns_with_whole_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from thinkeval.service.cli.results.tables import show_each_table, show_method_table
+
+    monkeypatch.setenv("COLUMNS", "80")
+    show_method_table(
+        common([*SCORES, _score("c", CHAINS["a"], 0.5, 4)], "likelihood"), "likelihood"
+    )
+    shown = capsys.readouterr().out
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    assert all(word in shown for word in ("Efficacy", "IFR", "Preservation", "Subject retention"))
+    assert "[" in shown.partition("Omitted")[0]  # the intervals stay
+    show_each_table(SCORES, "likelihood")
+    shown = capsys.readouterr().out
+    assert all(score.edit in shown for score in SCORES)

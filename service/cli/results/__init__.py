@@ -1,0 +1,1 @@
+"""Stored results in a terminal: tables over several edits, and one edit on a screen."""

@@ -1,0 +1,113 @@
+"""Tables over several edits in a terminal: one row a method, or one row an edit; sorted by IFR.
+
+A terminal of 80 columns has the four numbers that an edit is judged by. What else a report has is
+omitted there by name, least important first; files and `--json` have all columns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.cypher.metric_options import interval_titles
+from thinkeval.service.cli.output import emit_table
+from thinkeval.service.formatting import cell, with_interval
+from thinkeval.service.reports.formats import Column
+from thinkeval.service.reports.table import STEPS, by_ifr, caption, caption_each, method_table
+from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
+
+if TYPE_CHECKING:
+    from thinkeval.service.reports.comparison import Comparison
+
+OPTIONAL = {
+    **{f"{n}-step": n + 2 for n in STEPS},
+    "Generalization": 9,
+    "IFR mean": 8,
+    "IFR beyond subject": 2,
+    "rewrites": 1,
+    "families": 10,
+    "chains": 10,
+}
+"""Columns that a narrow terminal omits first."""
+
+HIDDEN = ["n gen.", "n ret.", "IFR sd", "IFR beyond mean"]
+"""Columns that only reports have."""
+
+COUNTS = ("Model", "rewrites", "families", "chains")
+"""Columns that say the same in every row go below the table."""
+
+ORDER = ("Model", "Technique", "Efficacy", "IFR", "Preservation", "Subject retention")
+"""The columns that come first."""
+
+EACH = ("efficacy", "ifr", "preservation", "subject_retention")
+"""The metrics of a table with one row an edit."""
+
+
+def show_method_table(found: Comparison, measure: Measure) -> None:
+    """One row a method, lowest IFR first; columns that say the same in every row go below."""
+    scores, families = found.scores, found.families
+    frame = by_ifr(method_table(scores, measure, families), ranked=found.comparable)
+    frame = frame.drop(columns=HIDDEN)
+    values = {c: list(dict.fromkeys(frame[c].tolist())) for c in COUNTS}
+    constant = [c for c, found_values in values.items() if len(found_values) == 1]
+    same = [f"{c.lower()} {values[c][0]}" for c in constant]
+    bounded = set(interval_titles().values())
+    bounds = {f"{title} {end}" for title in bounded for end in ("low", "high")}
+    listed = [str(c) for c in frame.columns if c not in (*constant, *bounds)]
+    columns = sorted(listed, key=lambda c: ORDER.index(c) if c in ORDER else len(ORDER))
+    emit_table(
+        f"Scores by method: {MEASURE_NAMES[measure]}"
+        + (", lowest IFR first" if found.comparable else ""),
+        [_column(name, name in bounded) for name in columns],
+        frame.to_dict("records"),
+        note=" ".join(
+            [*found.warnings, f"{', '.join(same)}. {caption(scores, measure, columns, families)}"]
+        ),
+    )
+
+
+def _column(name: str, bounded: bool) -> Column[Mapping[str, Any]]:
+    """A column of the table of methods; a value's interval is in a line below it."""
+
+    def with_bounds(row: Mapping[str, Any]) -> object:
+        low, high = row[f"{name} low"], row[f"{name} high"]
+        if math.isnan(low) or math.isnan(high):
+            return row[name]
+        return with_interval(row[name], low, high).replace(" [", "\n[", 1)
+
+    return Column(
+        "method" if name == "Technique" else name,
+        with_bounds if bounded else itemgetter(name),
+        optional=OPTIONAL.get(name, 0),
+        whole=bounded or name == "Technique",
+    )
+
+
+def show_each_table(scores: Sequence[Score], measure: Measure) -> None:
+    """One row an edit, lowest IFR first."""
+
+    def value(metric: str) -> Column[Score]:
+        title = interval_titles()[metric]
+        return Column(title, lambda score: score.number(metric, measure), cell)
+
+    columns: list[Column[Score]] = [
+        Column("edit", lambda score: score.edit, whole=True),
+        *map(value, EACH),
+        Column("method", lambda score: score.method, optional=1),
+        Column("graph", lambda score: score.dataset, whole=True, optional=2),
+        Column("model", lambda score: score.model, whole=True, optional=3),
+        Column("rewrite", lambda score: score.rewrite, whole=True, optional=4),
+    ]
+    ordered = sorted(scores, key=lambda score: _undefined_last(score.number("ifr", measure)))
+    emit_table(
+        f"Scores by edit: {MEASURE_NAMES[measure]}, lowest IFR first",
+        columns,
+        ordered,
+        note=caption_each(scores, measure),
+    )
+
+
+def _undefined_last(value: float | None) -> tuple[bool, float]:
+    return value is None, value or 0.0
