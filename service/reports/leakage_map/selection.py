@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlencode
 
 from pydantic import BaseModel, Field
 
 if TYPE_CHECKING:
     from thinkeval.cypher.rows import ScoredChainRow
+
+Length = Annotated[int, Field(ge=1, le=5)]
 
 
 class Selection(BaseModel):
@@ -20,7 +22,7 @@ class Selection(BaseModel):
         first: id of a chain's first fact.
         fact: id of a fact on the chain.
         chain: the number of one chain, as `thinkeval chains` counts them from 1.
-        steps: of this length only.
+        steps: of these lengths only; all lengths where it is empty.
         min_ratio: with R'/R of at least this.
         surviving: only those that survive.
     """
@@ -29,7 +31,7 @@ class Selection(BaseModel):
     first: str | None = Field(default=None, max_length=500)
     fact: str | None = Field(default=None, max_length=500)
     chain: int | None = Field(default=None, ge=1)
-    steps: int | None = Field(default=None, ge=1, le=5)
+    steps: tuple[Length, ...] = Field(default=(), max_length=5)
     min_ratio: float = Field(default=0.0, ge=0)
     surviving: bool = False
 
@@ -42,7 +44,7 @@ class Selection(BaseModel):
         return (
             (self.chain is None or self.chain == number)
             and (row.surviving or not self.surviving)
-            and self.steps in (None, row.steps)
+            and (not self.steps or row.steps in self.steps)
             and (self.min_ratio == 0 or (row.ratio or 0.0) >= self.min_ratio)
             and set(self.through) <= set(row.entities)
             and (self.first is None or row.links[0].id == self.first)
@@ -68,8 +70,9 @@ class Selection(BaseModel):
                 said.append(f"{how} {link.subject} {relation} {link.object}")
         if self.chain is not None:
             said.append(f"with number {self.chain}")
-        if self.steps is not None:
-            said.append(f"of {self.steps} step{'s' * (self.steps > 1)}")
+        if self.steps:
+            lengths = " or ".join(map(str, self.steps))
+            said.append(f"of {lengths} step{'s' * (self.steps != (1,))}")
         if self.min_ratio:
             said.append(f"that keep at least {self.min_ratio:g}")
         if self.surviving:
