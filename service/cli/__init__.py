@@ -29,6 +29,7 @@ from thinkeval.service.cli.hparams import hparams
 from thinkeval.service.cli.leakcut.coedit import coedit, coedits
 from thinkeval.service.cli.leakcut.cut import leakcut
 from thinkeval.service.cli.models import covariance, organism, probe, train_mend
+from thinkeval.service.cli.panels import GroupedCommand
 from thinkeval.service.cli.report import chains, report
 from thinkeval.service.cli.rules import rules
 from thinkeval.service.cli.score import score
@@ -93,17 +94,18 @@ _WRAPPED = re.compile(r"\n(?!\s*(?:thinkeval |curl |\$ |[-*] |\d+\. ))")
 """Line breaks of a paragraph in source, not those before an example or an item of a list."""
 
 
-def _unwrap(group: typer.Typer) -> None:
-    """Have the help of every command flow at the terminal's width instead of the source's."""
+def _arrange(group: typer.Typer) -> None:
+    """Have help texts flow at the terminal's width, not the source's, and options be grouped."""
     for command in group.registered_commands:
+        command.cls = GroupedCommand
         text = command.help or inspect.getdoc(command.callback) or ""
         command.help = "\n\n".join(_WRAPPED.sub(" ", each) for each in text.split("\n\n"))
     for inner in group.registered_groups:
         if inner.typer_instance is not None:
-            _unwrap(inner.typer_instance)
+            _arrange(inner.typer_instance)
 
 
-_unwrap(app)
+_arrange(app)
 
 
 def _version(show: bool) -> None:

@@ -71,6 +71,7 @@ MeasureOption = Annotated[
     MeasureName,
     typer.Option(
         "--measure",
+        metavar="MEASURE",
         help="p: fraction of sampled answers (the papers' protocol); likelihood: exact,"
         " teacher-forced; likelihood_norm: per token.",
     ),

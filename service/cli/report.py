@@ -182,7 +182,7 @@ def report(
 
     [bold]thinkeval report -g hogwarts --figures figures --figure-format pdf[/bold] draws the
     methods; [bold]thinkeval report EDIT --figures figures[/bold] shows how that edit leaks. Of
-    edits that are named, the Markdown also says what the graph's rules make of them.
+    edits that are named, the report also says what the graph's rules conclude from them.
     """
     from thinkeval.service.reports import formats as report_formats
     from thinkeval.service.reports.comparison import compare

@@ -1,13 +1,18 @@
-"""Help of commands flows at the terminal's width; lines of the source do not show through."""
+"""Help of commands flows at the terminal's width, not the source's; options are in groups."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
+import pytest
 import typer
+from typer.core import TyperCommand, TyperOption
+from typer.testing import CliRunner
 
 from thinkeval.service.cli import app
+from thinkeval.service.cli.panels import GROUPED_FROM, PANELS
 
 
 def texts(group: typer.Typer) -> Iterator[str]:
@@ -25,3 +30,51 @@ def test_paragraphs_have_no_line_breaks_but_before_examples_and_items() -> None:
     breaks = [line for text in found for line in re.findall(r"[^\n]\n([^\n]+)", text)]
     assert breaks  # examples of several commands keep theirs
     assert all(re.match(r"\s*(thinkeval |curl |\$ |[-*] |\d+\. )", line) for line in breaks), breaks
+
+
+def grouped() -> Iterator[tuple[str, TyperCommand]]:
+    """Commands whose options are shown by group."""
+
+    def below(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, TyperCommand]]:
+        nested = getattr(command, "commands", {})
+        if not nested and len(options(command)) >= GROUPED_FROM:
+            yield " ".join(path), command
+        for name, each in nested.items():
+            yield from below(each, (*path, name))
+
+    yield from below(typer.main.get_command(app), ())
+
+
+def options(command: TyperCommand) -> list[TyperOption]:
+    return [each for each in command.params if isinstance(each, TyperOption)]
+
+
+def test_every_option_of_a_large_command_is_in_a_group() -> None:
+    """`score --help` was one box of 43 options in no visible order."""
+    found = dict(grouped())
+    assert {"score", "sweep", "coedit", "report", "grow start"} <= set(found)
+    for name, command in found.items():
+        without = [each.name for each in options(command) if not each.rich_help_panel]
+        assert not without, f"{name}: {without} have no group: add them to cli/panels.py"
+        panels = [str(each.rich_help_panel) for each in options(command)]
+        order = [panel for panel in PANELS if panel in panels]
+        assert list(dict.fromkeys(panels)) == order, name
+
+
+def test_an_option_is_in_one_group_and_every_group_has_options() -> None:
+    listed = [option for group in PANELS.values() for option in group]
+    assert len(listed) == len(set(listed))
+    used = {each.name for _, command in grouped() for each in options(command)}
+    assert set(listed) - used <= {"help"}, "options that no command has"
+
+
+def test_help_of_score_is_shown_by_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = CliRunner().invoke(app, ["score", "--help"]).output
+    titles = re.findall(r"─ ([A-Z][a-z ]+) ─", text)
+    assert titles == [
+        "Arguments", "Which edit or data", "Model", "Method", "Measurement", "Limits", "Run",
+        "Output",
+    ]  # fmt: skip
+    assert "--help" in text.rpartition("Output")[2]
+    assert max(len(line) for line in text.splitlines()) <= 80
