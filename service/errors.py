@@ -26,9 +26,11 @@ from dataclasses import dataclass
 
 from thinkeval.cypher.errors import (
     GraphError,
+    InvalidQueryError,
     ParameterError,
     QueryTimeoutError,
     QueryTooLargeError,
+    ReadOnlyError,
     ServerUnavailableError,
     UnknownGraphError,
     UnknownQueryError,
@@ -243,6 +245,8 @@ _STATUS: dict[type[Exception], int] = {
     UnknownGraphError: 404,
     UnknownQueryError: 404,
     ParameterError: 422,
+    InvalidQueryError: 422,
+    ReadOnlyError: 403,
     GraphError: 500,
     EditingError: 422,
     LoaderError: 422,

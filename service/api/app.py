@@ -22,6 +22,7 @@ from thinkeval.service.api import (
     appends,
     catalog,
     coedits,
+    console,
     crawl,
     depedit,
     edits,
@@ -41,6 +42,7 @@ from thinkeval.service.api import (
 from thinkeval.service.api.connection import Connection
 from thinkeval.service.api.pages import coedits as coedit_pages
 from thinkeval.service.api.pages import growth_routes, routes
+from thinkeval.service.api.pages.console import routes as console_pages
 from thinkeval.service.api.security import BodyLimit, require_token_elsewhere
 from thinkeval.service.api.state import State
 from thinkeval.service.errors import UsageError
@@ -100,11 +102,11 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     openapi.install(app)
     for router in (
         health.router, graphs.router, edits.router, appends.router, events.router, results.router,
-        leakcut.router, coedits.router, rules.router,
+        leakcut.router, coedits.router, rules.router, console.router,
         rules.closure_router, results.diff_router, sweeps.router, catalog.router,
         results.figures_router, depedit.router, growth.router, growth_review.router,
         crawl.router, catalog.browser_router, security.router, routes.router,
-        routes.depedit_router, growth_routes.router, coedit_pages.router,
+        routes.depedit_router, growth_routes.router, coedit_pages.router, console_pages.router,
     ):  # fmt: skip
         app.include_router(router)
     registry.register(health.Edits(connection))

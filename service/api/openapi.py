@@ -218,6 +218,7 @@ TAGS = {
     "sweeps": "Several methods on several rewrites, and their table.",
     "coedits": "Further facts edited with a rewrite, round by round, and the frontier.",
     "depedit": "Establish and update: knowledge sets, runs of the protocol, and their tables.",
+    "console": "Read-only Cypher queries of the client's own.",
     "catalogue": "Methods, models, metrics, the text of every query, and the leaderboard.",
     "figures": "Figures of stored edits as PNG, SVG or PDF.",
     "service": "Health and metrics, for the operator of the service.",

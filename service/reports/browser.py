@@ -114,6 +114,11 @@ def question_links(
 
 def question_query(name: str, score: Score, measure: Measure | None = None) -> str:
     """A query of cypher/explore/ with the values of this score in place of its parameters."""
+    return filled(f"{FOLDER}{name}", **question_params(name, score, measure))
+
+
+def question_params(name: str, score: Score, measure: Measure | None = None) -> dict[str, Any]:
+    """The parameters of a query of cypher/explore/ that a score decides."""
     chosen = measure or score.measures[0]
     pool = {
         "edit": score.edit,
@@ -122,8 +127,7 @@ def question_query(name: str, score: Score, measure: Measure | None = None) -> s
         "max_steps": score.options.max_steps,
         "bare": score.options.bare,
     }
-    found = f"{FOLDER}{name}"
-    return filled(found, **{k: v for k, v in pool.items() if k in params_of(name)})
+    return {key: value for key, value in pool.items() if key in params_of(name)}
 
 
 def cut_link(
