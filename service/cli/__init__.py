@@ -31,6 +31,7 @@ from thinkeval.service.cli.leakcut.cut import leakcut
 from thinkeval.service.cli.models import covariance, organism, probe, train_mend
 from thinkeval.service.cli.panels import GroupedCommand
 from thinkeval.service.cli.report import chains, report
+from thinkeval.service.cli.results.show import show
 from thinkeval.service.cli.rules import rules
 from thinkeval.service.cli.score import score
 from thinkeval.service.cli.serve import serve, worker
@@ -48,8 +49,8 @@ app = typer.Typer(
         "Edits a model, probes the facts around the edit before and after, and finds the chains of"
         " facts through which the old answer can still be recovered, in a Neo4j graph.\n\n"
         "Begin with [bold]thinkeval demo[/bold]. Then: [bold]import[/bold] a data set,"
-        " [bold]score[/bold] an edit, read its [bold]chains[/bold], and [bold]report[/bold]"
-        " over several."
+        " [bold]score[/bold] an edit, [bold]show[/bold] what is left of the old fact, and"
+        " [bold]report[/bold] over several."
     ),
 )
 
@@ -61,6 +62,7 @@ app.command("import", rich_help_panel=MAIN)(import_)
 app.command(rich_help_panel=MAIN)(score)
 app.command(rich_help_panel=MAIN)(sweep)
 app.command(rich_help_panel=MAIN)(sequence)
+app.command(rich_help_panel=MAIN)(show)
 app.command(rich_help_panel=MAIN)(chains)
 app.command(rich_help_panel=MAIN)(leakcut)
 app.command(rich_help_panel=MAIN)(coedit)

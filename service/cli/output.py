@@ -241,13 +241,23 @@ def _print_plain(out: Console, laid: Sequence[_Laid]) -> None:
         _print_line(out, "  ".join(texts).rstrip())
 
 
-def emit_note(text: str, style: str | None = None) -> None:
-    """Print a paragraph; in a terminal its lines end between words, none of which is broken."""
-    _print_line(console(), text, style)
+def emit_note(text: str, style: str | None = None, *, indent: int = 0) -> None:
+    """Print a paragraph; in a terminal its lines end between words, none of which is broken.
+
+    Args:
+        indent: of the first line; the others are indented twice as far.
+    """
+    _print_line(console(), text, style, indent)
 
 
-def _print_line(out: Console, text: str, style: str | None = None) -> None:
+def _print_line(out: Console, text: str, style: str | None = None, indent: int = 0) -> None:
     """Print a paragraph; words that are longer than the terminal is wide are not broken."""
-    if not out.soft_wrap:
-        text = textwrap.fill(text, out.width, break_long_words=False, break_on_hyphens=False)
+    first = " " * indent
+    if out.soft_wrap:
+        text = first + text
+    else:
+        text = textwrap.fill(
+            text, out.width, initial_indent=first, subsequent_indent=2 * first,
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
     out.print(text, style=style, highlight=False, markup=False, overflow="ignore", crop=False)

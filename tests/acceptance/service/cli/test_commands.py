@@ -27,7 +27,7 @@ Call = Callable[..., Done]
 DEMO = "harry-potter--studied-at"
 HOGWARTS = "Hogwarts School of Witchcraft and Wizardry"
 WITH_JSON = (
-    "demo", "import", "graphs", "rewrites", "probe", "score", "chains", "edits",
+    "demo", "import", "graphs", "rewrites", "probe", "score", "show", "chains", "edits",
     "covariance", "train-mend", "methods", "metrics", "queries", "doctor",
 )  # fmt: skip
 HEADLINE = ("efficacy", "ifr", "preservation")

@@ -151,6 +151,9 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     edits = [one["edit"], two["edit"]]
     assert {e["id"] for e in session("edits", "-g", graph)} == set(edits)
     assert session("chains", edits[0], "--limit", "2")[0]["steps"]
+    shown = session("show", edits[0])
+    assert [part["metric"] for part in shown["verdict"]][:2] == ["efficacy", "ifr"]
+    assert sum(branch["chains"] for branch in shown["tree"]) == len(session("chains", edits[0]))
     assert session("leakcut", edits[0])["edit"] == edits[0]
     coedit = session("coedit", REWRITE, "-g", graph, *model, *tuned, "--rounds", "1")["id"]
     assert [each["id"] for each in session("coedits", "-g", graph)] == [coedit]

@@ -56,3 +56,25 @@ def test_chains_break_no_word(at_once: Call, edit: str) -> None:
         assert "surviving" in table
     assert "│" not in shown
     assert len(table.split("Neville Longbottom", 1)[1].splitlines()[0].split("  ")) > 4
+
+
+def test_an_edit_is_shown_on_a_screen(at_once: Call, edit: str) -> None:
+    """Verdict with thresholds, the chains by first fact, what to edit next, commands to copy."""
+    shown = at_once("show", edit, COLUMNS="80").out
+    assert len(shown.splitlines()) <= 50
+    long = [line for line in shown.splitlines() if len(line) > 80]
+    assert all("thinkeval " in line for line in long)  # only commands are longer
+    text = " ".join(shown.split())
+    assert "; much of the old fact can still be deduced." in text
+    assert "39 % of the old fact" in text
+    assert "from 0.5 “took”" in text
+    assert "83 % 1 chain has grandmother → Augusta Longbottom keeps 79 %" in text
+    assert "Next: 1 further fact closes the one chain that still leaks" in text
+    assert f"thinkeval chains {edit} --surviving" in shown
+    for width in ("40", "200"):
+        assert "has grandmother" in " ".join(at_once("show", edit, COLUMNS=width).out.split())
+    assert "│" not in at_once("show", edit).out
+
+
+def test_a_measure_that_was_not_taken_is_refused(at_once: Call, edit: str) -> None:
+    assert "was not measured by 'p'" in at_once("show", edit, "--measure", "p").error
