@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from thinkeval import cypher
 from thinkeval.cypher import rows
@@ -20,8 +20,9 @@ from thinkeval.service.api.pages import guide
 from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import Db, Here, InForce, etag_response
 from thinkeval.service.errors import NotFoundError
-from thinkeval.service.reports import table
+from thinkeval.service.reports import paired, table
 from thinkeval.service.reports.comparison import Rewrites, compare
+from thinkeval.service.reports.paired import PairedOut
 from thinkeval.service.schemas import Measure, Name
 from thinkeval.service.scoring import record
 
@@ -97,6 +98,10 @@ class Leaderboard(BaseModel):
     caption: str
     warnings: list[str] = []
     left_out: dict[str, list[str]] = {}
+    differences: list[PairedOut] = Field(
+        default=[],
+        description="Every method against the best of its model, paired over common rewrites.",
+    )
     edits: int
     rows: list[dict[str, Any]]
 
@@ -212,6 +217,7 @@ def leaderboard(
             caption=table.caption(found.scores, measure, families=found.families),
             warnings=list(found.warnings),
             left_out=dict(found.left_out),
+            differences=paired.out(paired.paired(found, measure)),
             edits=len(found.scores),
             rows=table.records(table.method_table(found.scores, measure, found.families)),
         )

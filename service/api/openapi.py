@@ -203,6 +203,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
             "caption": "Indirect fact recovery by likelihood.",
             "warnings": [],
             "left_out": {},
+            "differences": [],
             "edits": 1,
             "rows": SWEEP["table"],
         }

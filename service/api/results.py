@@ -20,7 +20,7 @@ from thinkeval.service.api.edits import EditId
 from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import Db, Here, State, etag_response
 from thinkeval.service.errors import UsageError
-from thinkeval.service.reports import diff, figures
+from thinkeval.service.reports import diff, figures, paired
 from thinkeval.service.reports.browser import query_link
 from thinkeval.service.reports.comparison import Rewrites, compare
 from thinkeval.service.reports.edit import (
@@ -305,8 +305,9 @@ def methods_figure(
 
     def drawn() -> bytes:
         found = compare(db, scores, measure, rewrites)
+        notes = paired.notes(found, measure)
         return figures.draw_methods(
-            found.scores, kind, measure, fmt, families=found.families, warnings=found.warnings
+            found.scores, kind, measure, fmt, families=found.families, warnings=notes
         )
 
     # An edit that is scored again has the same id and new values.

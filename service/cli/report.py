@@ -15,7 +15,7 @@ from thinkeval.service.cli.output import chosen_format, console, emit_json, emit
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import show_chains, show_leakage
 from thinkeval.service.cli.render_rules import show_implied, show_mixed
-from thinkeval.service.cli.results.tables import show_each_table, show_method_table
+from thinkeval.service.cli.results.tables import show_each_table, show_method_table, show_paired
 from thinkeval.service.errors import UsageError
 from thinkeval.service.rules.mixed_chains import Chosen, mixed
 from thinkeval.service.schemas import Measure, Score
@@ -55,8 +55,9 @@ def write_figures(
     Args:
         compared: the scores that the methods are compared by.
     """
-    from thinkeval.service.reports import figures
+    from thinkeval.service.reports import figures, paired
 
+    notes = paired.notes(compared, measure)
     methods = figures.METHODS_KINDS if len(scores) > 1 or not named else ()
     edits = [(score, kind) for score in scores if named for kind in figures.EDIT_KINDS]
     whole, done = (len(methods) + len(edits)) * len(formats), 0
@@ -70,7 +71,7 @@ def write_figures(
                 measure,
                 fmt,
                 families=compared.families,
-                warnings=compared.warnings,
+                warnings=notes,
             )
             written.append(write_bytes(folder / f"{kind}.{fmt}", body, parents=True))
             done += 1
@@ -177,7 +178,8 @@ def report(
 
     Read IFR beside efficacy and subject retention: an edit that installs nothing leaks everything
     and preserves everything; one that makes the model forget the subject leaks little. Methods are
-    compared over the rewrites that all of them have; --all-rewrites shows each over its own. Edits
+    compared over the rewrites that all of them have; --all-rewrites shows each over its own. The
+    best method is compared with each other one by paired differences over common rewrites. Edits
     of different data sets are never pooled: name one with --graph where several are stored.
 
     [bold]thinkeval report -g hogwarts --figures figures --figure-format pdf[/bold] draws the
@@ -213,6 +215,7 @@ def report(
             show_each_table(scores, measure.key)
         else:
             show_method_table(found, measure.key)
+            show_paired(found, measure.key)
         if implied:
             emit_text(implied, None)
         return
@@ -262,9 +265,10 @@ def _each(scores: Sequence[Score], measure: Measure) -> tuple[pd.DataFrame, str]
 
 def _by_method(found: Comparison, measure: Measure) -> tuple[pd.DataFrame, str]:
     """The table of one row a method, and its caption with the warnings before it."""
-    from thinkeval.service.reports import table
+    from thinkeval.service.reports import paired, table
 
     frame = table.method_table(found.scores, measure, found.families)
     frame = table.by_ifr(frame, ranked=found.comparable)
     caption = table.caption(found.scores, measure, families=found.families)
-    return frame, " ".join([*found.warnings, caption])
+    best = paired.sentences(paired.paired(found, measure))
+    return frame, " ".join([*found.warnings, *best, caption])

@@ -7,8 +7,10 @@ from urllib.parse import urlencode
 
 from thinkeval.cypher import rows
 from thinkeval.service.api.pages import charts
+from thinkeval.service.api.pages.experiments import differences
 from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.reports.comparison import Rewrites, compare
+from thinkeval.service.reports.paired import paired
 from thinkeval.service.reports.table import caption, method_table
 from thinkeval.service.schemas import MEASURE_NAMES, Measure
 from thinkeval.service.scoring import record
@@ -90,6 +92,7 @@ def _board(
         "figure_query": urlencode({k: v for k, v in asked.items() if v}),
         "series": charts.series(table),
         "caption": caption(shown, by, COLUMNS, families) if shown else "",
+        "paired": differences.tables(paired(found, by)),
         "curves": charts.curves(table),
         "scatter": charts.scatter(table),
     }

@@ -35,6 +35,8 @@ def _environment() -> Environment:
     environment.filters.update(
         figure=formatting.number,
         short=formatting.short,
+        signed=formatting.signed,
+        interval=formatting.interval,
         share=formatting.percent,
         day=day,
         data=data,

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval.cypher.metric_options import interval_titles
 from thinkeval.service.cli.output import emit_table
-from thinkeval.service.formatting import cell, with_interval
+from thinkeval.service.formatting import cell, interval, signed, with_interval
 from thinkeval.service.reports.formats import Column
 from thinkeval.service.reports.table import STEPS, by_ifr, caption, caption_each, method_table
 from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
 
 if TYPE_CHECKING:
     from thinkeval.service.reports.comparison import Comparison
+    from thinkeval.service.reports.matched import Difference
 
 OPTIONAL = {
     **{f"{n}-step": n + 2 for n in STEPS},
@@ -66,6 +67,30 @@ def show_method_table(found: Comparison, measure: Measure) -> None:
             [*found.warnings, f"{', '.join(same)}. {caption(scores, measure, columns, families)}"]
         ),
     )
+
+
+PAIRED: list[Column[Difference]] = [
+    Column("method", lambda row: row.first, whole=True),
+    Column("IFR difference", lambda row: row.value, signed),
+    Column("95 % interval", lambda row: row.interval, interval),
+    Column("exceeds chance", lambda row: row.beyond_rewrites, cell),
+    Column("rewrites", lambda row: row.n, optional=1),
+]
+
+
+def show_paired(found: Comparison, measure: Measure) -> None:
+    """The best method of each model against each other one, over common rewrites."""
+    from thinkeval.service.reports.paired import paired, verdict  # numpy; not for `--help`
+
+    for against in paired(found, measure):
+        emit_table(
+            f"IFR of each method minus that of {against.best}: {against.model}",
+            PAIRED,
+            against.of("ifr"),
+            note=f"{against.best} has the lowest IFR among methods of efficacy above .5. Paired"
+            " over the rewrites that both methods have; the interval is over families of them."
+            f" {verdict(against.of('ifr'))}",
+        )
 
 
 def _column(name: str, bounded: bool) -> Column[Mapping[str, Any]]:

@@ -1,0 +1,1 @@
+"""Pages of experiments: sweeps with their matrix, one fact by all methods, paired differences."""

@@ -1,0 +1,54 @@
+"""Paired differences as rows of the page: bars on one scale, words beside every mark."""
+
+from __future__ import annotations
+
+import pytest
+
+from thinkeval.service.api.pages.experiments import differences
+from thinkeval.service.api.pages.render import _environment
+from thinkeval.service.reports.matched import Difference
+from thinkeval.service.reports.paired import Against
+
+
+def _row(method: str, value: float, interval: tuple[float, float] | None) -> Difference:
+    return Difference(method, "best", "ifr", None, value, interval, 9, 1, None)
+
+
+FOUND = Against(
+    "m", "best", (_row("far", 0.4, (0.3, 0.5)), _row("near", 0.1, (-0.1, 0.3)))
+)  # fmt: skip
+
+
+def _page(found: Against) -> str:
+    (table,) = differences.tables([found])
+    source = (
+        '{% from "experiments/_paired.html" import paired with context %}'
+        "{{ paired(table, false, 'title') }}"
+    )
+    return _environment().from_string(source).render(table=table)
+
+
+def test_bars_are_on_one_scale_around_zero() -> None:
+    (table,) = differences.tables([FOUND])
+    assert table.scale == 0.5
+    far, near = table.rows
+    unit = (differences.MIDDLE - differences.PAD) / 0.5
+    assert far.at == pytest.approx(differences.MIDDLE + 0.4 * unit, abs=0.05)
+    assert far.bar is not None
+    assert far.bar[1] == differences.WIDTH - differences.PAD, "the largest end is at the edge"
+    assert near.bar is not None
+    assert near.bar[0] < differences.MIDDLE < near.bar[1], "chance: the bar covers 0"
+
+
+def test_each_row_says_in_words_what_its_mark_says() -> None:
+    text = _page(FOUND)
+    assert text.count("counted") == 1
+    assert "<strong>leaks more</strong>, beyond chance" in text
+    assert "within chance" in text
+    assert "+0.400 <small>[0.30, 0.50]</small>" in text
+
+
+def test_without_an_interval_it_is_unknown() -> None:
+    found = Against("m", "best", (_row("other", 0.4, None),))
+    assert "unknown: too few rewrites" in _page(found)
+    assert differences.tables([Against("m", "best", ())]) == []
