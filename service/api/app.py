@@ -43,6 +43,7 @@ from thinkeval.service.api.connection import Connection
 from thinkeval.service.api.pages import coedits as coedit_pages
 from thinkeval.service.api.pages import growth_routes, routes
 from thinkeval.service.api.pages.console import routes as console_pages
+from thinkeval.service.api.pages.edit import routes as edit_routes
 from thinkeval.service.api.security import BodyLimit, require_token_elsewhere
 from thinkeval.service.api.state import State
 from thinkeval.service.errors import UsageError
@@ -105,7 +106,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         leakcut.router, coedits.router, rules.router, console.router,
         rules.closure_router, results.diff_router, sweeps.router, catalog.router,
         results.figures_router, depedit.router, growth.router, growth_review.router,
-        crawl.router, catalog.browser_router, security.router, routes.router,
+        crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router,
         routes.depedit_router, growth_routes.router, coedit_pages.router, console_pages.router,
     ):  # fmt: skip
         app.include_router(router)

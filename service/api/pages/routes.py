@@ -9,32 +9,24 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
-from thinkeval.cypher import rows
 from thinkeval.service.api.pages import assets, deletion, depedit, home
 from thinkeval.service.api.pages import compare as comparing
-from thinkeval.service.api.pages import edit as result
 from thinkeval.service.api.pages import leaderboard as board
 from thinkeval.service.api.pages import rules as ruling
 from thinkeval.service.api.pages.depedit import Chosen
-from thinkeval.service.api.pages.edit import FIRST, Shown
-from thinkeval.service.api.pages.leak_cut import CutAsked
 from thinkeval.service.api.pages.render import render
 from thinkeval.service.api.state import Db, Here
 from thinkeval.service.depedit import job_queue
 from thinkeval.service.errors import NotFoundError, Problem
 from thinkeval.service.graphs import datasets
 from thinkeval.service.jobs import queue
-from thinkeval.service.leakcut.schemas import KeyKind
 from thinkeval.service.reports.comparison import Rewrites
-from thinkeval.service.reports.edit import ChainFilter
-from thinkeval.service.reports.table import STEPS
 from thinkeval.service.rules import statistics
 from thinkeval.service.schemas import ENDED, MEASURE_NAMES, Measure
-from thinkeval.service.scoring import record
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self';"
@@ -51,7 +43,6 @@ router.include_router(assets.router)
 EditId = Annotated[str, Path(max_length=200)]
 GraphId = Annotated[str, Path(max_length=200)]
 Word = Annotated[str, Query(max_length=400)]
-Length = Annotated[int, Field(ge=1, le=5)]
 Taken = Annotated[Measure | None, BeforeValidator(lambda text: text or None), Query()]
 """A measure; a form without a choice sends an empty text."""
 
@@ -84,33 +75,6 @@ def login_form(request: Request, *, next: str, error: str | None, out: bool = Fa
     status = 200 if error is None else 401
     values = {"here": request.url.path, "next": next, "error": error, "out": out}
     return page(request, "login.html", status, **values)
-
-
-def _shown(
-    steps: Annotated[list[Length] | None, Query(max_length=5)] = None,
-    min_ratio: Annotated[float, Query(ge=0, le=1)] = 0.0,
-    fact: Annotated[str, Query(max_length=500)] = "",
-    surviving: bool = False,
-    show: Annotated[int, Query(ge=1, le=100_000)] = FIRST,
-) -> Shown:
-    """Filter of the chains from the address; without a length all lengths are shown."""
-    picked = ChainFilter(min_ratio=min_ratio, fact=fact or None, surviving=surviving)
-    return Shown(picked, frozenset(steps or STEPS), show)
-
-
-WhichChains = Annotated[Shown, Depends(_shown)]
-
-
-def _cut_asked(
-    leak: Annotated[float, Query(ge=0, lt=1)] = 0.1,
-    keys: KeyKind = "auto",
-    lock: Annotated[str, Query(max_length=2000)] = "",
-) -> CutAsked:
-    """Options of the leak cut from the address."""
-    return CutAsked(leak, keys, lock)
-
-
-WhichCut = Annotated[CutAsked, Depends(_cut_asked)]
 
 
 @router.get("/")
@@ -162,44 +126,6 @@ def chain_counts(graph: GraphId, db: Db, here: Here) -> dict[str, int] | Respons
 def rules_choice(graph: GraphId, request: Request, db: Db) -> Response:
     """The form's line on rules, which a script requests when another data set is chosen."""
     return page(request, "_rules_choice.html", rules=home.rules(db, graph))
-
-
-@router.get("/edits/{edit}")
-def one_edit(
-    edit: EditId,
-    request: Request,
-    db: Db,
-    here: Here,
-    shown: WhichChains,
-    asked: WhichCut,
-    measure: Taken = None,
-) -> Response:
-    """An edit, by any id that it has had: its progress until it is finished, then its result."""
-    found = db.read(rows.GetEditRow, id=edit)
-    if not found:
-        raise record.unknown(db, edit)
-    row = found[0]
-    if row.status != "succeeded" or not row.score:
-        live = row.status not in ENDED
-        return page(request, "progress.html", here="", edit=row, live=live)
-    if row.id != edit:
-        return RedirectResponse(str(request.url.replace(path=f"/edits/{row.id}")), 307)
-    score = record.get_score(db, row.id)
-    base = str(request.base_url).rstrip("/")
-    values = result.result_values(
-        db, score, measure, shown, asked, browser=here.connection.browser, base=base
-    )
-    return page(request, "edit.html", here="", **values)
-
-
-@router.get("/edits/{edit}/chains")
-def chain_list(
-    edit: EditId, request: Request, db: Db, here: Here, shown: WhichChains, measure: Taken = None
-) -> Response:
-    """The filtered chains of an edit alone, with which a script replaces those shown."""
-    score = record.get_score(db, edit)
-    values = result.chain_values(db, score, measure, shown, here.connection.browser)
-    return page(request, "_chains.html", **values)
 
 
 @router.get("/compare")

@@ -206,7 +206,7 @@ def entity_text(name: str, role: Role) -> tuple[str, ...]:
 
 def label_text(link: Link) -> tuple[str, ...]:
     """The text on a fact's line: the relation, and its probability before and after."""
-    relation = link.relation.replace("_", " ")
+    relation = link.relation.replace("_", " ").replace("-", " ")
     return (*wrapped(relation, LABEL_W - 4, 2), f"{short(link.pre)} → {short(link.post)}")
 
 

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 from thinkeval.service.formatting import short
 from thinkeval.service.reports.leakage_map.drawing import LINE_H, ROLES, Box, Line, MapDrawing
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.rows.chains import Link
 
 BANDS = (0.1, 0.3, 0.7, 1.05)
 """Bounds of the classes of retention: cut off, weak, fair, kept, and stronger than before."""
@@ -52,9 +56,14 @@ def fact_sentence(line: Line) -> str:
         "target_true": "the edited fact", "target_new": "the edited fact's new form",
     }.get(line.role, "on a surviving chain" if line.alive else "on cut chains only")  # fmt: skip
     return (
-        f"{link.subject} {link.relation.replace('_', ' ')} {link.object}:"
+        f"{link.subject} {words(link)} {link.object}:"
         f" p {short(link.pre)} → {short(link.post)}, {kept}; {state}"
     )
+
+
+def words(link: Link) -> str:
+    """A relation as words: data sets write it with hyphens, underscores or spaces."""
+    return link.relation.replace("_", " ").replace("-", " ")
 
 
 def width(line: Line) -> float:
@@ -106,9 +115,10 @@ def _line(line: Line, chosen: bool, following: bool) -> str:
     middle = x + w / 2
     said, said_classes = escape(fact_sentence(line)), " ".join(classes)
     numbers = " ".join(map(str, line.chains))
+    mark = '<tspan class="scissors">✂</tspan> ' if following else ""
     text = "".join(
         f'<tspan x="{middle:.1f}" y="{y + LINE_H * (i + 0.78):.1f}"'
-        f"{_class('p', i == len(line.text) - 1)}>{escape(each)}</tspan>"
+        f"{_class('p', i == len(line.text) - 1)}>{mark * (i == 0)}{escape(each)}</tspan>"
         for i, each in enumerate(line.text)
     )
     marks = ""
@@ -116,7 +126,6 @@ def _line(line: Line, chosen: bool, following: bool) -> str:
         (ax, ay), (bx, _) = line.corners[0], line.corners[1]
         at = ax + _sign(bx - ax) * 7
         marks = f'<path class="bar" d="M{at:.1f} {ay - 7:.1f}V{ay + 7:.1f}"/>'
-        text += f'<tspan class="scissors" x="{x + w - 6:.1f}" y="{y + LINE_H * 0.78:.1f}">✂</tspan>'
     return (
         f'<g class="{said_classes}" data-fact="{escape(line.link.id)}"'
         f' data-chains="{numbers}" tabindex="-1" role="button"'

@@ -40,7 +40,7 @@ function answers(title, given, p) {
   return part;
 }
 
-/** The elements that describe a fact; `through` is called to show only the chains through it. */
+/** The elements that describe a fact; `through`, if given, is called to show only the chains through it. */
 export function detail(fact, through) {
   const parts = [
     element("h3", `${fact.source} ${words(fact.relation)} ${fact.target}`),
@@ -52,7 +52,7 @@ export function detail(fact, through) {
   parts.push(asked);
   if (fact.question) parts.push(element("p", `As a question: ${fact.question}`, { class: "hint" }));
   parts.push(answers("Before", fact.answers_pre, fact.pre), answers("After", fact.answers_post, fact.post));
-  if (fact.chains) {
+  if (fact.chains && through) {
     const button = element("button", "Only chains through this fact", { type: "button", class: "quiet" });
     button.addEventListener("click", through);
     parts.push(button);

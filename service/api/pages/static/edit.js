@@ -1,101 +1,194 @@
-// Page of a scored edit: filters and the chosen fact. The drawing is graph.js, copying copy.js.
+// First screen of a scored edit: the leakage map's filters, zoom, highlights and keys.
 import { detail } from "/static/detail.js";
-import { draw } from "/static/graph.js";
 
-const graph = JSON.parse(document.getElementById("graph").textContent);
-const filter = document.getElementById("filter");
-const path = new URL(document.querySelector("link[rel=canonical]").href).pathname;
-const facts = new Map(graph.edges.map((edge) => [edge.id, edge]));
-let drawing = null;
+let map = document.getElementById("map");
+const path = map.dataset.path;
+let data = read();
 let pending = null;
+let scale = 1;
 
-const passing = () => JSON.parse(document.getElementById("passing").textContent);
+function read() {
+  return JSON.parse(document.getElementById("map-data").textContent);
+}
 
-/** The filter as a query; defaults are left out. */
-function query(more) {
-  const chosen = new URLSearchParams(new FormData(filter));
-  if (chosen.getAll("steps").length === 5) chosen.delete("steps");
-  if (Number(chosen.get("min_ratio")) === 0) chosen.delete("min_ratio");
-  if (!chosen.get("fact")) chosen.delete("fact");
-  if (more) chosen.set("show", more);
+/** The selection as a query; defaults and empty fields are left out. */
+function query(form) {
+  const chosen = new URLSearchParams();
+  for (const [key, value] of new FormData(form)) {
+    if (!value || (key === "min_ratio" && Number(value) === 0) || (key === "draw" && value === "8")) continue;
+    if (!chosen.getAll(key).includes(value)) chosen.append(key, value);
+  }
   return chosen.toString();
 }
 
-async function apply(more) {
+/** Fetch the map of another selection; the address follows. */
+async function show(chosen, { history: keep = true } = {}) {
   pending?.abort();
   pending = new AbortController();
   const { signal } = pending;
-  const chosen = query(more);
-  const response = await fetch(`${path}/chains?${chosen}`, { signal }).catch(() => null);
-  if (!response?.ok) return;
-  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
-  if (signal.aborted) return;
-  document.getElementById("chains").replaceWith(document.adoptNode(fresh.getElementById("chains")));
-  history.replaceState(null, "", chosen ? `${path}?${chosen}` : path);
-  drawing?.show(passing());
+  const response = await fetch(`${path}/map?${chosen}`, { signal }).catch(() => null);
+  if (!response?.ok || signal.aborted) return;
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("map");
+  if (!fresh || signal.aborted) return;
+  const focused = document.activeElement?.closest?.("#map") ? document.activeElement.id || document.activeElement.name : "";
+  const open = map.querySelector(".more-filters")?.open;
+  map.replaceWith(document.adoptNode(fresh));
+  map = fresh;
+  data = read();
+  if (open) map.querySelector(".more-filters").open = true;
+  if (keep) history.replaceState(null, "", chosen ? `${path}?${chosen}` : path);
+  bind();
+  if (focused) (document.getElementById(focused) ?? map.querySelector(`[name="${focused}"]`))?.focus();
 }
 
-let timer;
-filter.addEventListener("input", (event) => {
-  if (event.target.name === "min_ratio") {
-    document.getElementById("strength").value = Number(event.target.value).toFixed(2);
-  }
-  if (event.target.name === "measure") {
-    filter.requestSubmit();
-    return;
-  }
-  clearTimeout(timer);
-  timer = setTimeout(apply, 120);
-});
-filter.addEventListener("submit", (event) => {
-  if (event.submitter?.id !== "apply") return; // another measure reloads everything
-  event.preventDefault();
-  apply();
-});
-document.getElementById("apply").hidden = true; // filters apply automatically
-
-const reset = document.getElementById("reset");
-reset.hidden = false;
-reset.addEventListener("click", () => {
-  for (const box of filter.querySelectorAll("[name=steps]")) box.checked = true;
-  filter.elements.min_ratio.value = 0;
-  filter.elements.fact.value = "";
-  filter.elements.surviving.checked = false;
-  document.getElementById("strength").value = "0.00";
-  apply();
-});
-
-/** Show what the model answered about a fact; the drawing and the chains mark it. */
-export function choose(id, { scroll = false } = {}) {
-  const fact = facts.get(id);
-  if (!fact) return;
-  const aside = document.getElementById("detail");
-  aside.replaceChildren(...detail(fact, () => through(id)));
-  for (const other of document.querySelectorAll(".chosen")) other.classList.remove("chosen");
-  for (const button of document.querySelectorAll(`button[data-fact="${CSS.escape(id)}"]`)) button.classList.add("chosen");
-  drawing?.mark(id);
-  if (scroll) aside.scrollIntoView({ block: "nearest", behavior: "smooth" });
-}
-
-function through(id) {
-  filter.elements.fact.value = id;
-  apply();
-}
-
-document.addEventListener("click", async (event) => {
-  const more = event.target.closest("#more");
-  if (more) {
+function bind() {
+  const form = document.getElementById("filter");
+  document.getElementById("apply").hidden = true; // filters apply automatically
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const before = document.querySelectorAll(".chain").length;
-    await apply(new URL(more.href).searchParams.get("show"));
-    document.querySelectorAll(".chain")[before]?.querySelector("a, button")?.focus();
-    return;
+    show(query(form));
+  });
+  let timer;
+  form.addEventListener("input", (event) => {
+    if (event.target.name === "min_ratio") document.getElementById("strength").value = Number(event.target.value).toFixed(2);
+    if (event.target.type === "search" && ![...form.querySelectorAll("datalist option")].some((o) => o.value === event.target.value)) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => show(query(form)), 150);
+  });
+  document.getElementById("reset").addEventListener("click", (event) => {
+    event.preventDefault();
+    show(new URL(event.target.href).searchParams.toString());
+  });
+  const chosen = form.querySelector("[name=fact]")?.value;
+  if (chosen) tell(chosen);
+  const svg = document.getElementById("map-svg");
+  if (!svg) return;
+  for (const tool of map.querySelectorAll("[data-tool]")) {
+    tool.hidden = false;
+    tool.addEventListener("click", () => ({ in: () => zoom(1.25), out: () => zoom(0.8), fit })[tool.dataset.tool]());
   }
-  const fact = event.target.closest("button[data-fact]");
-  if (fact) choose(fact.dataset.fact, { scroll: true });
-});
+  svg.addEventListener("pointerover", (event) => light(event.target.closest("[data-chains]")));
+  svg.addEventListener("pointerleave", () => light(null));
+  svg.addEventListener("focusin", (event) => light(event.target.closest("[data-chains]")));
+  drag(document.getElementById("canvas"), svg);
+  keys(document.getElementById("canvas"), svg);
+  fit();
+}
 
-draw(graph, choose).then((result) => {
-  drawing = result;
-  drawing?.show(passing());
-});
+/** Size the drawing: the whole in view where that is readable, else scrolled. */
+function fit() {
+  const canvas = document.getElementById("canvas");
+  const { width, height } = document.getElementById("map-svg").viewBox.baseVal;
+  const whole = Math.min((canvas.clientWidth - 2) / width, (canvas.clientHeight - 2) / height);
+  size(Math.min(1.25, Math.max(whole, Math.min(0.7, (canvas.clientWidth - 2) / width > 0.7 ? 1 : 0.7))));
+  const subject = document.querySelector("#map-svg .subject")?.getBoundingClientRect();
+  const frame = canvas.getBoundingClientRect();
+  canvas.scrollLeft = 0;
+  if (subject) canvas.scrollTop += subject.top + subject.height / 2 - frame.top - frame.height / 2;
+}
+
+function size(next) {
+  const svg = document.getElementById("map-svg");
+  scale = Math.max(0.25, Math.min(3, next));
+  svg.setAttribute("width", svg.viewBox.baseVal.width * scale);
+  svg.setAttribute("height", svg.viewBox.baseVal.height * scale);
+}
+
+function zoom(factor) {
+  const canvas = document.getElementById("canvas");
+  const x = (canvas.scrollLeft + canvas.clientWidth / 2) / scale;
+  const y = (canvas.scrollTop + canvas.clientHeight / 2) / scale;
+  size(scale * factor);
+  canvas.scrollLeft = x * scale - canvas.clientWidth / 2;
+  canvas.scrollTop = y * scale - canvas.clientHeight / 2;
+}
+
+/** Light the strongest chain through an element, and say which it is. */
+function light(element) {
+  const svg = document.getElementById("map-svg");
+  const number = element?.dataset.chains?.split(" ")[0];
+  svg.classList.toggle("dimmed", Boolean(number));
+  for (const each of svg.querySelectorAll("[data-chains]")) {
+    each.classList.toggle("lit", Boolean(number) && each.dataset.chains.split(" ").includes(number));
+  }
+  if (number) document.getElementById("map-status").textContent = `Chain ${number}: ${data.chains[number]}`;
+  else if (element) document.getElementById("map-status").textContent = element.getAttribute("aria-label");
+}
+
+/** Only the chains through an entity or a fact. */
+function choose(element) {
+  const form = document.getElementById("filter");
+  const chosen = new URLSearchParams(query(form));
+  if (element.dataset.entity) {
+    const names = chosen.getAll("through");
+    chosen.delete("through");
+    const name = element.dataset.entity;
+    for (const other of names) if (other !== name) chosen.append("through", other);
+    if (!names.includes(name)) chosen.append("through", name);
+  } else if (chosen.get("fact") === element.dataset.fact) {
+    chosen.delete("fact");
+  } else {
+    chosen.set("fact", element.dataset.fact);
+  }
+  show(chosen.toString());
+}
+
+/** Show what the model answered about a fact, before and after. */
+function tell(id) {
+  const aside = document.getElementById("detail");
+  const fact = data.facts[id];
+  if (!fact) return;
+  aside.hidden = false;
+  aside.replaceChildren(...detail(fact, null));
+}
+
+function drag(canvas, svg) {
+  let from = null;
+  let moved = false;
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.pointerType === "touch" || event.button) return; // touch scrolls by itself
+    from = { x: event.clientX, y: event.clientY, left: canvas.scrollLeft, top: canvas.scrollTop };
+    moved = false;
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (!from || !event.buttons) return;
+    moved ||= Math.hypot(event.clientX - from.x, event.clientY - from.y) > 4;
+    canvas.scrollLeft = from.left - (event.clientX - from.x);
+    canvas.scrollTop = from.top - (event.clientY - from.y);
+  });
+  svg.addEventListener("click", (event) => {
+    const element = event.target.closest("[data-fact], [data-entity]");
+    from = null;
+    if (element && !moved) choose(element);
+  });
+}
+
+function keys(canvas, svg) {
+  const facts = [...svg.querySelectorAll("[data-fact]")].sort((a, b) => order(a) - order(b));
+  let at = -1;
+  canvas.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (step) {
+      at = (at + step + facts.length) % facts.length;
+      facts[at].focus({ preventScroll: true });
+      facts[at].scrollIntoView({ block: "nearest", inline: "nearest" });
+      tell(facts[at].dataset.fact);
+    } else if (event.key === "Enter" || event.key === " ") {
+      const element = event.target.closest("[data-fact], [data-entity]");
+      if (!element) return;
+      choose(element);
+    } else if (event.key === "+" || event.key === "=") zoom(1.25);
+    else if (event.key === "-") zoom(0.8);
+    else if (event.key === "0") fit();
+    else return;
+    event.preventDefault();
+  });
+}
+
+/** From left to right, then from top to bottom. */
+function order(element) {
+  const label = element.querySelector(".back");
+  return Number(label.getAttribute("x")) * 1e5 + Number(label.getAttribute("y"));
+}
+
+bind();

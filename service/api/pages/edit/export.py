@@ -1,0 +1,82 @@
+"""Values of the tabs on how an edit was asked, Neo4j, and export: commands, files, provenance."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.cypher import rows
+from thinkeval.service.api.pages.commands import commands
+from thinkeval.service.api.pages.edit.overview import numbers
+from thinkeval.service.reports.browser import guide_command, question_links
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.api.pages.edit.view import View
+    from thinkeval.service.schemas import Score
+
+FIGURES = (("leakage", "leakage map"), ("chain", "strongest surviving chain"))
+
+_PROVENANCE = (
+    "model", "method", "hparams_digest", "covariance_corpus", "graph_digest", "probe", "seed",
+    "strength", "versions", "created_at",
+)  # fmt: skip
+
+
+def asked_values(view: View) -> dict[str, Any]:
+    """Values of `edit/asked.html`: every number, the request, and what the numbers depend on."""
+    found = view.score.provenance
+    return (
+        view.values("asked")
+        | numbers(view)
+        | {
+            "provenance": [
+                (key, _plain(found[key])) for key in _PROVENANCE if found.get(key)
+            ],
+            "whole": json.dumps(found, indent=1, ensure_ascii=False, default=str),
+        }
+    )  # fmt: skip
+
+
+def neo4j_values(view: View, browser: str, base: str) -> dict[str, Any]:
+    """Values of `edit/neo4j.html`.
+
+    Args:
+        browser: address of Neo4j Browser; "" if it is unknown.
+        base: address of the service.
+    """
+    return view.values("neo4j") | {
+        "questions": question_links(browser, view.score, view.measure) if browser else [],
+        "guide": guide_command(base, view.score.edit),
+    }
+
+
+def export_values(view: View, base: str) -> dict[str, Any]:
+    """Values of `edit/export.html`."""
+    return view.values("export") | {
+        "others": _others(view.db, view.score),
+        "figures": FIGURES,
+        "commands": commands(view.score, base),
+    }
+
+
+def _others(db: Database, score: Score) -> list[rows.PageEditRow]:
+    """Newest scored edits of the same rewrite, one per method and model."""
+    found = db.read(
+        rows.PageEditRow,
+        dataset=score.dataset,
+        rewrite=score.rewrite,
+        status="succeeded",
+        limit=100,
+    )
+    newest: dict[tuple[str, str], rows.PageEditRow] = {}
+    for row in found:
+        if row.id != score.edit:
+            newest.setdefault((row.method, row.model), row)
+    return sorted(newest.values(), key=lambda row: (row.model != score.model, row.method))[:20]
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {each}" for key, each in value.items() if each is not None)
+    return str(value)

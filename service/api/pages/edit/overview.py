@@ -1,0 +1,119 @@
+"""Values of the first screen of an edit: verdict, four figures, map, next step, chain tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.cypher.metric_options import displays
+from thinkeval.service.api.pages.append import append_values, summary
+from thinkeval.service.api.pages.edit.leakage import map_values
+from thinkeval.service.api.pages.leak_cut import CutAsked, cut_values
+from thinkeval.service.formatting import interval, number
+from thinkeval.service.reports.chain_tree import Branch, chain_tree
+from thinkeval.service.reports.conversation_lines import (
+    TITLE,
+    conversation_lines,
+    conversation_note,
+)
+from thinkeval.service.reports.score_lines import lines
+
+if TYPE_CHECKING:
+    from thinkeval.service.api.pages.edit.view import View
+    from thinkeval.service.reports.verdict import Part
+    from thinkeval.service.schemas import Score
+
+FIGURES = (
+    ("Efficacy", "efficacy", "the edited fact is answered anew; good: 1"),
+    ("IFR", "ifr", "of the old fact, still deduced by chains; good: 0"),
+    ("Preservation", "preservation", "of other facts on the chains is kept; good: 1"),
+    ("Subject retention", "subject_retention", "of other facts about the subject is kept; good: 1"),
+)
+"""The four figures: label, metric, meaning."""
+
+BRANCHES = 6
+"""Branches of the chain tree that are listed at first, at each level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One of the four figures.
+
+    Attributes:
+        bounds: its 95 % interval in brackets; "exact" where nothing was sampled.
+        part: the verdict's part on it.
+    """
+
+    label: str
+    meaning: str
+    value: str
+    bounds: str
+    n: int
+    part: Part
+
+
+def figures(view: View) -> list[Figure]:
+    """Efficacy, IFR, Preservation and subject retention by the view's measure."""
+    parts = (view.judged.installed, view.judged.left, view.judged.kept, view.judged.subject)
+    found = []
+    for (label, metric, meaning), part in zip(FIGURES, parts, strict=True):
+        value = view.score.get(metric, view.measure)
+        bounds = ""
+        if value is not None and value.value is not None:
+            known = value.low is not None and value.high is not None
+            bounds = interval((value.low, value.high)) if known else _unsampled(view)  # type: ignore[arg-type]
+        found.append(
+            Figure(label, meaning, number(value.value if value else None), bounds,
+                   value.n if value else 0, part)
+        )  # fmt: skip
+    return found
+
+
+def _unsampled(view: View) -> str:
+    return "no interval" if view.measure == "p" else "exact"
+
+
+def overview_values(view: View, browser: str) -> dict[str, Any]:
+    """Values of `edit/overview.html`.
+
+    Args:
+        browser: address of Neo4j Browser; "" if it is unknown.
+    """
+    score = view.score
+    values = view.values("") | numbers(view) | append_values(view.db, score)
+    values["conversation"] = conversation_values(score)
+    if score.append:
+        return values | {"summary": summary(score)}
+    cut = cut_values(view.db, score, view.measure, CutAsked(), browser)
+    facts = cut["cut"].facts if cut["cut"] else ()
+    chosen = {f"{score.edit}|{fact.id}" for fact in facts}
+    return (
+        values
+        | cut
+        | map_values(view, chosen)
+        | {
+            "figures": figures(view),
+            "tree": chain_tree(view.rows),
+            "branches": BRANCHES,
+            "ways": ways(chain_tree(view.rows)),
+        }
+    )
+
+
+def ways(tree: list[Branch]) -> list[str]:
+    """First entities of surviving chains, largest fraction of IFR first."""
+    alive = (branch for branch in tree if branch.surviving and not branch.ends)
+    return list(dict.fromkeys(branch.link.object for branch in alive))
+
+
+def numbers(view: View) -> dict[str, Any]:
+    """Values of `edit/_numbers.html`: every metric by every measure."""
+    return {"lines": lines(view.score), "display": displays()}
+
+
+def conversation_values(score: Score) -> dict[str, Any] | None:
+    """Values of `_conversation.html`; None where the chains were not walked."""
+    found = score.conversation
+    if found is None:
+        return None
+    return {"title": TITLE, "lines": conversation_lines(found), "note": conversation_note(found)}
