@@ -77,9 +77,9 @@ class Verdict:
     @property
     def headline(self) -> str:
         """One sentence with the answer: whether the edit took, and how deep it went."""
-        if self.left.value is None:
-            return f"The edit {self.installed.word}; what is left of the old fact is undefined."
-        return f"The edit {self.installed.word}; {_HEADLINES[self.left.word]}."
+        left = _HEADLINES.get(self.left.word, "what is left of the old fact is undefined")
+        forgot = ", and the model forgot the subject" * (self.subject.word == "damaged")
+        return f"The edit {self.installed.word}; {left}{forgot}."
 
     @property
     def text(self) -> str:

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 Role = Literal["subject", "target_true", "target_new", "entity"]
 
-NODE_W, LABEL_W = 132.0, 112.0
-"""Width of a column of entities, and of one of labels."""
+NODE_W, LABEL_W = 122.0, 108.0
+"""Greatest width of a column of entities, and of one of labels; short texts make narrower ones."""
 LINE_H, THIN = 14.0, 10.0
 """Height of a line of text, and of a line that passes a column."""
-PAD, TRACK, GAP = 8.0, 7.0, 15.0
+PAD, TRACK, GAP = 8.0, 6.0, 12.0
 """Room around a box or label, between two tracks, and at both ends of a gap."""
 BESIDE = 12.0
 """Distance between two boxes of one column."""
@@ -167,14 +167,15 @@ def _placed(
     high = _heights(edges, columns(edges, subject, target_true), texts)
     laid = lay_out(edges, subject, target_true, {n: h + BESIDE for n, h in high.items()}, THIN)
     placed = tracks(laid)
-    left = _columns(laid, placed)
+    wide = _widths(laid, texts, [link for link, _ in links.values()])
+    left = _columns(wide, placed)
     boxes = tuple(
         Box(
             name,
             roles.get(name, "entity"),
             left[laid.column[name]],
             _down(laid, laid.y[name]) - high[name] / 2,
-            NODE_W,
+            wide[laid.column[name]],
             high[name],
             texts[name],
             _numbers(name, links, through),
@@ -186,49 +187,68 @@ def _placed(
         Line(
             link,
             link.id in lasting,
-            _corners(laid, placed, left, link.id),
-            _label_place(laid, left, link),
+            _corners(laid, placed, left, wide, link.id),
+            _label_place(laid, left, wide, link),
             label_text(link),
             tuple(through.get(link.id, ())),
             role,
         )
         for link, role in links.values()
     )
-    width = left[max(laid.column.values())] + NODE_W + MARGIN
+    width = left[-1] + wide[-1] + MARGIN
     return width, laid.top - laid.bottom + 2 * MARGIN, boxes, lines
 
 
 def entity_text(name: str, role: Role) -> tuple[str, ...]:
     """The text in an entity's box: its name, and its role where it has one."""
     said = (f"({ROLES[role]})",) if role in ROLES else ()
-    return (*wrapped(name, NODE_W - 14), *said)
+    return (*wrapped(name, NODE_W - 18), *said)
 
 
 def label_text(link: Link) -> tuple[str, ...]:
     """The text on a fact's line: the relation, and its probability before and after."""
     relation = link.relation.replace("_", " ").replace("-", " ")
-    return (*wrapped(relation, LABEL_W - 4, 2), f"{short(link.pre)} → {short(link.post)}")
+    return (*wrapped(relation, LABEL_W - 6, 2), f"{short(link.pre)} → {short(link.post)}")
 
 
 def wrapped(text: str, width: float, lines: int = LINES) -> tuple[str, ...]:
     """The text in at most so many lines of this width; the rest is an ellipsis."""
-    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-    letters = int(width / LETTER / (1 + wide / max(1, len(text))))
+    letters = int(width / LETTER * len(text) / max(1, _letters(text)))
     found = textwrap.wrap(text, max(4, letters), max_lines=lines, placeholder=" …")
     return tuple(found) or ("",)
+
+
+def text_width(text: str) -> float:
+    """Estimated width of a text."""
+    return LETTER * _letters(text)
+
+
+def _letters(text: str) -> int:
+    return len(text) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
 
 
 def _label_height(link: Link) -> float:
     return LINE_H * len(label_text(link)) + PAD
 
 
-def _columns(laid: Layout, placed: Tracks) -> list[float]:
+def _widths(laid: Layout, texts: Mapping[str, Sequence[str]], links: Sequence[Link]) -> list[float]:
+    """Width of each column, by its longest text."""
+    wide = [0.0] * (max(laid.column.values()) + 1)
+    for name, text in texts.items():
+        column = laid.column[name]
+        wide[column] = max(wide[column], *(text_width(line) + 18 for line in text))
+    for link in links:
+        column = laid.labels[link.id][0]
+        wide[column] = max(wide[column], *(text_width(line) + 6 for line in label_text(link)))
+    return wide
+
+
+def _columns(wide: Sequence[float], placed: Tracks) -> list[float]:
     """Left end of each column; labels are in odd ones."""
     left, x = [], MARGIN
-    for column in range(max(laid.column.values()) + 1):
+    for column, width in enumerate(wide):
         left.append(x)
-        x += (LABEL_W if column % 2 else NODE_W) + 2 * GAP
-        x += TRACK * max(0, placed.count.get(column, 0) - 1)
+        x += width + 2 * GAP + TRACK * max(0, placed.count.get(column, 0) - 1)
     return left
 
 
@@ -269,15 +289,15 @@ def _down(laid: Layout, y: float) -> float:
 
 
 def _label_place(
-    laid: Layout, left: Sequence[float], link: Link
+    laid: Layout, left: Sequence[float], wide: Sequence[float], link: Link
 ) -> tuple[float, float, float, float]:
     column, slot = laid.labels[link.id]
     h = _label_height(link) - PAD
-    return left[column], _down(laid, laid.y[slot]) - h / 2, LABEL_W, h
+    return left[column], _down(laid, laid.y[slot]) - h / 2, wide[column], h
 
 
 def _corners(
-    laid: Layout, placed: Tracks, left: Sequence[float], fact: str
+    laid: Layout, placed: Tracks, left: Sequence[float], wide: Sequence[float], fact: str
 ) -> tuple[tuple[float, float], ...]:
     """The line from the side of the subject's box to that of the object's."""
     stops = heights(laid, fact)
@@ -287,18 +307,14 @@ def _corners(
         (a, arrived, leave), (b, arrive, _) = stops[part], stops[part + 1]
         if part and arrived != leave:
             at = leave
-        points.append((left[a] + _width(a) * (b > a), _down(laid, at)))
+        points.append((left[a] + wide[a] * (b > a), _down(laid, at)))
         track = placed.of.get((fact, part))
         if track is not None:
-            x = left[min(a, b)] + _width(min(a, b)) + GAP + TRACK * track
+            x = left[min(a, b)] + wide[min(a, b)] + GAP + TRACK * track
             points += [(x, _down(laid, at)), (x, _down(laid, arrive))]
             at = arrive
-        points.append((left[b] + _width(b) * (b < a), _down(laid, at)))
+        points.append((left[b] + wide[b] * (b < a), _down(laid, at)))
     return tuple(_straightened(points))
-
-
-def _width(column: int) -> float:
-    return LABEL_W if column % 2 else NODE_W
 
 
 def _straightened(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

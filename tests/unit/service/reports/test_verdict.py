@@ -59,4 +59,5 @@ def test_undefined_values_have_words_of_their_own() -> None:
 def test_a_model_that_forgot_the_subject_is_told_with_the_ifr_beyond_it() -> None:
     found = judged(subject_retention=0.3, ifr_beyond_subject=0.69)
     assert found.subject.word == "damaged"
+    assert found.headline.endswith("can still be deduced, and the model forgot the subject.")
     assert "had those facts been kept, it would be 0.690" in found.subject.sentence
