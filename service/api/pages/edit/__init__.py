@@ -1,4 +1,4 @@
-"""The page of a scored edit: a first screen with the answer, and tabs with addresses of their own.
+"""Web UI of a scored edit: a first screen with the answer, and tabs with addresses of their own.
 
 `view` holds what all tabs share, `overview` the first screen, `leakage` the map on it, `listed` the
 tabs with lists, `export` commands and provenance; `routes` binds them to addresses.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from thinkeval.service.api.pages.edit.view import View
 
 AMOUNTS = (3, 8, 20, 50, 1000)
-"""Choices of how many surviving chains are drawn; the last stands for all."""
+"""Choices of how many surviving chains are drawn; the last is for all."""
 
 
 def map_values(view: View, next_facts: Collection[str] = ()) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Addresses of the page of a scored edit."""
+"""Addresses of a scored edit in the web UI."""
 
 from __future__ import annotations
 

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 from thinkeval.cypher.rows import Link, ScoredChainRow
-from thinkeval.service.api.pages import charts, commands, edit, render
-from thinkeval.service.api.pages.edit import FEW, FEW_CUT, Chains, Shown, verdict
-from thinkeval.service.reports.edit import ChainFilter
+from thinkeval.service.api.pages import charts, commands, render
+from thinkeval.service.api.pages.edit.overview import ways
+from thinkeval.service.api.pages.edit.view import Asked
+from thinkeval.service.reports.chain_tree import chain_tree
+from thinkeval.service.reports.leakage_map.selection import Selection
 from thinkeval.service.reports.score_lines import lines
 from thinkeval.service.schemas import EditIn, MetricValue, Score, ScoringOptions
 
@@ -48,45 +50,17 @@ STORED = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("shown", "kept"),
-    [
-        (Shown(), [0, 1, 2, 3]),
-        (Shown(steps=frozenset({2, 3})), [0, 1, 3]),
-        (Shown(ChainFilter(surviving=True)), [0, 1]),
-        (Shown(ChainFilter(min_ratio=0.6)), [0]),
-        (Shown(ChainFilter(fact="g|BO")), [1, 3]),
-        (Shown(ChainFilter(fact="g|BO", surviving=True), frozenset({3})), [1]),
-    ],
-)
-def test_filters_keep_the_chains_they_name(shown: Shown, kept: list[int]) -> None:
-    assert [i for i, each in enumerate(STORED) if shown.fits(each)] == kept
-
-
-def test_the_list_is_cut_and_its_numbers_are_not() -> None:
-    chains = Chains(STORED, STORED, at_most=1)
-    assert [len(chains.shown), chains.surviving, chains.ways] == [1, 2, ["A"]]
-    assert chains.by_step == {1: 1, 2: 2, 3: 1, 4: 0, 5: 0}
-    assert chains.drawn["all"] == {
-        "g|SA": True, "g|AO": True, "g|AB": True, "g|BO": True, "g|SO": False, "g|SB": False,
-    }  # fmt: skip
-
-
-def test_few_chains_are_drawn_at_first_and_some_of_them_cut() -> None:
-    alive = [chain("S", f"A{i}", "O", r_post=0.5) for i in range(FEW + 3)]
-    cut = [chain("S", f"C{i}", "O", r_pre=i / 20, r_post=0, surviving=False) for i in range(9)]
-    drawn = Chains([], [*alive, *cut], 50).drawn
-    assert sum(drawn["few"].values()) == 2 * FEW
-    assert len(drawn["few"]) == 2 * (FEW + FEW_CUT)
-    assert "g|SC8" in drawn["few"]
-    assert len(drawn["all"]) == 2 * (FEW + 3 + 9)
+def test_entities_through_which_the_old_object_leaks_are_named_strongest_first() -> None:
+    more = chain("S", "C", "O", r_post=0.7)
+    assert ways(chain_tree([*STORED, more])) == ["A", "C"]
 
 
 def test_an_address_holds_what_is_not_at_its_default() -> None:
-    assert edit.query("p", Shown()) == "measure=p"
-    picked = ChainFilter(min_ratio=0.25, fact="e|f 1", surviving=True)
-    assert edit.query("p", Shown(picked, frozenset({3, 2}), 100)) == (
-        "measure=p&steps=2&steps=3&min_ratio=0.25&fact=e%7Cf+1&surviving=true&show=100"
+    assert Asked().query() == ""
+    picked = Selection(min_ratio=0.25, fact="e|f 1", surviving=True, steps=(2, 3), through=("A b",))
+    assert Asked("p", picked, draw=20, show=60).query() == (
+        "measure=p&draw=20&show=60"
+        "&through=A+b&fact=e%7Cf+1&steps=2&steps=3&min_ratio=0.25&surviving=true"
     )
 
 
@@ -154,20 +128,6 @@ def test_lines_without_chains_of_a_length_are_left_out() -> None:
     steps[0] = steps[0].model_copy(update={"n": 0})
     found = lines(score(values=[metric("ifr", 0.3), *steps]))
     assert [line.label for line in found] == ["ifr", "IFR, 2-step"]
-
-
-def test_the_result_says_that_the_model_forgot_the_subject() -> None:
-    def paragraph(retention: float | None, n: int) -> str:
-        found = metric("subject_retention", 0.3).model_copy(update={"value": retention, "n": n})
-        values = [found, metric("ifr", 0.07), metric("ifr_beyond_subject", 0.93)]
-        return verdict(score(values=values), "likelihood", Chains([], [], 0))
-
-    text = paragraph(0.027, 21)
-    assert "of 21 other facts about" in text
-    assert "3 % of the probability is left on average. IFR is 0.070" in text
-    assert "it would be 0.930" in text
-    for harmless in (paragraph(0.9, 21), paragraph(None, 0)):
-        assert "forgot" not in harmless
 
 
 def row(name: str, ifr: float, preservation: float, steps: list[float]) -> dict[str, Any]:
