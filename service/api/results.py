@@ -18,6 +18,7 @@ from thinkeval.cypher.browser import filled
 from thinkeval.cypher.run import Database
 from thinkeval.service.api.edits import EditId
 from thinkeval.service.api.problems import DESCRIBED
+from thinkeval.service.api.selected import Selected
 from thinkeval.service.api.state import Db, Here, State, etag_response
 from thinkeval.service.errors import UsageError
 from thinkeval.service.reports import diff, figures, paired
@@ -255,6 +256,7 @@ def edit_figure(
     db: Db,
     here: Here,
     request: Request,
+    selection: Selected,
     measure: MeasureQuery = None,
     n: Annotated[
         int | None,
@@ -267,16 +269,25 @@ def edit_figure(
     ] = None,
     limit: Annotated[
         int,
-        Query(ge=1, le=100, description="Surviving chains that `leakage` shows at most."),
+        Query(ge=1, le=1000, description="Surviving chains that `leakage` shows at most."),
     ] = figures.SHOWN,
+    caption: Annotated[
+        bool, Query(description="Whether `leakage` has its title and caption.")
+    ] = True,
 ) -> Response:
-    """An edit's leakage graph, or one of its chains with the retention of each link."""
+    """An edit's leakage map, or one of its chains with the retention of each link.
+
+    `leakage` draws the chains that fit the selection (`through`, `fact` and so on): the map that
+    the web UI shows at the same parameters.
+    """
     job = here.statuses.get(db, edit)
     score = record.get_score(db, job.id)
     by = measure_of(score, measure)
     body = here.responses.get(
-        ("figure", job.id, job.finished_at, kind, fmt, by, n, limit),
-        lambda: figures.draw_edit(db, score, kind, by, fmt, n=n, limit=limit),
+        ("figure", job.id, job.finished_at, kind, fmt, by, n, limit, selection, caption),
+        lambda: figures.draw_edit(
+            db, score, kind, by, fmt, n=n, limit=limit, selection=selection, caption=caption
+        ),
     )
     return etag_response(request, body, MEDIA_TYPES[fmt])
 

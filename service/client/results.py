@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from thinkeval.service.client.http import Http, frame, part
 from thinkeval.service.leakcut.schemas import CutOut
+from thinkeval.service.reports.leakage_map.selection import Selection
 from thinkeval.service.reports.schemas import Diff
 from thinkeval.service.schemas import Measure
 
@@ -138,10 +139,21 @@ class Results:
         measure: Measure | None = None,
         n: int | None = None,
         limit: int | None = None,
+        selection: Selection | None = None,
+        caption: bool = True,
     ) -> bytes:
-        """A figure of an edit: the leakage graph of its `limit` strongest chains, or chain `n`."""
+        """A figure of an edit: the leakage map of its `limit` strongest chains, or chain `n`.
+
+        Args:
+            selection: which chains the map draws; by default all.
+            caption: whether the map has its title and caption.
+        """
         path = f"/v1/edits/{part(edit)}/figures/{kind}.{fmt}"
-        return self._http.get(path, measure=measure, n=n, limit=limit).content
+        chosen = selection.model_dump(exclude_defaults=True) if selection else {}
+        said = None if caption else False
+        return self._http.get(
+            path, measure=measure, n=n, limit=limit, caption=said, **chosen
+        ).content
 
     def leaderboard(
         self,

@@ -25,7 +25,7 @@ MethodsKind = Literal["ifr_by_steps", "ifr_preservation"]
 EDIT_KINDS: tuple[EditKind, ...] = get_args(EditKind)
 METHODS_KINDS: tuple[MethodsKind, ...] = get_args(MethodsKind)
 KINDS: dict[str, str] = {
-    "leakage": "the chains of an edit as a graph: surviving solid, cut dashed",
+    "leakage": "the leakage map: chains of an edit, surviving solid, cut dashed",
     "chain": "one chain with p before and after, and the retention of each link",
     "ifr_by_steps": "IFR by chain length for each method",
     "ifr_preservation": "IFR against Preservation of each method, marker size by efficacy",
@@ -75,7 +75,9 @@ def draw_edit(
         NotFoundError: no such kind.
         UsageError: unknown format; a measure that was not taken; a chain that there is not.
     """
+    from thinkeval.cypher.rows import FactRow
     from thinkeval.service.reports.figures import chain, leakage
+    from thinkeval.service.reports.leakage_map.edited import edited
     from thinkeval.service.scoring.metrics import chain_rows
 
     _known(kind, EDIT_KINDS, "of one edit")
@@ -85,11 +87,13 @@ def draw_edit(
         if limit < 1:
             raise UsageError(f"A graph of {limit} chains shows nothing.", remedy="Draw 1 or more.")
         picked = selection or Selection()
+        said = picked.in_words(rows)
+        new = edited(db.read(FactRow, graph=score.edit), measure)
         drawn = partial(
             leakage.draw, score, picked.chosen(rows), measure, limit,
-            chosen=picked.in_words(rows), caption=caption,
+            edited=new, chosen=said, caption=caption,
         )  # fmt: skip
-        return encode(drawn, fmt, title)
+        return encode(drawn, fmt, f"{title}, chains {said}" if said else title)
     if n is None:
         n = next((i for i, row in enumerate(rows, 1) if row.surviving), 1)
     elif not 1 <= n <= len(rows):

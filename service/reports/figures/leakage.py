@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from thinkeval.cypher.rows import ScoredChainRow
+    from thinkeval.cypher.rows.chains import Link
 
 UNIT = 96.0
 """Units of the map in an inch."""
@@ -42,6 +43,7 @@ def draw(
     measure: str,
     limit: int,
     *,
+    edited: Sequence[tuple[Link, str]] = (),
     chosen: str = "",
     caption: bool = True,
 ) -> Figure:
@@ -49,6 +51,7 @@ def draw(
 
     Args:
         rows: chains with their numbers, strongest surviving first.
+        edited: the edited fact's new form with its role, drawn beside the chains.
         chosen: what the chains were chosen by, for the caption.
         caption: whether the figure has its title and caption.
     """
@@ -57,7 +60,9 @@ def draw(
         reason = f"No chain of at most {score.options.max_steps} steps leads from"
         said = f"{reason} {score.subject} to {score.target_true}{' ' * bool(chosen)}{chosen}."
         return in_words(title, said)
-    drawing = placed(rows, score.subject, score.target_true, score.target_new, limit=limit)
+    drawing = placed(
+        rows, score.subject, score.target_true, score.target_new, limit=limit, edited=edited
+    )
     wide, high = drawing.width / UNIT, drawing.height / UNIT
     said = _caption(score, measure, drawing, chosen)
     figure, bottom, top = new_figure(wide, high, *((title, said) if caption else ("", "")))
@@ -94,11 +99,13 @@ def _draw_line(axes: Axes, line: Line) -> None:
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.path import Path
 
-    colour = RETENTION[band(line.retention)]
+    new = line.role == "target_new"
+    colour = GREEN if new else RETENTION[band(line.retention)]
+    dashes = (0, (1, 1.2)) if new else "-" if line.alive else (0, (4, 2.5))
     axes.add_patch(
         FancyArrowPatch(path=Path(line.corners), arrowstyle="-|>", mutation_scale=8,
                         color=colour, lw=0.55 * width(line), shrinkA=0, shrinkB=0,
-                        linestyle="-" if line.alive else (0, (4, 2.5)), zorder=2 + line.alive / 2,
+                        linestyle=dashes, zorder=2 + line.alive / 2,
                         capstyle="butt", joinstyle="round")
     )  # fmt: skip
     x, y, w, h = line.label
@@ -117,7 +124,7 @@ def _caption(score: Score, measure: str, drawing: MapDrawing, chosen: str) -> st
     if cut:
         shown += f"; {gone} of {cut} cut chains shown"
     if chosen:
-        shown += f" {chosen}"
+        shown = f"Chains {chosen}: {shown[0].lower()}{shown[1:]}"
     bounds = ", ".join(f"{bound:g}" for bound in BANDS)
     return (
         f"{shown}; n = {alive + cut} chains of at most {score.options.max_steps}"

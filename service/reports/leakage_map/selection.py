@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Length = Annotated[int, Field(ge=1, le=5)]
 
 
-class Selection(BaseModel):
+class Selection(BaseModel, frozen=True):
     """Which chains of an edit are drawn; each condition given must hold.
 
     Attributes:
@@ -66,7 +66,7 @@ class Selection(BaseModel):
             said.append(f"through {', '.join(self.through)}")
         for fact, how in ((self.first, "that begin with"), (self.fact, "through the fact")):
             if fact is not None and (link := links.get(fact)):
-                relation = link.relation.replace("_", " ")
+                relation = link.relation.replace("_", " ").replace("-", " ")
                 said.append(f"{how} {link.subject} {relation} {link.object}")
         if self.chain is not None:
             said.append(f"with number {self.chain}")

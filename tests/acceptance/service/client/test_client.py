@@ -18,6 +18,7 @@ from support.commands import PROGRAM, Mine
 from support.serving import Service, serving
 from thinkeval.cypher.run import Database
 from thinkeval.service.client import Client, ProblemError
+from thinkeval.service.reports.leakage_map.selection import Selection
 from thinkeval.service.reports.table import method_table
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import record
@@ -144,6 +145,10 @@ def test_figures_come_in_every_format(te: Client, mine: Mine, score: Score) -> N
     svg = te.figure(score.edit, "leakage", "svg", limit=3, measure="p")
     assert ET.parse(io.BytesIO(svg)).getroot().tag.endswith("svg")
     assert b"(sampled)" in svg
+    chosen = Selection(steps=(2, 3), surviving=True)
+    svg = te.figure(score.edit, "leakage", "svg", selection=chosen, caption=False)
+    assert b"chains of 2 or 3 steps, that survive" in svg
+    assert b"Width: p_post" not in svg
     assert te.methods_figure("ifr_by_steps", "svg", graph=mine.graph).startswith(b"<?xml")
     with pytest.raises(ProblemError, match="no chain 5000"):
         te.figure(score.edit, "chain", n=5000)
