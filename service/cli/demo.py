@@ -15,18 +15,22 @@ import typer
 from thinkeval.loaders import graphs
 from thinkeval.service.cli.leakcut.coedit import show as show_frontier
 from thinkeval.service.cli.options import JsonFlag
-from thinkeval.service.cli.output import console, emit_json, emit_table
+from thinkeval.service.cli.output import emit_command, emit_json, emit_note, emit_table
 from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.cli.render import show_chains, show_leakage, show_score
+from thinkeval.service.cli.results.show import show_tree, show_verdict
 from thinkeval.service.cli.results.tables import show_method_table
 from thinkeval.service.database import embedded_server
 from thinkeval.service.errors import in_one_line
 from thinkeval.service.graphs import datasets
 from thinkeval.service.leakcut import words
 from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, CutOut
+from thinkeval.service.reports.chain_tree import chain_tree
 from thinkeval.service.reports.comparison import compare
 from thinkeval.service.reports.formats import indexed
-from thinkeval.service.schemas import Score
+from thinkeval.service.reports.standout import Standout, standout
+from thinkeval.service.reports.verdict import verdict
+from thinkeval.service.schemas import Measure, Score
+from thinkeval.service.scoring.metrics import chain_rows
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.scoring.score import Stopwatch, score_edit
@@ -34,6 +38,8 @@ from thinkeval.service.settings import Settings
 
 GRAPH = "hogwarts"
 REWRITE = "harry-potter--studied-at"
+MEASURE: Measure = "likelihood"
+"""What the demo's table and verdict are by; `report --measure p` has the sampled answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +48,13 @@ class Demo:
 
     Attributes:
         scores: one a method.
-        shown: the one whose chains are shown.
+        shown: the one to look at, and why.
         failed: method and reason of each failure.
         seconds: by stage.
     """
 
     scores: list[Score]
-    shown: Score
+    shown: Standout
     failed: list[tuple[str, str]]
     seconds: dict[str, float]
 
@@ -96,17 +102,7 @@ def run_demo(
     if not scores:
         raise next(iter(errors.values()))
     failed = [(method, in_one_line(error)) for method, error in errors.items()]
-    return Demo(scores, _deepest_leak(scores), failed, watch.seconds)
-
-
-def _deepest_leak(scores: Sequence[Score]) -> Score:
-    """The effective edit (efficacy > .5) that leaks most."""
-
-    def leak(score: Score) -> tuple[bool, float]:
-        efficacy, ifr = (score.number(m, score.measures[0]) for m in ("efficacy", "ifr"))
-        return (efficacy or 0.0) > 0.5, ifr or 0.0
-
-    return max(scores, key=leak)
+    return Demo(scores, standout(scores, MEASURE), failed, watch.seconds)
 
 
 CO_EDITED = "memit"
@@ -157,7 +153,8 @@ def demo(
 
     Starts Neo4j, loads a graph of Harry Potter's school, trains a small model on its facts (or
     uses yours), probes it, edits it by each method, probes again, and prints efficacy, IFR and
-    Preservation, and the chains through which the old fact survives. The first time fetches Neo4j
+    Preservation. It ends with the method to look at, why, its verdict, and the chains through which
+    the old fact survives. The first time fetches Neo4j
     (about 150 MB) and trains for a minute or two; everything is cached after that.
     """
     began = time.perf_counter()
@@ -169,30 +166,36 @@ def demo(
                 {
                     "scores": [s.model_dump() for s in found.scores],
                     "failed": [{"method": m, "reason": r} for m, r in found.failed],
+                    "look_at": {"edit": found.shown.score.edit, "why": found.shown.why},
                     "stages": found.seconds,
                     "seconds": round(time.perf_counter() - began, 2),
                 }
             )
             return
-        out = console()
-        shown = found.shown
-        for measure in found.shown.measures[:2]:
-            show_method_table(compare(runtime.db, found.scores, measure), measure)
-        show_score(shown)
-        show_chains(runtime.db, shown, "likelihood", surviving=True, limit=5)
-        show_leakage(runtime.db, shown, "likelihood", limit=5)
+        show_method_table(compare(runtime.db, found.scores, MEASURE), MEASURE)
         cut, frontier = _what_else(runtime, found, model, seed)
         if cut is not None and frontier is not None:
-            out.print(words.headline(cut), style="bold", highlight=False, markup=False)
+            emit_note(f"{CO_EDITED}: {words.headline(cut)}", "bold")
             show_frontier(frontier)
         if found.failed:
             emit_table("Methods that gave no score", indexed("method", "reason"), found.failed)
-        emit_table("Seconds by stage", indexed("stage", "s"), found.seconds.items())
-        out.print(
-            f"{time.perf_counter() - began:.1f} s in all. IFR 1 would mean that the old fact is as"
-            " deducible as before the edit, 0 that no chain gives it away; Preservation 1 that the"
-            " facts around it are untouched.\n"
-            f"Next: `thinkeval chains {shown.edit} --surviving`, `thinkeval report`,"
-            f" or open {browser_address(runtime)} and paste what"
-            f" `thinkeval queries chains/scored --edit {shown.edit}` prints."
-        )
+        _show_end(runtime, found, time.perf_counter() - began)
+
+
+def _show_end(runtime: Runtime, found: Demo, seconds: float) -> None:
+    """The method to look at and why, its verdict and chains, and where to read on."""
+    shown = found.shown.score
+    rows = chain_rows(runtime.db, shown, MEASURE)
+    stages = ", ".join(f"{name} {spent:.1f}" for name, spent in found.seconds.items())
+    emit_note(f"{seconds:.1f} s in all: {stages}.", "dim")
+    emit_note(f"Look at {shown.method}: {found.shown.why}", "bold")
+    show_verdict(shown, MEASURE, verdict(shown, MEASURE, rows))
+    show_tree(shown, chain_tree(rows), depth=1, limit=6)
+    emit_note("Next: what to edit as well; all methods by the sampled answers; the web UI.")
+    emit_command(f"thinkeval show {shown.edit}")
+    emit_command(f"thinkeval report -g {GRAPH} --measure p")
+    emit_command("thinkeval serve")
+    emit_note(
+        f"Or open Neo4j at {browser_address(runtime)} and paste what this prints:",
+    )
+    emit_command(f"thinkeval queries chains/scored --edit {shown.edit}")

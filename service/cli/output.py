@@ -250,6 +250,11 @@ def emit_note(text: str, style: str | None = None, *, indent: int = 0) -> None:
     _print_line(console(), text, style, indent)
 
 
+def emit_command(text: str) -> None:
+    """Print a command in a line of its own, never broken, so that it can be copied."""
+    console().print(f"  {text}", highlight=False, markup=False, soft_wrap=True)
+
+
 def _print_line(out: Console, text: str, style: str | None = None, indent: int = 0) -> None:
     """Print a paragraph; words that are longer than the terminal is wide are not broken."""
     first = " " * indent

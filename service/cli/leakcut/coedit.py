@@ -10,8 +10,9 @@ import typer
 from thinkeval.service.cli.options import JsonFlag, OutputOption, request_of, takes
 from thinkeval.service.cli.output import (
     chosen_format,
-    console,
+    emit_command,
     emit_json,
+    emit_note,
     emit_table,
     emit_text,
     write_bytes,
@@ -145,7 +146,7 @@ def coedits(
             found = store.page(runtime.db, graph=graph, limit=1000)
         elif delete:
             control.delete(runtime.db, id)
-            console().print(f"Deleted {id}; its rounds' edits stay.", highlight=False)
+            emit_note(f"Deleted {id}; its rounds' edits stay.")
             return
         else:
             _emit(store.get(runtime.db, id), shape, figure, output)
@@ -191,21 +192,16 @@ def show(done: CoEditOut) -> None:
     added = frontier_table.facts(done)
     if added:
         emit_table("Facts edited too", frontier_table.FACTS, added)
-    out = console()
     row, alone = done.rounds[done.chosen], done.rounds[0]
     kept = several(row.facts - 1, "further fact")
-    out.print(
+    emit_note(
         f"Chosen: round {row.number} with {kept}, IFR {number(row.ifr)} after {number(alone.ifr)}."
-        f" Ended: {done.stopped}.",
-        highlight=False,
-        markup=False,
+        f" Ended: {done.stopped}."
     )
     if done.sequential and len(done.rounds) > 1:
-        out.print(f"{done.method} edits one fact after the other.", highlight=False)
+        emit_note(f"{done.method} edits one fact after the other.")
     for note in done.notes:
-        out.print(note, highlight=False, markup=False)
-    out.print(
-        f"Next: `thinkeval chains {row.edit} --surviving`, `thinkeval coedits {done.id} -f latex`.",
-        highlight=False,
-        markup=False,
-    )
+        emit_note(note)
+    emit_note("Next:")
+    emit_command(f"thinkeval show {row.edit}")
+    emit_command(f"thinkeval coedits {done.id} -f latex")

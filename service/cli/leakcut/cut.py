@@ -14,7 +14,13 @@ from thinkeval.service.cli.options import (
     request_of,
     takes,
 )
-from thinkeval.service.cli.output import console, emit_json, emit_table, require_json
+from thinkeval.service.cli.output import (
+    emit_command,
+    emit_json,
+    emit_note,
+    emit_table,
+    require_json,
+)
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
 from thinkeval.service.formatting import several, short
@@ -110,20 +116,19 @@ def show_cut(cut: CutOut) -> None:
     """The headline, the facts, other cuts, chains that stay, the curve and the rules."""
     from thinkeval.service.leakcut import words
 
-    out = console()
-    out.print(words.headline(cut), style="bold", highlight=False, markup=False)
+    emit_note(words.headline(cut), "bold")
     if not cut.leaking and not cut.facts:
         _show_beyond(cut)
         return
     if cut.facts:
-        out.print(words.limits(cut), highlight=False, markup=False)
+        emit_note(words.limits(cut))
         emit_table("What else to edit", _columns(cut.facts), cut.facts, note=words.MEANING)
     _show_open(cut)
     _show_others(cut)
     _show_beyond(cut)
     if cut.facts:
-        out.print("Edit them too, and measure again:", highlight=False)
-        out.print(f"  {words.command(cut)}", highlight=False, markup=False, soft_wrap=True)
+        emit_note("Edit them too, and measure again:")
+        emit_command(words.command(cut))
 
 
 def _columns(facts: Sequence[CutFact]) -> list[Column[CutFact]]:
@@ -183,7 +188,7 @@ def _show_rules(cut: CutOut, rules: RuleCutOut) -> None:
             f" {several(rules.groundings, 'grounding')}; not needed for chains:"
             f" {further or 'none of the facts'}."
         )
-    console().print(text, highlight=False, markup=False)
+    emit_note(text)
 
 
 def _show_budget(budget: BudgetOut) -> None:

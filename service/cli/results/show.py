@@ -14,7 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from thinkeval.service.cli.options import JsonFlag, MeasureName, MeasureOption
-from thinkeval.service.cli.output import console, emit_json, emit_note, emit_table
+from thinkeval.service.cli.output import console, emit_command, emit_json, emit_note, emit_table
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import show_score
 from thinkeval.service.formatting import UNDEFINED, number, percent, several, with_interval
@@ -225,8 +225,3 @@ def show_next(score: Score, cut: CutOut) -> None:
         emit_command(words.command(cut))
     emit_note("More of this edit: --depth 2 unfolds the tree, and")
     emit_command(f"thinkeval chains {score.edit} --surviving")
-
-
-def emit_command(text: str) -> None:
-    """Print a command in a line of its own, never broken, so that it can be copied."""
-    console().print(f"  {text}", highlight=False, markup=False, soft_wrap=True)

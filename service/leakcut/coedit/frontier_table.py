@@ -37,6 +37,15 @@ _MEANS = (
 )
 """Header, value and count of the columns that are means over facts."""
 
+OPTIONAL = {
+    "Co-edits": 1,
+    "Preservation": 1,
+    "Subject": 3,
+    "Not edited": 4,
+    "Co-edited subjects": 4,
+}
+"""When a narrow terminal omits these columns: the highest first."""
+
 CAPTION = (
     "Facts: edited together, from the unedited model. Leaking: chains with R'/R above {leak:g}, of"
     " all. Efficacy: of the first request, and the mean of the co-edits (their number)."
@@ -49,13 +58,16 @@ CAPTION = (
 def columns(out: CoEditOut) -> list[Column[RoundOut]]:
     """The columns for readers: intervals and counts are beside the value."""
     return [
-        Column("Round", lambda row: row.number),
-        Column("Facts", lambda row: row.facts),
+        Column("Round", lambda row: row.number, whole=True),
+        Column("Facts", lambda row: row.facts, whole=True),
         Column("IFR", lambda row: with_interval(row.ifr, row.ifr_low, row.ifr_high), whole=True),
-        Column("Leaking", lambda row: f"{row.leaking} / {row.n_chains}", whole=True),
-        Column("Efficacy", lambda row: row.efficacy),
-        *(Column(header, _mean(value, n), whole=True) for header, value, n in _MEANS),
-        Column("", lambda row: marks(out, row)),
+        Column("Leaking", lambda row: f"{row.leaking} / {row.n_chains}", whole=True, optional=2),
+        Column("Efficacy", lambda row: row.efficacy, whole=True),
+        *(
+            Column(header, _mean(value, n), whole=True, optional=OPTIONAL[header])
+            for header, value, n in _MEANS
+        ),
+        Column("", lambda row: marks(out, row), whole=True),
     ]
 
 
@@ -134,8 +146,10 @@ FACTS: list[Column[CoEditFact]] = [
     Column("Fact", lambda fact: f"{fact.subject}, {fact.relation}"),
     Column("Old object", lambda fact: fact.object),
     Column("New object", lambda fact: fact.target_new),
-    Column("Chosen as", lambda fact: SOURCES[fact.source], optional=1),
-    Column("p of the old", lambda fact: _change(fact.old_pre, fact.old_post), whole=True),
+    Column("Chosen as", lambda fact: SOURCES[fact.source], optional=2),
+    Column(
+        "p of the old", lambda fact: _change(fact.old_pre, fact.old_post), whole=True, optional=1
+    ),
     Column("p of the new", lambda fact: _change(fact.new_pre, fact.new_post), whole=True),
 ]
 """Columns of the further facts that a round edits; the last p is the co-edit's efficacy."""

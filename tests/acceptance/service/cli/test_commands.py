@@ -298,8 +298,13 @@ def test_the_demo_tells_the_whole_story(
         assert told["seconds"] >= sum(told["stages"].values()) * 0.5
         shown = at_once("demo")
         assert (shown.code, shown.err) == (0, "")
-        for part in ("fine_tuning", "Hogwarts", "surviving chains", "thinkeval chains"):
+        for part in ("fine_tuning", "Hogwarts", "Scores by method"):
             assert part in shown.out
+        edit, why = told["look_at"]["edit"], told["look_at"]["why"]
+        end = shown.out.partition("Look at ")[2]
+        assert end.partition(": ")[2].startswith(why)
+        for part in ("Verdict: likelihood", "Through whom: ", f"thinkeval show {edit}"):
+            assert part in end
     finally:
         for edit in db.read(rows.EditRow):
             if edit.id not in before and edit.dataset == "hogwarts":

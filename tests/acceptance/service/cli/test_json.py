@@ -153,7 +153,8 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     assert session("chains", edits[0], "--limit", "2")[0]["steps"]
     shown = session("show", edits[0])
     assert [part["metric"] for part in shown["verdict"]][:2] == ["efficacy", "ifr"]
-    assert sum(branch["chains"] for branch in shown["tree"]) == len(session("chains", edits[0]))
+    every = session("chains", edits[0], "--limit", "0")
+    assert sum(branch["chains"] for branch in shown["tree"]) == len(every)
     assert session("leakcut", edits[0])["edit"] == edits[0]
     coedit = session("coedit", REWRITE, "-g", graph, *model, *tuned, "--rounds", "1")["id"]
     assert [each["id"] for each in session("coedits", "-g", graph)] == [coedit]
