@@ -92,8 +92,6 @@ def _words(text: str) -> str:
     return " ".join(text.split())
 
 
-@pytest.mark.parametrize("kind", figures.METHODS_KINDS)
-@pytest.mark.parametrize("fmt", figures.FORMATS)
 def test_a_leakage_map_has_the_new_object_and_says_what_was_selected() -> None:
     new = (_link(HARRY, "studied at", "Ilvermorny", 0.0005, 0.98), "target_new")
 
@@ -109,6 +107,8 @@ def test_a_leakage_map_has_the_new_object_and_says_what_was_selected() -> None:
     assert "Chains of 3 steps: 1 of 1 surviving chains shown" in texts(True)
 
 
+@pytest.mark.parametrize("kind", figures.METHODS_KINDS)
+@pytest.mark.parametrize("fmt", figures.FORMATS)
 def test_methods_are_drawn_in_every_format_and_twice_alike(kind: str, fmt: str) -> None:
     scores = [_score("rome", bounds=True), _score("memit", 0.7)]
     first = figures.draw_methods(scores, kind, "likelihood", fmt)
