@@ -81,3 +81,13 @@ def style_command() -> str:
         for selector, body in _RULE.findall(style())
     }
     return f"style {json.dumps(rules)}"
+
+
+def connect_commands() -> str:
+    """What Browser does when it connects, for `browser.post_connect_cmd`.
+
+    It draws the facts of a result and no others ("Connect result nodes" is off), puts our style on,
+    and closes the frames opened so far, so that a link's query has none below it. The frame of
+    `config`, which lists Browser's settings, is opened last and stays until it is closed.
+    """
+    return f"config autoComplete: false; {style_command()}; clear"

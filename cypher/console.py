@@ -1,9 +1,9 @@
 """A query of the user's own, which only reads: the console of the web UI and `POST /v1/cypher`.
 
-Two things keep it from changing anything. The server plans the query first, and a plan that writes,
+Two checks keep it from changing anything. The server plans the query first, and a plan that writes,
 changes the schema, administers, fetches a file or an address, or ends transactions is refused; then
 the query runs in a transaction in read mode, in which the server itself refuses to write, and which
-is rolled back. Time and the number of rows are limited, and what comes back is cut to a size.
+is rolled back. Time, rows and the size of the answer are limited.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class Answer:
     """The rows of a query, and each node and relationship in them once.
 
     Attributes:
-        rows: plain values; `{"node": id}`, `{"relationship": id}` and `{"path": [ids]}` stand for
-            what is in `nodes` and `edges`.
+        rows: plain values; `{"node": id}`, `{"relationship": id}` and `{"path": [ids]}` refer to
+            entries of `nodes` and `edges`.
         cut: why there are fewer rows than the query has: `rows`, `size`, or None for all.
     """
 

@@ -88,7 +88,7 @@ def configuration(
         http=ports.http,
         page_cache=page_cache,
         transaction=f"{heap_megabytes(heap) // 2}m",
-        style=browser.style_command(),
+        style=browser.connect_commands(),
     )
     return text + "".join(f"{name}={value}\n" for name, value in (settings or {}).items())
 

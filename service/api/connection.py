@@ -20,7 +20,7 @@ from thinkeval.service.database import connect
 from thinkeval.service.jobs import recovery
 from thinkeval.service.jobs.recovery import Kinds, Recovery
 from thinkeval.service.leases import new_token
-from thinkeval.service.reports.browser import browser_address
+from thinkeval.service.reports.browser import browser_start
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Connection:
         self._recovery = Recovery(kinds, settings.lease_s)
         self._exited: dict[str, bool] = {}
         self.browser = ""
-        """Address of Neo4j Browser; empty while it is unknown."""
+        """Address of Neo4j Browser with server and user filled in; empty while it is unknown."""
         self.problem = "The database is being started or connected to."
         self._database: Database | None = None
         self._changed = threading.Condition()
@@ -120,7 +120,7 @@ class Connection:
             self.problem = f"{error.detail} {error.remedy}"
             log.warning("no database: %s", error.detail)
             return
-        self.browser = browser_address(self.settings) or ""
+        self.browser = browser_start(self.settings) or ""
         log.info("database at %s after %.1f s", database.uri, time.monotonic() - started)
         with self._changed:
             ended = self._end.is_set()

@@ -63,7 +63,7 @@ class CypherOut(BaseModel):
     columns: tuple[str, ...] = Field(description="Names of the columns, in order.")
     rows: list[list[Any]] = Field(
         description='Values by row and column. `{"node": id}`, `{"relationship": id}` and'
-        ' `{"path": [ids]}`, from node to node, stand for entries of the two lists below.'
+        ' `{"path": [ids]}`, from node to node, refer to entries of the two lists below.'
     )
     nodes: list[CypherNode] = Field(description="Nodes in the rows, in order of appearance.")
     relationships: list[CypherRelationship] = Field(

@@ -23,10 +23,12 @@ def change(pre: float, post: float) -> str:
 
 
 def caption(relation: str, pre: float, post: float | None = None) -> str:
-    """What Neo4j Browser writes on an edge: `studied at .93 → .08`.
+    """What Neo4j Browser writes on an edge: `.93→.08` after an edit, `studied at .93` before one.
 
     A style sheet of the Browser can only repeat a property, and the probabilities themselves are
-    stored with all their digits.
+    stored with all their digits. Browser cuts what is longer than the edge, and shows the relation
+    beside the drawing.
     """
-    sides = [pre] if post is None else [pre, post]
-    return f"{relation} {' → '.join(map(two_digits, sides))}"
+    if post is None:
+        return f"{relation} {two_digits(pre)}"
+    return f"{two_digits(pre)}→{two_digits(post)}"

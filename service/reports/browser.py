@@ -1,8 +1,9 @@
 """Links that open Neo4j Browser with a query in its editor, ready to run.
 
-Browser takes a query from its address (`?cmd=edit&arg=`) but no parameters, so values go in as
-literals (thinkeval.cypher.browser.literal). It decodes the whole address before it looks for the
-end of the query, so no query can hold `&` or `#`; within literals they are written as escapes.
+Browser takes a query from its address (`?cmd=edit&arg=`), and the server and user to log in with
+(`dbms=`), but no parameters, so values go in as literals (thinkeval.cypher.browser.literal). It
+decodes the whole address before it looks for the end of the query, so no query can hold `&` or `#`;
+within literals they are written as escapes.
 """
 
 from __future__ import annotations
@@ -63,8 +64,57 @@ def browser_address(settings: Settings) -> str | None:
     return f"http://{LOOPBACK}:{record.http_port}/browser/" if record else None
 
 
+@dataclass(frozen=True, slots=True)
+class Login:
+    """What Neo4j Browser asks for when it is opened for the first time.
+
+    Attributes:
+        password_file: of the embedded server; None for a server of the user's own.
+    """
+
+    user: str
+    password_file: str | None
+
+
+def login(settings: Settings) -> Login:
+    """User and place of the password for the server of these settings."""
+    if settings.neo4j_uri:
+        return Login(settings.neo4j_user, None)
+    from thinkeval.cypher.embedded.process import USER
+    from thinkeval.service.database import embedded_server
+
+    return Login(USER, str(embedded_server(settings).home.password_file))
+
+
+def browser_start(settings: Settings) -> str | None:
+    """The address of Neo4j Browser that fills in server and user; None if it is unknown.
+
+    An address of THINKEVAL_BROWSER_URL is left as it is: the browser may reach the server by
+    another name than this program does.
+    """
+    address = browser_address(settings)
+    if address is None or settings.browser_url:
+        return address
+    if settings.neo4j_uri:
+        server = urlsplit(settings.neo4j_uri)
+        scheme, place = server.scheme, server.netloc.rpartition("@")[2]
+    else:
+        from thinkeval.cypher.embedded.config import LOOPBACK
+        from thinkeval.service.database import embedded_server
+
+        record = embedded_server(settings).home.read_record()
+        if record is None:
+            return address
+        scheme, place = "bolt", f"{LOOPBACK}:{record.bolt_port}"
+    user = quote(login(settings).user, safe="")
+    return f"{address}?dbms={quote(f'{scheme}://{user}@{place}', safe='')}"
+
+
 def query_link(browser: str, text: str) -> str:
     """The address at which Browser has this Cypher in its editor.
+
+    Args:
+        browser: its address, as `browser_start` or `browser_address` has it.
 
     Raises:
         UsageError: the text cannot travel in an address, or would make it longer than LIMIT.
@@ -75,7 +125,9 @@ def query_link(browser: str, text: str) -> str:
             remedy="Write them as \\u0026 and \\u0023 within a text, or paste the query.",
         )
     arg = "+".join(quote(word, safe=_PLAIN) for word in text.strip().split(" "))
-    link = f"{browser.rstrip('/')}/?cmd=edit&arg={arg}"
+    address, _, start = browser.partition("?")
+    start = f"{start}&" if start else ""
+    link = f"{address.rstrip('/')}/?{start}cmd=edit&arg={arg}"
     if len(link) > LIMIT:
         raise UsageError(
             f"The query makes a link of {len(link)} characters; {LIMIT} are allowed.",

@@ -199,12 +199,12 @@ def test_the_style_finds_captions_and_labels_also_after_scoring_again(
         (
             first,
             {"A": {"Subject"}, "B": {"TargetTrue"}, "C": {"TargetNew"}, "D": set()},
-            {"r 1 → .08", "r .00 → .50", "q .50 → .25"},
+            {"1→.08", ".00→.50", ".50→.25"},
         ),
         (
             second,
             {"A": {"TargetNew"}, "B": {"TargetTrue"}, "D": {"Subject"}},
-            {"r .50 → .50", "r .01 → 1", "r .25 → .13"},
+            {".50→.50", ".01→1", ".25→.13"},
         ),
     ):
         store_edit(db, name, facts, dataset=f"{prefix}-again-data")

@@ -1,1 +1,1 @@
-"""The page on which a user puts Cypher queries of their own to the stored graphs."""
+"""Web UI of the console: a user's own Cypher queries to the stored graphs."""

@@ -1,4 +1,4 @@
-"""Running a query of the console, for REST and for the page: its limits, and how many at once."""
+"""Running a query of the console, for REST and the web UI: its limits, and how many at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def answer(
     limit: int,
     timeout_s: float,
 ) -> Answer:
-    """The answer to a query of the console, for REST and for the page.
+    """The answer to a query of the console, for REST and the web UI.
 
     Raises:
         ForbiddenError: the operator has switched it off.
@@ -45,7 +45,7 @@ def answer(
     if not _running.acquire(blocking=False):
         raise ServiceError(
             f"{AT_ONCE} queries of the console are running, and no more may at a time.",
-            remedy="Try again when one of them has ended.",
+            remedy="Try again when one of them is finished.",
             status=429,
         )
     try:

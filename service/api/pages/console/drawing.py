@@ -153,7 +153,7 @@ def _ordered(columns: Mapping[str, int], edges: Iterable[AnswerEdge]) -> list[li
 
 
 def _places(layers: Sequence[Sequence[str]]) -> dict[str, tuple[float, float]]:
-    """Corners of the boxes; a shorter column stands in the middle, and beside the lines of others.
+    """Corners of the boxes; a shorter column is in the middle, and beside the lines of others.
 
     Every second column is moved by half a row, so that a line past it does not pass its boxes.
     """

@@ -49,7 +49,7 @@ FIRST = "MATCH (g:Graph)\nRETURN g.id AS graph, g.dataset AS dataset\nLIMIT 25"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What stands in the form."""
+    """Content of the form."""
 
     query: str
     params: str
@@ -69,7 +69,7 @@ def console_page(
     limit: Annotated[int, Query(ge=1, le=console.MOST_ROWS)] = 100,
     seconds: Annotated[float, Query(gt=0, le=console.LONGEST_S)] = 10.0,
 ) -> Response:
-    """The form, and the answer to what stands in it.
+    """The form, and the answer to its content.
 
     Args:
         ask: a question by the name of its file in cypher/explore/, instead of a query.

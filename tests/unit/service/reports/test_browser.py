@@ -145,6 +145,44 @@ def test_where_browser_is(uri: str, address: str | None) -> None:
     assert browser.browser_address(told) == "https://b.example/browser/"
 
 
+@pytest.mark.parametrize(
+    ("uri", "user", "dbms"),
+    [
+        ("bolt://db:7687", "neo4j", "bolt://neo4j@db:7687"),
+        ("neo4j://db", "a@b", "neo4j://a%40b@db"),
+        ("bolt://[::1]:7687", "neo4j", "bolt://neo4j@[::1]:7687"),
+    ],
+)
+def test_a_link_fills_in_server_and_user(uri: str, user: str, dbms: str) -> None:
+    mine = Settings(neo4j_uri=uri, neo4j_user=user)
+    start = browser.browser_start(mine)
+    assert start is not None
+    assert start.startswith(f"{browser.browser_address(mine)}?dbms=")
+    assert unquote(start.partition("?dbms=")[2]) == dbms
+    link = browser.query_link(start, 'RETURN "&amp" AS x'.replace("&", "\\u0026"))
+    assert arrived(link) == 'RETURN "\\u0026amp" AS x'
+    assert link.startswith(f"{start}&cmd=edit&arg=")
+    assert browser.login(mine) == browser.Login(user, None)
+
+
+def test_a_named_address_of_browser_is_left_alone() -> None:
+    told = Settings(neo4j_uri="bolt://db:7687", browser_url="https://b.example/browser")
+    assert browser.browser_start(told) == "https://b.example/browser/"
+    unknown = Settings(neo4j_uri="bolt://db:9999")
+    assert browser.browser_start(unknown) is None
+
+
+def test_the_password_of_the_embedded_server_is_in_a_file(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("THINKEVAL_NEO4J_URI", raising=False)
+    mine = Settings(home=tmp_path_factory.mktemp("home"))
+    found = browser.login(mine)
+    assert found.user == "neo4j"
+    assert found.password_file is not None
+    assert found.password_file.startswith(str(mine.home))
+
+
 def test_a_server_that_never_ran_has_no_browser(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,10 +201,17 @@ def test_the_style_is_the_same_in_both_forms() -> None:
     assert list(rules).index("node.Entity") < list(rules).index("node.Subject")
 
 
-def test_the_embedded_server_puts_the_style_on() -> None:
+def split_as_browser_does(text: str) -> list[str]:
+    """Commands of `browser.post_connect_cmd`: separated by semicolons that are not in quotes."""
+    masked = re.sub(r'"[^"]*"', lambda found: found[0].replace(";", "\0"), text)
+    return [part.strip().replace("\0", ";") for part in masked.split(";")]
+
+
+def test_the_embedded_server_sets_browser_up() -> None:
     text = config.configuration(Ports(1, 2), heap="1g", page_cache="64m")
     lines = dict(line.split("=", 1) for line in text.splitlines() if not line.startswith("#"))
-    assert lines["browser.post_connect_cmd"] == style_command()
+    first, style_on, last = split_as_browser_does(lines["browser.post_connect_cmd"])
+    assert (first, style_on, last) == ("config autoComplete: false", style_command(), "clear")
     assert lines["browser.remote_content_hostname_whitelist"] == "127.0.0.1,localhost"
 
 
