@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, computed_field
 
 from thinkeval.loaders.records import RequestKind
 from thinkeval.service.append_schemas import AppendOptions, AppendOut
 from thinkeval.service.conversation_outcome import ConversationOut
 from thinkeval.service.request_options import Option, option_of
+from thinkeval.service.score_view import ByMetric, by_metric
 
 Measure = Literal["p", "likelihood", "likelihood_norm"]
 """How a probability was measured: sampled fraction, teacher-forced, or length-normalised."""
@@ -147,6 +148,16 @@ class Score(BaseModel):
     conversation: ConversationOut | None = None
     append: AppendOut | None = None
     reused: bool = False
+
+    @computed_field
+    @property
+    def by_metric(self) -> ByMetric:
+        """The values by metric and measure: `by_metric["ifr"]["p"].by_steps[2].value`."""
+        return by_metric(self.values)
+
+    def stored(self) -> str:
+        """JSON for the database and between processes: without what follows from `values`."""
+        return self.model_dump_json(exclude={"by_metric"})
 
     @property
     def kind(self) -> RequestKind:

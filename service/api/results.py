@@ -322,7 +322,7 @@ def methods_figure(
         )
 
     # An edit that is scored again has the same id and new values.
-    edits = tuple(sorted((score.edit, hash(score.model_dump_json())) for score in scores))
+    edits = tuple(sorted((score.edit, hash(score.stored())) for score in scores))
     body = here.responses.get(
         ("figure", kind, fmt, measure, rewrites, edits),
         drawn,

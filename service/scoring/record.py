@@ -93,7 +93,7 @@ class Record:
                 rows.WriteScoreRow,
                 id=edit,
                 graph=edit,
-                score=score.model_dump_json(),
+                score=score.stored(),
                 provenance=json.dumps(score.provenance, default=str),
             )
             self.lease.succeed(tx.run)

@@ -172,7 +172,7 @@ def _work(
             try:
                 for place, outcome in enumerate(run_cells(runtime, sweep, todo[number])):
                     kind = "score" if outcome.score else "failed"
-                    text = outcome.score.model_dump_json() if outcome.score else outcome.error
+                    text = outcome.score.stored() if outcome.score else outcome.error
                     messages.put((kind, number, place, text or ""))
             except KNOWN_ERRORS as error:
                 problem = describe(error)

@@ -1,0 +1,78 @@
+"""A score's values by metric and measure, each with its values by chain length.
+
+A score is stored as a flat list, one entry a metric, measure and chain length. Readers of JSON look
+a number up as `score["by_metric"]["ifr"]["likelihood"]["value"]`, so `Score.by_metric` shows the
+same entries by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from pydantic import BaseModel, Field
+
+BY_STEPS = "_by_steps"
+"""End of a metric's name whose values are those of the metric before it, by chain length."""
+
+
+class Entry(Protocol):
+    """One entry of a score's flat list (`service.schemas.MetricValue`)."""
+
+    metric: str
+    measure: str
+    step: int | None
+    value: float | None
+    n: int
+    excluded: int
+    low: float | None
+    high: float | None
+
+
+class StepValue(BaseModel):
+    """One number with its interval and the number of items it was taken over."""
+
+    value: float | None = Field(description="Null where the metric is undefined; then n is 0.")
+    low: float | None = Field(
+        description="Lower end of the 95 % interval; null where the measure is exact."
+    )
+    high: float | None = Field(description="Upper end of the 95 % interval; null likewise.")
+    n: int | None = Field(
+        description="Number of chains, facts or prompts that the value was taken over; null where"
+        " the metric has values by chain length only."
+    )
+    excluded: int = Field(description="Number of those left out as their value before is 0.")
+
+
+class MetricView(StepValue):
+    """One metric by one measure: the overall value, and the values by chain length."""
+
+    by_steps: dict[int, StepValue] = Field(
+        default={},
+        description="The same metric over the chains of one length, by number of facts;"
+        " empty for metrics that are not taken by length.",
+    )
+
+
+ByMetric = dict[str, dict[str, MetricView]]
+"""{metric: {measure: its values}}; `ifr_by_steps` is `ifr`'s `by_steps`."""
+
+
+def by_metric(values: Iterable[Entry]) -> ByMetric:
+    """The values of a score by metric and measure, in the order of the list."""
+    found: ByMetric = {}
+    for each in values:
+        metric = each.metric if each.step is None else each.metric.removesuffix(BY_STEPS)
+        shown = {
+            "value": each.value, "low": each.low, "high": each.high,
+            "n": each.n, "excluded": each.excluded,
+        }  # fmt: skip
+        measures = found.setdefault(metric, {})
+        view = measures.setdefault(
+            each.measure, MetricView(value=None, low=None, high=None, n=None, excluded=0)
+        )
+        if each.step is None:
+            measures[each.measure] = MetricView(**shown, by_steps=view.by_steps)
+        else:
+            view.by_steps[each.step] = StepValue(**shown)
+    return found
