@@ -8,14 +8,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from support.commands import Mine
 from support.serving import Service
 from support.watching import SLOW_MS, Open, fits
+from thinkeval.service.api.pages.edit.listed import MORE
+from thinkeval.service.api.pages.edit.view import LISTED, TABS
 
 REWRITE = "harry-potter--studied-at"
 
@@ -31,7 +33,8 @@ def edits(service: Service, mine: Mine) -> dict[str, dict[str, Any]]:
 
 
 def drawn(page: Page) -> Page:
-    page.locator("#canvas canvas").first.wait_for()
+    page.locator("#map-svg").wait_for()
+    expect(page.locator("[data-tool=fit]")).to_be_visible()
     return page
 
 
@@ -51,6 +54,7 @@ def test_the_form_scores_an_edit_and_the_page_turns_into_its_result(
     page.get_by_role("heading", name="Result", exact=True).wait_for(timeout=SLOW_MS)
     edit = urlsplit(page.url).path.rsplit("/", 1)[1]
     values = service.get(f"/v1/edits/{edit}/score")["values"]
+    page.get_by_text("Every metric").click()
     table = page.get_by_role("region", name="Score table")
     for metric in ("efficacy", "IFR", "preservation"):
         row = table.get_by_role("row").filter(has=page.get_by_role("rowheader", name=metric)).first
@@ -77,16 +81,16 @@ def test_an_edit_under_way_is_followed_and_can_be_cancelled(
 def test_what_else_to_edit_is_listed_drawn_and_found_again_with_a_lock(
     open_page: Open, edits: dict[str, dict[str, Any]]
 ) -> None:
-    page = drawn(open_page(f"/edits/{edits['none']['id']}"))
+    page = drawn(open_page(f"/edits/{edits['none']['id']}?draw=1000"))
+    expect(page.locator("#cut-headline")).to_contain_text("(proved fewest)")
+    marked = page.locator("#map-svg .next").count()
+    page.get_by_role("navigation", name="Parts of this edit").get_by_text("What else").click()
     section = page.locator("#cut")
-    expect(section.locator("#cut-headline")).to_contain_text("(proved fewest)")
-    facts = section.locator("tbody tr")
-    marked = "document.getElementById('canvas')._cyreg.cy.edges('[next = 1]').length"
-    assert page.evaluate(marked) == facts.count() > 0
+    assert section.locator("tbody tr").count() == marked > 0
     section.get_by_label("Never edit").fill("Ron Weasley; Gryffindor")
     section.get_by_role("button", name="Find the cut").click()
     expect(section).to_contain_text("locked: Ron Weasley, Gryffindor")
-    page.locator("#cut tbody button").first.click()
+    page.locator("#cut tbody a").first.click()
     expect(page.locator("#detail")).to_contain_text("Before: p")
 
 
@@ -106,38 +110,35 @@ def test_filters_change_the_list_and_stay_in_the_address(
     open_page: Open, service: Service, edits: dict[str, dict[str, Any]]
 ) -> None:
     edit = edits["rome"]["id"]
-    page = drawn(open_page(f"/edits/{edit}"))
+    page = open_page(f"/edits/{edit}/chains")
 
     def agrees(**asked: Any) -> None:
         rest = service.get(f"/v1/edits/{edit}/chains", limit=1000, **asked)
         tally = page.locator("#tally")
         expect(tally).to_contain_text(f"{rest['surviving']} of {rest['total']} chains survive")
-        expect(page.locator(".chain")).to_have_count(min(50, rest["total"]))
+        expect(page.locator(".chain")).to_have_count(min(LISTED, rest["total"]))
 
     agrees()
-    for length in (1, 4, 5):
-        page.locator(f"[name=steps][value='{length}']").uncheck()
-    page.locator("[name=steps][value='3']").uncheck()
+    page.locator("[name=steps][value='2']").check()
     agrees(steps=2)
     page.get_by_label("Surviving only").check()
     agrees(steps=2, surviving="true")
     page.reload()
     agrees(steps=2, surviving="true")
-    page.get_by_role("button", name="Reset").click()
+    page.get_by_role("link", name="Reset").click()
     agrees()
     page.locator("[name=min_ratio]").fill("0.5")
     agrees(min_ratio=0.5)
-    page.get_by_role("button", name="Reset").click()
     fact = service.get(f"/v1/edits/{edit}/leakage")["items"][0]
-    page.get_by_label("Through the fact").select_option(fact["id"])
+    page.goto(f"{service.url}/edits/{edit}/chains?fact={quote(fact['id'])}")
     agrees(fact=fact["id"])
 
 
-def test_chains_stand_strongest_first_with_the_ratio_under_each_link(
+def test_chains_are_listed_strongest_first_with_the_ratio_under_each_link(
     open_page: Open, service: Service, edits: dict[str, dict[str, Any]]
 ) -> None:
     edit = edits["rome"]["id"]
-    page = open_page(f"/edits/{edit}")
+    page = open_page(f"/edits/{edit}/chains")
     first = service.get(f"/v1/edits/{edit}/chains", limit=1)["items"][0]
     shown = page.locator(".chain").first
     expect(shown.locator(".box")).to_have_text(first["entities"])
@@ -148,14 +149,14 @@ def test_chains_stand_strongest_first_with_the_ratio_under_each_link(
     total = service.get(f"/v1/edits/{edit}/chains", limit=1)["total"]
     assert total > 100
     page.get_by_role("link", name="Show more").click()
-    expect(page.locator(".chain")).to_have_count(100)
+    expect(page.locator(".chain")).to_have_count(LISTED + MORE)
 
 
 def test_each_chain_opens_in_neo4j_browser_with_its_query(
     open_page: Open, service: Service, edits: dict[str, dict[str, Any]]
 ) -> None:
     edit = edits["rome"]["id"]
-    page = open_page(f"/edits/{edit}")
+    page = open_page(f"/edits/{edit}/chains")
     first = service.get(f"/v1/edits/{edit}/chains", limit=1)["items"][0]
     link = page.get_by_role("link", name="Neo4j Browser: chain 1", exact=True)
     address = urlsplit(link.get_attribute("href") or "")
@@ -166,23 +167,58 @@ def test_each_chain_opens_in_neo4j_browser_with_its_query(
     assert positions == sorted(positions)
 
 
-def test_a_chosen_link_shows_the_answers_before_and_after(
+def test_a_chosen_fact_shows_its_answers_and_only_its_chains(
     open_page: Open, service: Service, edits: dict[str, dict[str, Any]]
 ) -> None:
     edit = edits["rome"]["id"]
     page = drawn(open_page(f"/edits/{edit}"))
     graph = service.get(f"/v1/edits/{edit}/graph")
-    link = page.locator(".link").first
+    link = page.locator("#map-svg .fact:not(.target_new) text").first
+    chosen = link.locator("xpath=..").get_attribute("data-fact")
     link.click()
-    fact = next(e for e in graph["edges"] if e["id"] == link.get_attribute("data-fact"))
+    fact = next(e for e in graph["edges"] if e["id"] == chosen)
     detail = page.locator("#detail")
     expect(detail).to_contain_text(fact["prompt"].replace("{}", fact["source"]))
     expect(detail).to_contain_text(f"Before: p {fact['pre']:.3f}")
     expect(detail).to_contain_text(f"After: p {fact['post']:.3f}")
     for answer in {*fact["answers_pre"], *fact["answers_post"]}:
         expect(detail).to_contain_text(answer.strip())
-    detail.get_by_role("button", name="Only chains through this fact").click()
-    expect(page.locator("#tally")).to_contain_text(f"of {fact['chains']} chains survive")
+    assert parse_qs(urlsplit(page.url).query)["fact"] == [chosen]
+    through = service.get(f"/v1/edits/{edit}/chains", fact=chosen)
+    expect(page.locator("#map-title")).to_contain_text(f"of {through['surviving']} surviving")
+    page.reload()
+    expect(page.locator("#map-title")).to_contain_text(f"of {through['surviving']} surviving")
+    expect(detail).to_contain_text(f"Before: p {fact['pre']:.3f}")
+
+
+def test_an_entity_and_a_branch_choose_the_chains_through_them(
+    open_page: Open, service: Service, edits: dict[str, dict[str, Any]]
+) -> None:
+    edit = edits["rome"]["id"]
+    page = drawn(open_page(f"/edits/{edit}"))
+    page.locator("#map-svg [data-entity='Ron Weasley'] text").click()
+    expect(page.locator(".chip")).to_contain_text("Ron Weasley")
+    assert parse_qs(urlsplit(page.url).query)["through"] == ["Ron Weasley"]
+    for name in page.locator("#map-svg .fact").all():
+        assert name.get_attribute("data-chains") or "target_new" in str(name.get_attribute("class"))
+    page.get_by_role("link", name="All chains").click()
+    expect(page.locator(".chip")).to_have_count(0)
+    branch = page.locator(".tree > ul > li").first
+    branch.locator("summary").first.click()
+    branch.get_by_role("link", name="Only these on the map").click()
+    expect(page.locator(".chip")).to_contain_text("begins:")
+
+
+def test_a_pointed_fact_lights_its_strongest_chain(
+    open_page: Open, service: Service, edits: dict[str, dict[str, Any]]
+) -> None:
+    edit = edits["rome"]["id"]
+    page = drawn(open_page(f"/edits/{edit}"))
+    first = service.get(f"/v1/edits/{edit}/chains", limit=1)["items"][0]
+    page.locator(f"#map-svg [data-fact='{first['links'][0]['id']}'] text").hover()
+    expect(page.locator("#map-status")).to_have_text(re.compile("^Chain 1: "))
+    lit = {e.get_attribute("data-fact") for e in page.locator("#map-svg .fact.lit").all()}
+    assert lit == {link["id"] for link in first["links"]}
 
 
 def test_the_page_is_used_by_keyboard_alone(
@@ -202,41 +238,32 @@ def test_the_page_is_used_by_keyboard_alone(
     assert len(set(told)) == 3
     page.keyboard.press("ArrowLeft")
     assert detail.inner_text() == told[1]
-    button = page.locator(".link").nth(1)
-    button.focus()
     page.keyboard.press("Enter")
-    expect(button).to_have_class("link chosen")
-    steps = page.locator("[name=steps]").nth(4)
-    steps.focus()
-    outline = steps.evaluate("e => getComputedStyle(e).outlineStyle")
+    expect(page.locator(".chip")).to_contain_text("fact:")
+    page.locator("#canvas").focus()
+    width = page.locator("#map-svg").evaluate("e => e.getBoundingClientRect().width")
+    page.keyboard.press("+")
+    assert page.locator("#map-svg").evaluate("e => e.getBoundingClientRect().width") > width
+    summary = page.locator(".tree summary").first
+    summary.focus()
+    outline = summary.evaluate("e => getComputedStyle(e).outlineStyle")
     page.keyboard.press("Space")
-    expect(steps).not_to_be_checked()
-    expect(page.locator("#tally")).to_contain_text("before filtering")
+    expect(page.locator(".tree > ul > li").first.locator("ul").first).to_be_visible()
     assert outline == "solid"
-
-
-def test_without_cytoscape_the_graph_is_a_table(
-    chromium: Browser, service: Service, edits: dict[str, dict[str, Any]]
-) -> None:
-    context = chromium.new_context()
-    page = context.new_page()
-    page.route("**/assets/**", lambda route: route.abort())
-    page.goto(f"{service.url}/edits/{edits['rome']['id']}")
-    expect(page.locator("#drawing-status")).to_contain_text("The graph is in the table below.")
-    table = page.get_by_role("region", name="Facts of the graph")
-    expect(table).to_be_visible()
-    table.get_by_role("button").first.click()
-    expect(page.locator("#detail")).to_contain_text("Before: p")
-    page.get_by_label("Surviving only").check()
-    expect(page.locator(".chain.cut")).to_have_count(0)
-    context.close()
 
 
 def test_it_can_be_read_without_javascript(
     open_page: Open, edits: dict[str, dict[str, Any]]
 ) -> None:
-    page = open_page(f"/edits/{edits['rome']['id']}", java_script_enabled=False)
-    expect(page.locator(".chain")).to_have_count(50)
+    edit = edits["rome"]["id"]
+    page = open_page(f"/edits/{edit}", java_script_enabled=False)
+    expect(page.locator("#map-svg .fact").first).to_be_visible()
+    page.locator(".more-filters summary").click()
+    page.locator("#filter").get_by_label("Surviving only").check()
+    page.get_by_role("button", name="Apply").click()
+    expect(page.locator("#map-svg .cut")).to_have_count(0)
+    page.get_by_role("link", name="Chains", exact=True).click()
+    expect(page.locator(".chain")).to_have_count(LISTED)
     page.get_by_label("Surviving only").check()
     page.get_by_role("button", name="Apply").click()
     expect(page.locator(".chain.cut")).to_have_count(0)
@@ -247,7 +274,7 @@ def test_two_edits_stand_side_by_side(
     open_page: Open, service: Service, edits: dict[str, dict[str, Any]]
 ) -> None:
     rome, none = edits["rome"]["id"], edits["none"]["id"]
-    page = open_page(f"/edits/{none}")
+    page = open_page(f"/edits/{none}/export")
     page.get_by_role("link", name="rome", exact=True).click()
     page.wait_for_url("**/compare**")
     diff = service.get(f"/v1/edits/{none}/diff/{rome}")
@@ -286,7 +313,8 @@ def test_nothing_is_wider_than_a_telephone(
 ) -> None:
     rome, none = edits["rome"]["id"], edits["none"]["id"]
     compared = f"/compare?a={rome}&b={none}"
-    paths = ("/", f"/edits/{rome}", compared, "/leaderboard", "/rules", "/login")
+    tabs = [f"/edits/{rome}/{tab}" if tab else f"/edits/{rome}" for tab in TABS]
+    paths = ("/", *tabs, compared, "/leaderboard", "/rules", "/login")
     page = open_page("/", viewport={"width": 390, "height": 844}, color_scheme=scheme)
     for path in paths:
         page.goto(urlsplit(page.url)._replace(path="", query="").geturl() + path)
