@@ -19,7 +19,7 @@ from thinkeval.service.api.pages import guide
 from thinkeval.service.api.pages.console import answer as console
 from thinkeval.service.api.pages.console.drawing import caption_of, draw, name_of
 from thinkeval.service.api.pages.render import words
-from thinkeval.service.api.pages.routes import page
+from thinkeval.service.api.pages.routes import Taken, page
 from thinkeval.service.api.state import Db, Here
 from thinkeval.service.errors import KNOWN_ERRORS, NotFoundError, UsageError, describe
 from thinkeval.service.formatting import cell
@@ -31,11 +31,12 @@ from thinkeval.service.reports.browser import (
     params_of,
     question_params,
 )
+from thinkeval.service.reports.edit import measure_of
 from thinkeval.service.scoring import record
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
-    from thinkeval.service.schemas import EditOut
+    from thinkeval.service.schemas import EditOut, Measure
 
 router = APIRouter(include_in_schema=False)
 
@@ -64,6 +65,7 @@ def console_page(
     here: Here,
     ask: Annotated[str, Query(max_length=50)] = "",
     edit: Annotated[str, Query(max_length=200)] = "",
+    measure: Taken = None,
     query: Annotated[str, Query(max_length=console.LONGEST_QUERY)] = "",
     params: Annotated[str, Query(max_length=console.LONGEST_QUERY)] = "",
     limit: Annotated[int, Query(ge=1, le=console.MOST_ROWS)] = 100,
@@ -74,12 +76,13 @@ def console_page(
     Args:
         ask: a question by the name of its file in cypher/explore/, instead of a query.
         edit: the edit that it is about; else the newest.
+        measure: whose probabilities the question reads; else the edit's first.
     """
     edits = _edits(db)
     chosen = edit or (edits[0].id if edits else "")
     asked = Asked(query.replace("\r\n", "\n"), params, limit, seconds)
     if ask:
-        asked = _question(db, ask, chosen, asked)
+        asked = _question(db, ask, chosen, measure, asked)
     values: dict[str, Any] = {"problem": None, "answer": None, "drawing": None}
     foreign = request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
     if asked.query and here.settings.console and not foreign:
@@ -109,7 +112,7 @@ def _edits(db: Database) -> list[EditOut]:
     return queue.page(db, limit=EDITS, status="succeeded")[0]
 
 
-def _question(db: Database, name: str, edit: str, asked: Asked) -> Asked:
+def _question(db: Database, name: str, edit: str, measure: Measure | None, asked: Asked) -> Asked:
     known = {**QUESTIONS, **RULE_QUESTIONS}
     if name not in known:
         raise NotFoundError("question", name, known, listing="thinkeval queries")
@@ -120,7 +123,8 @@ def _question(db: Database, name: str, edit: str, asked: Asked) -> Asked:
             remedy="Score one: `thinkeval demo`.",
         )
     if edit:
-        params |= question_params(name, record.get_score(db, edit))
+        score = record.get_score(db, edit)
+        params |= question_params(name, score, measure_of(score, measure))
     (slide,) = guide.questions({name: known[name]})
     return Asked(slide.text, json.dumps(params, ensure_ascii=False), asked.limit, asked.seconds)
 
@@ -178,7 +182,7 @@ def _text(found: Answer, value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(_text(found, each) for each in value) or "–"
     if isinstance(value, float):
-        return f"{value:.5g}"  # a query of one's own may look for small numbers
+        return f"{value:.5g}"  # a query may look for small numbers
     return str(value).lower() if isinstance(value, bool) else cell(value)
 
 

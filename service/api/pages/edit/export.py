@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from thinkeval.cypher import rows
 from thinkeval.service.api.pages.commands import commands
 from thinkeval.service.api.pages.edit.overview import numbers
-from thinkeval.service.reports.browser import guide_command, question_links
+from thinkeval.service.reports.browser import QUESTIONS, guide_command, question_links
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
     from thinkeval.service.api.pages.edit.view import View
+    from thinkeval.service.reports.browser import Login
     from thinkeval.service.schemas import Score
 
 FIGURES = (("leakage", "leakage map"), ("chain", "strongest surviving chain"))
@@ -38,15 +40,24 @@ def asked_values(view: View) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def neo4j_values(view: View, browser: str, base: str) -> dict[str, Any]:
+def neo4j_values(view: View, browser: str, base: str, login: Login) -> dict[str, Any]:
     """Values of `edit/neo4j.html`.
 
     Args:
         browser: address of Neo4j Browser; "" if it is unknown.
         base: address of the service.
+        login: what Browser asks for the first time.
     """
+    links = question_links(browser, view.score, view.measure) if browser else []
+    asked = {"edit": view.score.edit, "measure": view.measure}
     return view.values("neo4j") | {
-        "questions": question_links(browser, view.score, view.measure) if browser else [],
+        "questions": [
+            (question, f"/console?{urlencode({'ask': name} | asked)}")
+            for name, question in QUESTIONS.items()
+        ],
+        "in_browser": {link.question: link.url for link in links},
+        "login": login,
+        "style": f":style {base}/neo4j/thinkeval.grass",
         "guide": guide_command(base, view.score.edit),
     }
 

@@ -14,6 +14,7 @@ from thinkeval.service.api.pages.leak_cut import CutAsked
 from thinkeval.service.api.pages.routes import EditId, Taken, page
 from thinkeval.service.api.state import Db, Here
 from thinkeval.service.leakcut.schemas import KeyKind
+from thinkeval.service.reports.browser import login
 from thinkeval.service.reports.leakage_map.selection import Length, Selection
 from thinkeval.service.schemas import ENDED
 from thinkeval.service.scoring import record
@@ -131,7 +132,7 @@ def by_rules(request: Request, shown: Viewed) -> Response:
 def in_neo4j(request: Request, shown: Viewed, here: Here) -> Response:
     """Queries in Neo4j Browser."""
     base = str(request.base_url).rstrip("/")
-    values = export.neo4j_values(shown, here.connection.browser, base)
+    values = export.neo4j_values(shown, here.connection.browser, base, login(here.settings))
     return page(request, "edit/neo4j.html", here="", **values)
 
 

@@ -1,0 +1,74 @@
+"""The tab Neo4j of an edit: questions in the console and in Browser, and the login."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from fastapi.testclient import TestClient
+
+from support.own_graphs import own_graphs
+from support.problems import BASE
+from support.serving import settings_of, until
+from support.stored_edits import random_facts, store_edit
+from thinkeval.cypher.run import Database
+from thinkeval.service.api.app import create_app
+from thinkeval.service.api.pages.edit import routes
+from thinkeval.service.reports.browser import QUESTIONS, Login
+
+
+@pytest.fixture(scope="module")
+def client(server: dict[str, str]) -> Iterator[TestClient]:
+    there = {"browser_url": "http://127.0.0.1:7474/browser/"}
+    app = create_app(settings_of(server).model_copy(update=there), workers=0)
+    with TestClient(app, base_url=BASE) as client:
+        until(lambda: client.get("/ready").status_code == 200)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def edit(db: Database) -> Iterator[str]:
+    with own_graphs(db) as prefix:
+        options = {"scored": ("likelihood", "p"), "dataset": f"{prefix}-g"}
+        yield store_edit(db, f"{prefix}-edit", random_facts(3), **options).edit
+
+
+def links(text: str, start: str) -> list[str]:
+    found = re.findall(r'href="([^"]+)"', text)
+    return [html.unescape(each) for each in found if html.unescape(each).startswith(start)]
+
+
+def test_every_question_leads_to_its_answer_and_to_browser(client: TestClient, edit: str) -> None:
+    text = client.get(f"/edits/{edit}/neo4j", params={"measure": "p"}).text
+    here = links(text, "/console?")
+    asked = [parse_qs(urlsplit(each).query) for each in here]
+    assert [each["ask"] for each in asked] == [[name] for name in QUESTIONS]
+    assert all(each["edit"] == [edit] and each["measure"] == ["p"] for each in asked)
+    assert len(links(text, "http://127.0.0.1:7474/browser/?cmd=edit")) == len(QUESTIONS)
+    answer = client.get(next(each for each in here if "surviving_chains" in each)).text
+    assert '"measure": "p", "threshold": 0.0' in html.unescape(answer)
+    assert 'id="answer"' in answer
+
+
+def test_where_the_password_of_the_embedded_server_is(
+    client: TestClient, edit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routes, "login", lambda settings: Login("neo4j", "/of mine/password"))
+    text = html.unescape(client.get(f"/edits/{edit}/neo4j").text)
+    assert "cat '/of mine/password'" in text
+    assert ":config" not in text  # the embedded server has Browser do it
+
+
+def test_what_to_set_up_by_hand_on_another_server(
+    client: TestClient, edit: str, server: dict[str, str]
+) -> None:
+    text = html.unescape(client.get(f"/edits/{edit}/neo4j").text)
+    assert f"<code>{server['THINKEVAL_NEO4J_USER']}</code>" in text
+    assert ":config autoComplete: false" in text
+    assert f":style {BASE}/neo4j/thinkeval.grass" in text
+    assert "cat " not in text
+    chains = client.get(f"/edits/{edit}/chains").text
+    assert f'href="/edits/{edit}/neo4j#login"' in chains
