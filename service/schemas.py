@@ -329,7 +329,6 @@ class EditOut(BaseModel):
         posted_as: the ids it was submitted under.
         progress: from 0 to 1.
         attempts: how often a worker claimed it; more than 1 after a worker died.
-        reused: the score was stored before the edit was submitted.
         links: addresses of its parts, by name.
     """
 

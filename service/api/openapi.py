@@ -12,6 +12,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from thinkeval.service.api.problems import ProblemOut
+from thinkeval.service.api.reference import descriptions
 from thinkeval.service.api.security import COOKIE, is_open
 from thinkeval.service.leakcut.schemas import CutIn
 
@@ -259,6 +260,13 @@ SCHEMA_NAMES = {
 """Public name of the schema of a record that answers show without change."""
 
 
+def public_name(name: str) -> str:
+    """Name of a schema in the document; `Body_upload_graph`, a form's, is `UploadGraphBody`."""
+    if name.startswith("Body_"):
+        return "".join(part.capitalize() for part in name.split("_")[1:]) + "Body"
+    return SCHEMA_NAMES.get(name, name)
+
+
 def readable_id(route: APIRoute) -> str:
     """Operation id of a route: the function's name, which generated clients use for methods."""
     return route.name
@@ -287,7 +295,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
     document = _renamed(document)
     parts = document["components"]
     parts["schemas"] = {
-        SCHEMA_NAMES.get(name, name): schema | {"title": SCHEMA_NAMES.get(name, schema["title"])}
+        public_name(name): schema | {"title": public_name(schema["title"])}
         for name, schema in parts["schemas"].items()
     }
     parts["schemas"]["ProblemOut"] = ProblemOut.model_json_schema(
@@ -295,6 +303,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
     )
     parts["securitySchemes"] = SECURITY
     document["security"] = [{}, *({name: []} for name in SECURITY)]
+    descriptions.fill(document)
     for path, operations in document["paths"].items():
         for operation in operations.values():
             if is_open(path):
@@ -312,7 +321,7 @@ def _renamed(node: Any) -> Any:
     found = {key: _renamed(value) for key, value in node.items()}
     if "$ref" in found:
         path, _, name = found["$ref"].rpartition("/")
-        found["$ref"] = f"{path}/{SCHEMA_NAMES.get(name, name)}"
+        found["$ref"] = f"{path}/{public_name(name)}"
     return found
 
 

@@ -1,0 +1,367 @@
+"""Descriptions of fields that need their schema to be understood, by the schema's public name.
+
+Only fields that neither `Field(description=…)` nor the docstring's `Attributes:` describe are here:
+those of rows that queries return, and of models that share their fields with others. Schemas of
+growth runs and of establish and update are in `protocol_fields`.
+"""
+
+from __future__ import annotations
+
+from thinkeval.service.api.reference.protocol_fields import PROTOCOL_FIELDS
+
+_IMPORT = {
+    "name": "Id of the new graph; null: named after the source.",
+    "format": "Format of the data set; null: recognised by its content.",
+    "target_new": "New object of requests without one; null: chosen by the loader.",
+    "limit": "Read at most this many records; null: all.",
+    "replace": "Replace a stored graph of the same name.",
+}
+_PROBABILITIES = {
+    "pre_a": "Probability before edit a.",
+    "post_a": "Probability after edit a.",
+    "pre_b": "Probability before edit b.",
+    "post_b": "Probability after edit b.",
+}
+_ROLE = "fact, target_true, target_new or implication."
+_CHANGE = "What the edit did to the fact: kept, weakened, removed or added; null if not measured."
+
+EDIT_FIELDS: dict[str, dict[str, str]] = {
+    "ActiveInConversation": {"leaking": "Number of them whose last answer names the old object."},
+    "AdditivityOut": {"items": "One row for each set of false answers."},
+    "AdditivityRow": {
+        "set": "The false answers that are compared with: hard or random.",
+        "prompts": "Number of its prompt and paraphrases; 0 where no answers are stored.",
+        "no_hard": "Prompts that do not count: a correct answer is kept, no hard one.",
+        "no_random": "Prompts that do not count: only no random one is kept.",
+        "rff": "RFF: fraction of correct answers below a false one, 0 to 1.",
+        "rnf": "RNF: fraction of false answers above a correct one, 0 to 1.",
+        "cpc": "CPC: change of the correct answers' probability; 1: none.",
+        "fpc": "FPC: change of the false answers' probability; 1: none.",
+        "aff": "AFF: harm to the correct answers, 0 to 1.",
+        "anf": "ANF: harm by the false answers, 0 to 1.",
+        "n_fpc": "Number of prompts that FPC and ANF were taken over.",
+        "es": "ES: efficacy success at the prompt, 0 to 1.",
+        "n_es": "Number of prompts that ES was taken over.",
+        "gs": "GS: generalisation success at the paraphrases, 0 to 1.",
+        "n_gs": "Number of prompts that GS was taken over.",
+        "ls": "LS: locality success at other prompts, 0 to 1.",
+        "n_ls": "Number of prompts that LS was taken over.",
+        "asked_ls": "Number of stored prompts of locality.",
+    },
+    "AgreementOut": {
+        "n": "Number of rules with two labels or more.",
+        "ac1_plausible": "Gwet's AC1 with a, b as one label and c, d, e as one.",
+    },
+    "AppendAnswersOut": {"items": "The prompts of the request, in order."},
+    "AppendAnswersRow": {
+        "place": "Place among the prompts, from 0.",
+        "role": "prompt, paraphrase or locality.",
+        "text": "The prompt's text.",
+        "correct": "Correct answers that the model shall keep.",
+        "hard": "False answers that are easily taken for correct ones.",
+        "random": "False answers drawn at random.",
+        "new_pre": "Probability of the appended answer before the edit.",
+        "new_post": "Probability of the appended answer after the edit.",
+        "correct_post": "Probabilities after the edit, in the order of `correct`.",
+        "hard_pre": "Probabilities before the edit, in the order of `hard`.",
+        "hard_post": "Probabilities after the edit, in the order of `hard`.",
+        "random_pre": "Probabilities before the edit, in the order of `random`.",
+        "random_post": "Probabilities after the edit, in the order of `random`.",
+        "right_post": "After the edit, of a locality prompt only.",
+    },
+    "AtomOut": {
+        "subject": "Variable: x, y or z.",
+        "object": "Variable: x, y or z.",
+    },
+    "BudgetOut": {"points": "The curve, by number of facts."},
+    "BudgetPoint": {"m": "Number of facts edited."},
+    "ChainDelta": {
+        "steps": "Number of facts of the chain.",
+        "r_pre_a": "Reliability R before edit a.",
+        "r_pre_b": "Reliability R before edit b.",
+    },
+    "ChainOut": {
+        "steps": "Number of facts of the chain.",
+        "entities": "Names from the subject to the old object.",
+        "links": "The facts of the chain, in order.",
+    },
+    "ChainsDiff": {
+        "opened": "Chains that are cut in a and survive in b.",
+        "closed": "Chains that survive in a and are cut in b.",
+    },
+    "ClosureOut": {
+        "options": "The options that it was computed with.",
+        "contradictions": "Two objects of a functional relation, each with its proof.",
+    },
+    "CoEditFact": {"id": "Id of the fact within the data set."},
+    "CoEditIn": {
+        "organism_seed": "Seed of the organism's training; null: as its name says, else 0."
+    },
+    "CoEditJob": {"id": "Id of the co-edit.", "status": "What its job does now."},
+    "CoEditOut": {
+        "request": "The request, with every option.",
+        "rounds": "The points of the frontier, the edit alone first.",
+    },
+    "ConclusionOut": {
+        "strength_pre": "Strength of the best proof before the edit; null if unknown.",
+        "strength_post": "Strength of the best proof after the edit; null if unknown.",
+        "proof": "The best proof; null where proofs were not asked for.",
+    },
+    "ContradictionOut": {
+        "subject": "Subject that has both objects.",
+        "conclusion": "Proof of one object.",
+        "against": "Proof of the other object.",
+    },
+    "CutFact": {"id": "Id of the fact within the data set."},
+    "CutOut": {
+        "model": "Name of the model; null for an unedited graph.",
+        "method": "Name of the editing method; null for an unedited graph.",
+        "options": "The options that it was computed with.",
+        "leaking": "Number of the paths that are to be cut.",
+        "expected": "IFR after editing the cut, expected from its efficacy; null without scores.",
+        "facts": "The facts of the cut, most closed paths first.",
+        "optimal": "Whether cost and bound are equal: no cheaper cut exists.",
+        "more": "Whether there may be further cuts of the same cost.",
+        "rules": "The proofs by If-Then rules; null where they were not asked for.",
+        "budget": "IFR by number of facts edited; null where it was not asked for.",
+    },
+    "Diff": {
+        "a": "The first edit.",
+        "b": "The second edit.",
+        "metrics": "Every metric of both.",
+        "facts": "The facts of both edit graphs.",
+    },
+    "DiffedEdit": {"options": "How its chains are counted."},
+    "Difference": {
+        "what": "What differs.",
+        "a": "In edit a.",
+        "b": "In edit b.",
+        "note": "What follows for the numbers.",
+    },
+    "EdgeOut": {
+        "id": "Id of the fact.",
+        "source": "Id of the subject's node.",
+        "target": "Id of the object's node.",
+        "role": _ROLE,
+        "change": _CHANGE,
+        "n_samples": "Number of sampled answers; null without any.",
+        "surviving": "Number of surviving chains through it.",
+    },
+    "EditIn": {"organism_seed": "Seed of the organism's training; null: as its name says, else 0."},
+    "EditOut": {
+        "status": "queued, running, succeeded, failed or cancelled.",
+        "score": "The score; null before it has succeeded, and in lists.",
+    },
+    "EditStatus": {"id": "Id of the edit.", "status": "Its status after the request."},
+    "FactDelta": _PROBABILITIES,
+    "GraphOut": {"nodes": "The entities.", "edges": "The facts."},
+    "GroundingOut": {
+        "rule": "Id of the rule.",
+        "x": "Name of the entity for the variable x.",
+        "z": "Name of the entity for the variable z.",
+        "premises": "The facts that match the premises.",
+        "conclusion": "What they entail.",
+    },
+    "Groundings": {"rule": "The rule.", "more": "Whether the limit left some out."},
+    "Health": {"status": "ok.", "version": "Version of ThinkEval."},
+    "ImplicationGroundingOut": {
+        "rule": "Id of the rule.",
+        "text": "The rule as a sentence.",
+        "premises": "The premises, in the rule's order.",
+    },
+    "ImplicationOut": {"groundings": "The rules that entail it, now or before the edit."},
+    "ImplicationsOut": {"items": "The conclusions, by verdict."},
+    "ImportIn": _IMPORT,
+    "Imported": {
+        "status": "imported, replaced or unchanged.",
+        "read": "Number of items that were read, by kind.",
+        "kept": "Number of items that were stored, by kind.",
+    },
+    "LabelIn": {"annotator": "Name of the annotator."},
+    "Leaderboard": {
+        "rewrites": "Over the rewrites that all methods of a model have (common), or each over"
+        " its own.",
+        "rows": "The table's rows, by the names of its columns.",
+    },
+    "LeakOut": {
+        "id": "Id of the fact.",
+        "chains": "Number of surviving chains through it.",
+        "share": "Fraction of the surviving chains that go through it.",
+        "ifr_share": "Fraction of IFR that goes through it.",
+    },
+    "LoneFact": {"role": _ROLE, "change": _CHANGE},
+    "MethodOut": {
+        "name": "Name of the method.",
+        "kind": "weights, prompt or control.",
+        "doc": "What it does.",
+        "paper": "The paper that it is from.",
+        "hparams": "Models that it has shipped hyperparameters for.",
+    },
+    "MetricDelta": {
+        "metric": "Name of the metric.",
+        "step": "Number of facts of the chains; null for the overall value.",
+    },
+    "MetricValue": {"metric": "Name of the metric, as in `GET /v1/metrics`."},
+    "MineIn": {
+        "min_support": "Least number of groundings whose conclusion is known.",
+        "min_confidence": "Least confidence.",
+        "limit": "Keep at most this many rules.",
+    },
+    "MinedOut": {"total": "Number with enough support.", "created": "Number of new ones."},
+    "MixedChainOut": {
+        "surviving": "Whether it survives the edit; null if a part was not probed.",
+        "links": "The links in order: facts and conclusions.",
+    },
+    "MixedLinkOut": {
+        "id": "Id of the fact; null for a conclusion.",
+        "implied": "Whether it is a conclusion, not a fact.",
+        "facts": "Number of facts that it rests on; null if one was not probed.",
+    },
+    "Models": {
+        "names": "Names that may be loaded; `*` matches any text.",
+        "folders": "Folders from which models may be loaded.",
+    },
+    "NodeOut": {
+        "id": "Id of the entity.",
+        "name": "Name of the entity.",
+        "role": "subject, target_true, target_new or entity.",
+    },
+    "Note": {
+        "kind": "What happened to the item.",
+        "where": "Place in the source.",
+        "reason": "Why.",
+    },
+    "OpenPath": {"facts": "Ids of the facts on it.", "why": "What forbids all of them."},
+    "PartOut": {
+        "fact": "Id of the fact; null if the graph does not have it.",
+        "post": "Probability after the edit; null: not measured.",
+    },
+    "PremiseOut": {"edited": "Whether it is the edited fact."},
+    "ProblemOut": {
+        "type": "Kind of problem, as a URI; about:blank: as the status says.",
+        "title": "What kind of error it is.",
+        "status": "HTTP status.",
+        "detail": "What happened and where.",
+        "remedy": "What to do about it.",
+    },
+    "ProofOut": {
+        "premises": "Proofs of the rule's premises; empty for a fact.",
+    },
+    "QueryInfo": {
+        "name": "Name: folder and file.",
+        "summary": "What it computes, in one sentence.",
+        "doc": "Definition and source.",
+        "mode": "read or write.",
+        "params": "Types of the parameters, by name.",
+        "columns": "Types of the columns, by name.",
+        "returns": "What one row is.",
+        "source": "The paper that defines it; null without one.",
+        "higher_is_better": "yes or no; null where neither holds.",
+        "digest": "Digest of the text.",
+        "text": "The complete Cypher file.",
+    },
+    "QueryOut": {
+        "name": "Name of the query.",
+        "text": "Its complete Cypher.",
+        "params": "Its parameters for this edit.",
+    },
+    "Readiness": {"ready": "Whether edits can be submitted."},
+    "Ready": {
+        "ready": "Whether edits can be submitted.",
+        "database": "Address of the database.",
+        "browser": "Address of Neo4j Browser; null if it is unknown.",
+        "queue_limit": "Edits that may wait at once.",
+        "workers": "The workers.",
+    },
+    "ReturnOut": {"surviving": "Number of them that survive."},
+    "RewriteIn": {
+        "subject": "Subject of the fact to edit.",
+        "relation": "Its relation; null: found by the prompt.",
+        "target_true": "The object that the model shall forget.",
+        "target_new": "The object that the model shall answer instead.",
+    },
+    "RewriteOut": {
+        "id": "Id of the rewrite request.",
+        "paraphrases": "Other wordings of the prompt.",
+        "chains": "Number of chains by number of facts.",
+    },
+    "RoundOut": {
+        "number": "Number of the round; 0: the edit alone.",
+        "coedits": "The further facts that it edits.",
+        "ifr_low": "Lower end of IFR's 95 % interval; null where it is exact.",
+        "ifr_high": "Upper end of IFR's 95 % interval; null where it is exact.",
+        "n_chains": "Number of chains that IFR is taken over.",
+        "surviving": "Number of chains that survive, as the score counts them.",
+        "coedit_efficacy": "Mean efficacy of the co-edits; null without any.",
+        "n_coedits": "Number of co-edits that the mean is taken over.",
+        "n_preservation": "Number of facts that Preservation is taken over.",
+        "preservation_unedited": "Preservation over facts that were not edited.",
+        "n_preservation_unedited": "Number of facts that it is taken over.",
+        "n_subject_retention": "Number of facts that subject retention is taken over.",
+        "coedited_retention": "Retention of all other facts about the co-edited subjects; null"
+        " without any.",
+        "n_coedited_retention": "Number of facts that it is taken over.",
+    },
+    "RuleCutOut": {"rules": "Number of rules."},
+    "RuleOut": {
+        "id": "Id of the rule.",
+        "text": "The rule as a sentence.",
+        "status": "candidate, kept or rejected.",
+        "shape": "How the premises share their variables.",
+        "premises": "One or two atoms.",
+        "conclusion": "The atom that they entail.",
+        "kinds": "Kind of entity that a variable is restricted to, by variable.",
+    },
+    "Rules": {"total": "Number of rules, including those beyond the limit."},
+    "RulesIn": {"rules": "The rules to add."},
+    "Score": {
+        "options": "How chains are counted.",
+        "values": "Every number: one entry for each metric, measure and chain length.",
+        "seconds": "Duration of each stage in seconds, by name.",
+        "provenance": "All that the numbers depend on: model, data, hyperparameters, versions.",
+        "sequence": "Place in a sequence of edits; null for an edit from the unedited model.",
+        "conversation": "The chains walked as conversations; null where it was not asked for.",
+        "append": "How an answer was appended; null where the request replaces one.",
+    },
+    "StoredGraphOut": {
+        "id": "Id of the graph.",
+        "kind": "dataset, model or edit.",
+        "model": "Name of the model; null for a data set.",
+        "edit": "Id of the edit; null for a data set or model.",
+        "n_rewrites": "Number of rewrite requests.",
+        "measures": "Measures of the probabilities that it holds.",
+    },
+    "SweepIn": {
+        "models": "Names of the models.",
+        "methods": "Names of the editing methods.",
+        "seeds": "Seeds; every cell is repeated with each.",
+    },
+    "SweepOut": {
+        "id": "Id of the sweep.",
+        "request": "The request, with every option.",
+        "counts": "Number of edits by status.",
+        "edits": "Ids of its edits.",
+        "table": "The table over common rewrites, by the names of its columns.",
+        "failed": "Edits that failed, with reason and remedy.",
+    },
+    "TallyOut": {
+        "value": "The fraction; null where n is 0.",
+        "n": "Number of conclusions with a verdict.",
+        "undefined": "Number of conclusions without a probe.",
+    },
+    "UploadGraphBody": _IMPORT,
+    "WorkerOut": {
+        "id": "Id of the worker.",
+        "device": "Device that it computes on.",
+        "edit": "Id of the edit that it scores; null while idle.",
+    },
+    "WrittenRule": {
+        "if": "One or two premises: variable, relation, variable.",
+        "then": "The conclusion: variable, relation, variable.",
+        "kinds": "Kind of entity that a variable is restricted to, by variable.",
+        "words": "Words for a variable in sentences, by variable.",
+        "templates": "Sentences for an atom, by relation.",
+    },
+}
+
+SCHEMA_FIELDS = EDIT_FIELDS | PROTOCOL_FIELDS
