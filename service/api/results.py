@@ -308,7 +308,7 @@ def methods_figure(
         Rewrites, Query(description="As of the leaderboard: `common` to all methods, or `all`.")
     ] = "common",
 ) -> Response:
-    """Comparison of the methods: IFR by chain length, or IFR against Preservation.
+    """Comparison of the methods: IFR by steps, or IFR against Preservation.
 
     Over the edits that the leaderboard of the same graph, model, measure and rewrites shows.
     """

@@ -23,7 +23,7 @@ from thinkeval.service.cli.options import (
 )
 from thinkeval.service.cli.output import emit_json, emit_table, require_json
 from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.cli.render import show_sweep
+from thinkeval.service.cli.results.sweep import show_sweep
 from thinkeval.service.formatting import cell
 from thinkeval.service.graphs import datasets, rewrites
 from thinkeval.service.leakcut.schemas import CoEditIn

@@ -1,6 +1,7 @@
 """Geometry of the leaderboard's two charts; the template writes it as SVG.
 
-Methods differ by marker and by dashes, not by colour alone.
+A method has the colour, marker and dashes that it has in figures (`reports.figures.style`): methods
+differ by marker and by dashes, not by colour alone.
 """
 
 from __future__ import annotations
@@ -10,46 +11,55 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from thinkeval.service.reports.figures import style
 from thinkeval.service.reports.table import STEPS
 
 WIDTH, HEIGHT = 480, 330
 LEFT, RIGHT, TOP, BOTTOM = 46, 14, 12, 42
 
-MARKERS = (
-    "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",  # circle
-    "M-4 -4h8v8h-8z",  # square
-    "M0 -5l5 9h-10z",  # triangle
-    "M0 -5.5l5 5.5l-5 5.5l-5 -5.5z",  # diamond
-    "M-4 -4l8 8m0 -8l-8 8",  # cross
-    "M0 5l5 -9h-10z",  # triangle down
-    "M0 -5v10m-5 -5h10",  # plus
-    "M0 -5l1.5 3.5l3.7 .3l-2.8 2.5l.9 3.7l-3.3 -2l-3.3 2l.9 -3.7l-2.8 -2.5l3.7 -.3z",  # star
-    "M-5 -2h10v4h-10z",  # bar
-    "M-4 -4l8 8v-8l-8 8z",  # hourglass
-    "M-2 -5h4v10h-4z",  # upright bar
-)
-
+MARKERS = {
+    "o": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
+    "s": "M-4 -4h8v8h-8z",
+    "^": "M0 -5l5 9h-10z",
+    "D": "M0 -5.5l5 5.5l-5 5.5l-5 -5.5z",
+    "v": "M0 5l5 -9h-10z",
+    "P": "M-1.7 -5h3.4v3.3h3.3v3.4h-3.3v3.3h-3.4v-3.3h-3.3v-3.4h3.3z",
+    "X": "M-5 -3l2 -2l3 3l3 -3l2 2l-3 3l3 3l-2 2l-3 -3l-3 3l-2 -2l3 -3z",
+    "<": "M-5 0l9 -5v10z",
+    ">": "M5 0l-9 -5v10z",
+    "*": "M0 -5l1.5 3.5l3.7 .3l-2.8 2.5l.9 3.7l-3.3 -2l-3.3 2l.9 -3.7l-2.8 -2.5l3.7 -.3z",
+    "p": "M0 -5l4.8 3.5l-1.8 5.6h-6l-1.8 -5.6z",
+}
+"""The markers of figures as SVG paths around the origin."""
 
 BEYOND = "IFR beyond subject"
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """How a method is drawn in both charts and in the legend."""
+    """How a method is drawn in both charts and in the legend: as in figures.
+
+    Attributes:
+        index: of its row in the table.
+        place: of the method in the colours, markers and dashes of `figures.style`.
+        model: of its model; the marks of every second one are hollow.
+    """
 
     name: str
     index: int
+    place: int
+    model: int = 0
 
     @property
     def marker(self) -> str:
         """An SVG path around the origin."""
-        return MARKERS[self.index % len(MARKERS)]
+        return MARKERS[style.MARKERS[self.place % len(style.MARKERS)]]
 
     @property
     def css(self) -> str:
         """Classes for colour, dashes and fill."""
-        hollow = " hollow" if self.index % 2 else ""
-        return f"series c{self.index % 8} d{self.index % 4}{hollow}"
+        colour, dashes = self.place % len(style.COLOURS), self.place % len(style.DASHES)
+        return f"series c{colour} d{dashes}" + " hollow" * (self.model % 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +90,22 @@ class Axis:
 
 def series(rows: Sequence[dict[str, Any]]) -> list[Series]:
     """One per row of the table; named with the model if there are several."""
-    several = len({row["Model"] for row in rows}) > 1
+    models = sorted({row["Model"] for row in rows})
+    placed = style.places(row["Technique"] for row in rows)
     return [
-        Series(f"{row['Technique']} · {row['Model']}" if several else row["Technique"], i)
+        Series(
+            f"{row['Technique']} · {row['Model']}" if len(models) > 1 else row["Technique"],
+            i,
+            placed[row["Technique"]],
+            models.index(row["Model"]),
+        )
         for i, row in enumerate(rows)
     ]
 
 
-def _vertical(values: Sequence[float]) -> Axis:
+def _vertical(values: Sequence[float], low: float = 0.0) -> Axis:
     top = max([1.0, *values]) + 0.05  # so that the frame does not cut markers at 1
-    return Axis(0.0, math.ceil(top * 10) / 10, HEIGHT - BOTTOM, TOP)
+    return Axis(low, math.ceil(top * 10) / 10, HEIGHT - BOTTOM, TOP)
 
 
 def curves(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -119,7 +135,10 @@ def scatter(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     beyond = [row[BEYOND] for row, _ in shown if _is(row.get(BEYOND))]
     right = max([1.0, *(row["IFR"] for row, _ in shown), *beyond])
     x = Axis(0.0, math.ceil(right * 10) / 10, LEFT + 8, WIDTH - RIGHT - 8)
-    y = _vertical([row["Preservation"] for row, _ in shown])
+    kept = [row["Preservation"] for row, _ in shown]
+    ends = [row["Preservation low"] for row, _ in shown if _is(row["Preservation low"])]
+    low = math.floor(10 * (min([1.0, *kept, *ends]) - 0.05)) / 10  # from 0, all are at the top
+    y = _vertical(kept, max(0.0, low))
     at_of = [(x.at(row["IFR"]), y.at(row["Preservation"])) for row, _ in shown]
     lines = [
         (at[0], x.at(row[BEYOND]), at[1])

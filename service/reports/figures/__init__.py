@@ -2,7 +2,7 @@
 
 Of one edit (`draw_edit`): `leakage`, the graph of the chains by which the old fact still comes
 through; `chain`, one of them with the retention of each link. Of many (`draw_methods`):
-`ifr_by_steps`, IFR by chain length for each method; `ifr_preservation`, IFR against Preservation.
+`ifr_by_steps`, IFR by steps for each method; `ifr_preservation`, IFR against Preservation.
 Where there is nothing to draw, the figure says so in words.
 """
 
@@ -27,7 +27,7 @@ METHODS_KINDS: tuple[MethodsKind, ...] = get_args(MethodsKind)
 KINDS: dict[str, str] = {
     "leakage": "the leakage map: chains of an edit, surviving solid, cut dashed",
     "chain": "one chain with p before and after, and the retention of each link",
-    "ifr_by_steps": "IFR by chain length for each method",
+    "ifr_by_steps": "IFR by steps for each method",
     "ifr_preservation": "IFR against Preservation of each method, marker size by efficacy",
 }
 """Every kind of figure, and what it shows."""

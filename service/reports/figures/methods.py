@@ -1,4 +1,4 @@
-"""Figures of several edits: IFR by chain length, and IFR against Preservation, for each method.
+"""Figures of several edits: IFR by steps, and IFR against Preservation, for each method.
 
 As Figures 4 and 5 of ThinkEval (Baser et al., 2026). The numbers are those of
 `service.reports.table.method_table`; each model has a panel, since models are not compared.
@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval.service.reports.figures.style import (
     CAPTION_PT,
-    COLOURS,
-    DASHES,
     INK,
-    MARKERS,
     MUTED,
     in_words,
+    looks,
     new_figure,
 )
 from thinkeval.service.reports.table import STEPS, method_table
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 RETENTION, BEYOND = "Subject retention", "IFR beyond subject"
-PANEL_W, PANEL_H, LEGEND_W, ABREAST = 3.5, 2.9, 1.75, 3
+PANEL_W, PANEL_H, LEGEND_W, ABREAST = 3.5, 2.9, 1.85, 3
 """Inches of a panel and of the legend, and panels in a row."""
 
 
@@ -40,10 +38,10 @@ def by_steps(
     warnings: Sequence[str] = (),
 ) -> Figure:
     """IFR over the chains of each length, one line a method; arguments as `draw_methods`."""
-    title = "IFR by chain length"
+    title = "IFR by steps"
     rows = _rows(scores, measure, families)
     if not any(_held(row, f"{n}-step") for row in rows for n in STEPS):
-        return in_words(title, "None of these edits has a chain: IFR by length is undefined.")
+        return in_words(title, "None of these edits has a chain: IFR by steps is undefined.")
     stored = _stored_bounds(scores, measure)
     caption = _counts(scores, measure, rows) + (
         " Each point is the mean of R'/R over the chains of that length; a length without chains"
@@ -67,8 +65,8 @@ def by_steps(
     figure, panels = _panels(rows, title, caption, draw)
     highest = max(1.02, *(axes.get_ylim()[1] for axes in panels))
     for axes in panels:
-        axes.set_xlabel("chain length n (facts)")
-        axes.set_ylabel(f"n-step IFR ({MEASURE_NAMES[measure]})")
+        axes.set_xlabel("steps of the chain (facts)")
+        axes.set_ylabel(f"IFR ({MEASURE_NAMES[measure]})")
         axes.set_xticks(STEPS)
         axes.set_xlim(0.6, 5.4)
         axes.set_ylim(-0.04, highest)
@@ -84,7 +82,7 @@ def against_preservation(
 ) -> Figure:
     """IFR and Preservation of each method as a point, its size by efficacy.
 
-    A hollow mark above it is the IFR beyond the subject; arguments as `draw_methods`.
+    A hollow mark beside it is the IFR beyond the subject; arguments as `draw_methods`.
     """
     title = "IFR against Preservation"
     every = _rows(scores, measure, families)
@@ -94,7 +92,7 @@ def against_preservation(
         return in_words(title, reason)
     bars = any(_held(row, f"{m} low") for row in rows for m in ("IFR", "Preservation"))
     caption = _counts(scores, measure, rows) + (
-        " Low IFR and high Preservation (lower right) is good. Area: efficacy; a small mark"
+        " Low IFR and high Preservation (upper left) is good. Area: efficacy; a small mark"
         " installs little and proves nothing."
     )
     if any(_held(row, BEYOND) for row in rows):
@@ -109,8 +107,8 @@ def against_preservation(
 
     def draw(axes: Axes, row: Row, look: Mapping[str, Any], place: float) -> None:
         del place
-        x, y = row["Preservation"], row["IFR"]
-        spread = [_error(row, name) for name in ("Preservation", "IFR")]
+        x, y = row["IFR"], row["Preservation"]
+        spread = [_error(row, name) for name in ("IFR", "Preservation")]
         axes.errorbar([x], [y], xerr=spread[0], yerr=spread[1], fmt="none", ecolor=look["color"],
                       lw=0.9, capsize=2, zorder=2)  # fmt: skip
         efficacy = row["Efficacy"] if _held(row, "Efficacy") else 0.0
@@ -118,19 +116,19 @@ def against_preservation(
                      facecolor=look["color"] + "55", edgecolor=look["color"], lw=1.3,
                      zorder=3)  # fmt: skip
         if _held(row, BEYOND):
-            axes.plot([x, x], [y, row[BEYOND]], color=look["color"], lw=0.8, ls=(0, (1, 2)),
+            axes.plot([x, row[BEYOND]], [y, y], color=look["color"], lw=0.8, ls=(0, (1, 2)),
                       zorder=1)  # fmt: skip
-            axes.scatter([x], [row[BEYOND]], s=18, marker=look["marker"], facecolor="none",
+            axes.scatter([row[BEYOND]], [y], s=18, marker=look["marker"], facecolor="none",
                          edgecolor=look["color"], lw=0.9, zorder=3)  # fmt: skip
 
     figure, panels = _panels(rows, title, caption, draw)
     # The same scales in every panel, or one model would look as spread as another.
-    across, up = _shared(rows, "Preservation"), _shared(rows, "IFR", BEYOND)
+    across, up = _shared(rows, "IFR", BEYOND), _shared(rows, "Preservation")
     for axes in panels:
         axes.set_xlim(*across)
         axes.set_ylim(*up)
-        axes.set_xlabel(f"Preservation ({MEASURE_NAMES[measure]})")
-        axes.set_ylabel(f"IFR ({MEASURE_NAMES[measure]})")
+        axes.set_xlabel(f"IFR ({MEASURE_NAMES[measure]})")
+        axes.set_ylabel(f"Preservation ({MEASURE_NAMES[measure]})")
     return figure
 
 
@@ -219,14 +217,7 @@ def _panels(
 ) -> tuple[Figure, list[Axes]]:
     """One panel a model with its own legend beside it; a method looks the same in all of them."""
     names = sorted({row["Technique"] for row in rows})
-    looks = {
-        name: {
-            "color": COLOURS[i % len(COLOURS)],
-            "marker": MARKERS[i % len(MARKERS)],
-            "linestyle": DASHES[i % len(DASHES)],
-        }
-        for i, name in enumerate(names)
-    }
+    found = looks(names)
     models = sorted({row["Model"] for row in rows})
     abreast = min(ABREAST, len(models))
     deep = -(-len(models) // abreast)
@@ -245,7 +236,7 @@ def _panels(
         legend = "method (efficacy,\nsubject retention)" if kept else "method (efficacy)"
         for row in mine:
             place = names.index(row["Technique"]) - (len(names) - 1) / 2
-            draw(axes, row, looks[row["Technique"]], 0.03 * place)
+            draw(axes, row, found[row["Technique"]], 0.03 * place)
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.03), fontsize=CAPTION_PT,
                     title=legend, title_fontsize=CAPTION_PT, alignment="left",
                     handlelength=3.2, labelspacing=0.55)  # fmt: skip

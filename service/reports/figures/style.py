@@ -1,8 +1,8 @@
 """How every figure looks, and how it becomes bytes: the same bytes for the same numbers.
 
-Colours are those of Okabe and Ito, which colour-blind readers tell apart; every colour has a marker
-and a dash pattern beside it, so that a figure survives a grey printer. Only `Figure` objects are
-made, never pyplot's; matplotlib is imported when the first one is.
+Colours have the hues of Okabe and Ito, which colour-blind readers tell apart; every colour has a
+marker and a dash pattern beside it, so that a figure survives a grey printer. Only `Figure` objects
+are made, never pyplot's; matplotlib is imported when the first one is.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import io
 import textwrap
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -38,7 +38,8 @@ RETENTION = ("#8a929c", "#c08a3e", "#d2691e", "#a63c06", "#5c1400")
 """Colours of the classes of retention (`leakage_map.svg.BANDS`): lightness falls with retention, so
 that colour-blind readers and grey printers tell them apart."""
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#00805C", "#B8578F", "#2B8CBE", "#A87400", "#000000")
+"""Okabe and Ito's hues, the light ones darkened until each has a contrast of 3 : 1 on white."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "p")
 DASHES: tuple[Any, ...] = (
     "-",
@@ -47,6 +48,35 @@ DASHES: tuple[Any, ...] = (
     (0, (6, 2, 1, 2)),
     (0, (3, 1, 1, 1, 1, 1)),
 )
+
+METHODS = (
+    "rome", "memit", "alphaedit", "fine_tuning", "mend", "rect", "prune", "kn", "ike",
+    "random_delta", "none",
+)  # fmt: skip
+"""The order by which methods get colour, marker and dashes: the same in every figure and chart."""
+
+
+def places(names: Iterable[str]) -> dict[str, int]:
+    """The place of each method in COLOURS, MARKERS and DASHES, whichever others are drawn.
+
+    A method that is not in METHODS, such as a plug-in's, takes a place after these by its name.
+    """
+    known = {name: place for place, name in enumerate(METHODS)}
+    others = sorted(set(names) - known.keys())
+    return known | {name: len(METHODS) + i for i, name in enumerate(others)}
+
+
+def looks(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Colour, marker and dashes of methods, as matplotlib takes them."""
+    return {
+        name: {
+            "color": COLOURS[place % len(COLOURS)],
+            "marker": MARKERS[place % len(MARKERS)],
+            "linestyle": DASHES[place % len(DASHES)],
+        }
+        for name, place in places(names).items()
+    }
+
 
 STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same on every machine

@@ -17,6 +17,7 @@ from thinkeval.service.api.pages import charts, commands, render
 from thinkeval.service.api.pages.edit.overview import ways
 from thinkeval.service.api.pages.edit.view import Asked
 from thinkeval.service.reports.chain_tree import chain_tree
+from thinkeval.service.reports.figures import style
 from thinkeval.service.reports.leakage_map.selection import Selection
 from thinkeval.service.reports.score_lines import lines
 from thinkeval.service.schemas import EditIn, MetricValue, Score, ScoringOptions
@@ -146,6 +147,54 @@ ROWS = [row(f"method-{i}", 0.3 + 0.01 * i, 0.99, [0.1, math.nan, 0.2, 0.3, 1.2])
 def test_every_method_has_a_look_of_its_own_without_colour() -> None:
     looks = {(s.marker, "hollow" in s.css) for s in charts.series(ROWS)}
     assert len(looks) == len(ROWS)
+
+
+def test_a_method_looks_the_same_in_charts_and_figures_whichever_others_there_are() -> None:
+    """rome was a blue disc in the web UI, and a light blue triangle in the figure."""
+    few = {s.name: s for s in charts.series([row("rome", 0.3, 1.0, []), row("ike", 0.2, 1.0, [])])}
+    many = {s.name: s for s in charts.series([row(name, 0.3, 1.0, []) for name in NAMES])}
+    drawn = style.looks(NAMES)
+    assert (few["rome"].css, few["rome"].marker) == (many["rome"].css, many["rome"].marker)
+    for name, each in many.items():
+        assert each.marker == charts.MARKERS[drawn[name]["marker"]]
+        colour = style.COLOURS.index(drawn[name]["color"])
+        assert f"c{colour} d{style.DASHES.index(drawn[name]['linestyle'])}" in each.css
+    assert set(NAMES) == set(style.METHODS)
+    assert tuple(charts.MARKERS) == style.MARKERS
+
+
+def test_the_colours_of_charts_are_those_of_figures_and_can_be_seen() -> None:
+    """A line or mark has a contrast of 3 : 1 to its ground (WCAG 1.4.11), in both themes."""
+    css = (render.FOLDER / "static" / "page.css").read_text()
+    themes = re.findall(r"--c0: .*", css)
+    light, *dark = [re.findall(r"--c\d: (#\w{6})", line) for line in themes]
+    assert [colour.upper() for colour in light[: len(style.COLOURS)]] == [
+        colour.upper() for colour in style.COLOURS
+    ]
+    grounds = re.findall(r"--card: (#\w{3,6})", css)
+    assert len(grounds) == len(themes) == 3
+    for ground, colours in zip(grounds, (light, *dark), strict=True):
+        for colour in colours:
+            assert contrast(colour, ground) >= 3, (colour, ground)
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast ratio of two colours (WCAG 2.2)."""
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def luminance(colour: str) -> float:
+    digits = colour.removeprefix("#")
+    digits = "".join(2 * d for d in digits) if len(digits) == 3 else digits
+    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_preservation_near_1_is_not_squeezed_to_the_top_of_the_chart() -> None:
+    ticks = charts.scatter([row(name, 0.3, 0.97, []) for name in NAMES])["y_ticks"]
+    assert float(ticks[0][1]) >= 0.9
 
 
 def test_a_length_without_chains_is_a_gap_in_the_curve() -> None:

@@ -128,7 +128,7 @@ def test_no_file_tells_when_it_was_made(fmt: str) -> None:
 def test_axis_names_the_measure_and_caption_counts() -> None:
     scores = [_score("rome"), _score("memit", 0.7)]
     text = _words(_texts(figures.draw_methods(scores, "ifr_by_steps", "likelihood", "svg")))
-    assert "n-step IFR (likelihood)" in text
+    assert "IFR (likelihood)" in text
     assert "n = 2 edits of hogwarts: 1 rewrite and 9 chains with R ≠ 0 a method." in text
     assert "rome (0.95)" in text
     assert "interval" not in text
@@ -153,7 +153,7 @@ def test_models_have_panels_of_their_own() -> None:
 def test_without_chains_the_figure_says_so() -> None:
     empty = [_score(n=0)]
     text = _texts(figures.draw_methods(empty, "ifr_by_steps", "likelihood", "svg"))
-    assert "IFR by length is undefined" in _words(text)
+    assert "IFR by steps is undefined" in _words(text)
     text = _texts(figures.draw_methods(empty, "ifr_preservation", "likelihood", "svg"))
     assert "None of these edits has a chain" in _words(text)
     text = _texts(figures.draw_methods([_score()], "ifr_by_steps", "p", "svg"))
