@@ -82,7 +82,10 @@ def test_other_machines_are_let_in_with_a_token_only(at_once: Callable[..., Done
 def test_every_route_wants_the_token_but_those_that_are_open(guarded: TestClient) -> None:
     app: Any = guarded.app
     seen = set()
-    more = ["/", "/edits/{edit}", "/compare", "/leaderboard", "/rules", "/depedit",
+    more = ["/", "/edits/{edit}", "/edits/{edit}/map", "/edits/{edit}/chains",
+            "/edits/{edit}/facts", "/edits/{edit}/next", "/edits/{edit}/asked",
+            "/edits/{edit}/rules", "/edits/{edit}/neo4j", "/edits/{edit}/export",
+            "/compare", "/leaderboard", "/rules", "/depedit",
             "/edits/{edit}/delete", "/graphs/{graph}/delete", "/depedit/sets/{knowledge_set}",
             "/openapi.json", "/logout", "/assets/cytoscape.min.js", "/nowhere", "/healthy",
             "/login/x", *OPEN]  # fmt: skip

@@ -152,7 +152,7 @@ def test_the_page_says_it_too_and_fits_a_telephone(service: Service, edit: str) 
         for width in (1280, 390):
             page = browser.new_page(viewport={"width": width, "height": 900})
             page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
-            page.goto(f"{service.url}/edits/{edit}")
+            page.goto(f"{service.url}/edits/{edit}/rules")
             section = page.locator("#rules")
             section.wait_for()
             marks = section.locator(".implied .mark").all_inner_texts()

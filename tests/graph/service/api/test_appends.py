@@ -157,7 +157,8 @@ def test_page_of_an_append_is_shown(client: TestClient, scored: Score) -> None:
     page = client.get(f"/edits/{scored.edit}")
     assert page.status_code == 200
     assert '<h2 id="moved-title">What else moved</h2>' in page.text
-    assert "The leakage graph" not in page.text
+    assert "Leakage map" not in page.text
+    assert f"/edits/{scored.edit}/chains" not in page.text
     for value in VALUES.values():
         assert f'<td class="n">{value:.3f}</td>' in page.text
     assert "The 2 correct answers were disturbed (AFF 0.649, ANF 0.636" in page.text

@@ -71,7 +71,7 @@ def test_an_edit_is_deleted_when_it_was_asked_for_twice(
 ) -> None:
     asked = {"graph": mine.graph, "rewrite": REWRITE, "model": mine.model, "samples": 0}
     edit = service.ended(service.post(**asked, method="none", seed=31)["id"])["id"]
-    page = open_page(f"/edits/{edit}")
+    page = open_page(f"/edits/{edit}/export")
     page.get_by_role("link", name="Delete this edit").click()
     told = page.locator("main")
     facts = service.get(f"/v1/graphs/{edit}")["n_facts"]
