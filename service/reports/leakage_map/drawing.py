@@ -6,8 +6,6 @@ and labels have columns of their own, lines are level within columns and upright
 
 from __future__ import annotations
 
-import textwrap
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +13,8 @@ from typing import TYPE_CHECKING, Literal
 
 from thinkeval.service.formatting import short
 from thinkeval.service.reports.leakage_map.layout import PORT_GAP, Edge, Layout, columns, lay_out
-from thinkeval.service.reports.leakage_map.routing import Tracks, heights, tracks
+from thinkeval.service.reports.leakage_map.routing import Tracks, heights, keep_apart, tracks
+from thinkeval.service.reports.leakage_map.text import text_width, wrapped
 
 if TYPE_CHECKING:
     from thinkeval.cypher.rows import ScoredChainRow
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 Role = Literal["subject", "target_true", "target_new", "entity"]
 
-NODE_W, LABEL_W = 122.0, 108.0
+NODE_W, LABEL_W = 124.0, 106.0
 """Greatest width of a column of entities, and of one of labels; short texts make narrower ones."""
 LINE_H, THIN = 14.0, 10.0
 """Height of a line of text, and of a line that passes a column."""
@@ -32,10 +31,16 @@ PAD, TRACK, GAP = 8.0, 6.0, 12.0
 BESIDE = 12.0
 """Distance between two boxes of one column."""
 MARGIN = 10.0
-LETTER = 6.7
-"""Estimated width of a letter at 11 to 12 units; East Asian wide letters count double."""
+NAME, LABEL = 11.5, 11.0
+"""Sizes of the letters of names and of labels."""
+BOLD, MARK = 1.12, 15.0
+"""Bold letters are so much wider; room for the mark of a fact that is to be edited too."""
+ROOM, BESIDES = 18.0, 8.0
+"""Room left and right of a name, and of a label, together."""
 LINES = 3
-"""Lines of a name at most; the rest is an ellipsis."""
+"""Lines of a name at most, one more for those of the edit; the rest is an ellipsis."""
+TURN = 6.0
+"""Room for the bend of a line that turns back, before its label."""
 
 ROLES: Mapping[Role, str] = {
     "subject": "subject", "target_true": "old object", "target_new": "new object",
@@ -166,6 +171,7 @@ def _placed(
     ]
     high = _heights(edges, columns(edges, subject, target_true), texts)
     laid = lay_out(edges, subject, target_true, {n: h + BESIDE for n, h in high.items()}, THIN)
+    keep_apart(laid)
     placed = tracks(laid)
     wide = _widths(laid, texts, [link for link, _ in links.values()])
     left = _columns(wide, placed)
@@ -202,29 +208,17 @@ def _placed(
 def entity_text(name: str, role: Role) -> tuple[str, ...]:
     """The text in an entity's box: its name, and its role where it has one."""
     said = (f"({ROLES[role]})",) if role in ROLES else ()
-    return (*wrapped(name, NODE_W - 18), *said)
+    size, lines = (NAME, LINES) if role == "entity" else (NAME * BOLD, LINES + 1)
+    return (*wrapped(name, NODE_W - ROOM, size, lines), *said)
 
 
 def label_text(link: Link) -> tuple[str, ...]:
     """The text on a fact's line: the relation, and its probability before and after."""
     relation = link.relation.replace("_", " ").replace("-", " ")
-    return (*wrapped(relation, LABEL_W - 6, 2), f"{short(link.pre)} → {short(link.post)}")
-
-
-def wrapped(text: str, width: float, lines: int = LINES) -> tuple[str, ...]:
-    """The text in at most so many lines of this width; the rest is an ellipsis."""
-    letters = int(width / LETTER * len(text) / max(1, _letters(text)))
-    found = textwrap.wrap(text, max(4, letters), max_lines=lines, placeholder=" …")
-    return tuple(found) or ("",)
-
-
-def text_width(text: str) -> float:
-    """Estimated width of a text."""
-    return LETTER * _letters(text)
-
-
-def _letters(text: str) -> int:
-    return len(text) + sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return (
+        *wrapped(relation, LABEL_W - BESIDES, LABEL, 2),
+        f"{short(link.pre)} → {short(link.post)}",
+    )
 
 
 def _label_height(link: Link) -> float:
@@ -236,11 +230,18 @@ def _widths(laid: Layout, texts: Mapping[str, Sequence[str]], links: Sequence[Li
     wide = [0.0] * (max(laid.column.values()) + 1)
     for name, text in texts.items():
         column = laid.column[name]
-        wide[column] = max(wide[column], *(text_width(line) + 18 for line in text))
+        size = NAME * (BOLD if text[-1].startswith("(") else 1)
+        wide[column] = max(wide[column], *(text_width(line, size) + ROOM for line in text))
     for link in links:
         column = laid.labels[link.id][0]
-        wide[column] = max(wide[column], *(text_width(line) + 6 for line in label_text(link)))
+        bend = TURN * _turns(laid, link)
+        wide[column] = max(wide[column], _label_width(label_text(link)) + bend)
     return wide
+
+
+def _label_width(text: Sequence[str]) -> float:
+    relation = max(text_width(line, LABEL) for line in text)
+    return max(relation, text_width(text[-1], LABEL) + MARK) + BESIDES
 
 
 def _columns(wide: Sequence[float], placed: Tracks) -> list[float]:
@@ -291,9 +292,17 @@ def _down(laid: Layout, y: float) -> float:
 def _label_place(
     laid: Layout, left: Sequence[float], wide: Sequence[float], link: Link
 ) -> tuple[float, float, float, float]:
+    """A label as wide as its text: in the middle of its column, or where its line turns back."""
     column, slot = laid.labels[link.id]
-    h = _label_height(link) - PAD
-    return left[column], _down(laid, laid.y[slot]) - h / 2, wide[column], h
+    text = label_text(link)
+    w, h = _label_width(text), _label_height(link) - PAD
+    x = left[column] + (TURN if _turns(laid, link) else (wide[column] - w) / 2)
+    return x, _down(laid, laid.y[slot]) - h / 2, w, h
+
+
+def _turns(laid: Layout, link: Link) -> bool:
+    """Whether a line goes back from its label, to an entity of the same column."""
+    return laid.column[link.subject] == laid.column[link.object]
 
 
 def _corners(

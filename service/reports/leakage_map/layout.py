@@ -48,6 +48,8 @@ class Layout:
     bottom: float = 0.0
     ports: dict[tuple[str, int], float] = field(default_factory=dict)
     """(edge, 0 at its source or 1 at its target): height above the entity's middle."""
+    stepped: set[str] = field(default_factory=set)
+    """Edges whose lines keep to the grid of heights (`routing.keep_apart`)."""
 
 
 def lay_out(

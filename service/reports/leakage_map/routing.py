@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from thinkeval.service.reports.leakage_map.layout import Layout
 
@@ -19,7 +19,10 @@ GRID = 5.0
 labels: so no line runs along another between two columns."""
 
 LEVEL = 0.6 * GRID
-"""Heights that differ by less than this are one height: the line goes straight on."""
+"""A line goes straight on to a height that differs by less than this from its own."""
+
+TOUCH = 2.0
+"""Level parts of two facts that are closer than this would look like one line."""
 
 CLEAR = 4.0
 """Distance between the upright parts of two facts in one track, and between level parts."""
@@ -64,10 +67,14 @@ class Tracks:
 
 
 def heights(laid: Layout, fact: str) -> list[tuple[int, float, float]]:
-    """Of each stop of a fact its column and the heights at which the line arrives and leaves."""
+    """Of each stop of a fact its column and the heights at which the line arrives and leaves.
+
+    Where the next stop is at nearly the height that the line has, the line goes straight on,
+    unless it is one of `laid.stepped`.
+    """
     route = laid.routes[fact]
     last = len(route) - 1
-    stops = []
+    stops: list[tuple[int, float, float]] = []
     for i, (column, node) in enumerate(route):
         y = laid.y[node]
         if i in (0, last):
@@ -75,6 +82,9 @@ def heights(laid: Layout, fact: str) -> list[tuple[int, float, float]]:
         turns = 0 < i < last and route[i - 1][0] == route[i + 1][0]
         aside = (ASIDE if laid.y[route[0][1]] >= laid.y[route[-1][1]] else -ASIDE) * turns
         y = round(y / GRID) * GRID if column % 2 == 0 else (y // GRID + 0.5) * GRID
+        straight = i and not turns and fact not in laid.stepped
+        if straight and abs(y - stops[-1][2]) < LEVEL:
+            y = stops[-1][2]
         stops.append((column, y + aside, y - aside))
     return stops
 
@@ -89,6 +99,31 @@ def wires(laid: Layout) -> list[Wire]:
     return found
 
 
+def keep_apart(laid: Layout) -> None:
+    """Take from the grid no line that would then run along another one; sets `laid.stepped`."""
+    while touching := _touching(laid):
+        laid.stepped |= touching
+
+
+def _touching(laid: Layout) -> set[str]:
+    """Facts that went straight on, off the grid, to the height of another one's level part."""
+    gaps: dict[int, list[Wire]] = {}
+    for wire in wires(laid):
+        gaps.setdefault(wire.gap, []).append(wire)
+    found = {
+        wire.fact
+        for held in gaps.values()
+        for pair in combinations(held, 2)
+        if any(
+            abs(a - b) < TOUCH
+            for a in (pair[0].left, pair[0].right)
+            for b in (pair[1].left, pair[1].right)
+        )
+        for wire in pair
+    }
+    return found - laid.stepped
+
+
 def tracks(laid: Layout) -> Tracks:
     """A track for each wire that changes its height."""
     gaps: dict[int, list[Wire]] = {}
@@ -98,7 +133,7 @@ def tracks(laid: Layout) -> Tracks:
     count: dict[int, int] = {}
     for gap, held in gaps.items():
         placed: list[tuple[Wire, int]] = []
-        for wire in _ordered([w for w in held if abs(w.left - w.right) >= LEVEL]):
+        for wire in _ordered([w for w in held if w.left != w.right]):
             track = max((t + 1 for other, t in placed if _apart(other, wire)), default=0)
             placed.append((wire, track))
             of[wire.fact, wire.part] = track

@@ -94,8 +94,19 @@ def arrow(corners: Sequence[tuple[float, float]], size: float) -> str:
     return f"M{x:.1f} {y:.1f}L{back:.1f} {y - size * 0.7:.1f}V{y + size * 0.7:.1f}Z"
 
 
-def _class(name: str, given: bool) -> str:
-    return f' class="{name}"' if given else ""
+MARK = '<tspan class="scissors">✂</tspan> '
+"""Mark of a fact of the leak cut, before its probabilities."""
+
+
+def _lines_of(text: Sequence[str], middle: float, top: float, last: str, mark: str = "") -> str:
+    """Lines of a text, the last with a class and a mark before it."""
+    out = []
+    for i, line in enumerate(text):
+        ends = i == len(text) - 1
+        of_class = f' class="{last}"' if ends and last else ""
+        place = f'x="{middle:.1f}" y="{top + LINE_H * (i + 0.78):.1f}"'
+        out.append(f"<tspan {place}{of_class}>{mark * ends}{escape(line)}</tspan>")
+    return "".join(out)
 
 
 def _sign(value: float) -> int:
@@ -112,15 +123,9 @@ def _line(line: Line, chosen: bool, following: bool) -> str:
         classes.append("next")
     x, y, w, h = line.label
     thick = width(line)
-    middle = x + w / 2
     said, said_classes = escape(fact_sentence(line)), " ".join(classes)
     numbers = " ".join(map(str, line.chains))
-    mark = '<tspan class="scissors">✂</tspan> ' if following else ""
-    text = "".join(
-        f'<tspan x="{middle:.1f}" y="{y + LINE_H * (i + 0.78):.1f}"'
-        f"{_class('p', i == len(line.text) - 1)}>{mark * (i == 0)}{escape(each)}</tspan>"
-        for i, each in enumerate(line.text)
-    )
+    text = _lines_of(line.text, x + w / 2, y, "p", MARK * following)
     marks = ""
     if following:
         (ax, ay), (bx, _) = line.corners[0], line.corners[1]
@@ -133,19 +138,15 @@ def _line(line: Line, chosen: bool, following: bool) -> str:
         f'<path class="hit" d="{path(line.corners)}"/>'
         f'<path class="way" d="{path(line.corners)}" stroke-width="{thick:.1f}"/>'
         f'<path class="head" d="{arrow(line.corners, 3.5 + thick)}"/>{marks}'
-        f'<rect class="back" x="{x + 2:.1f}" y="{y - 1:.1f}" width="{w - 4:.1f}"'
+        f'<rect class="back" x="{x:.1f}" y="{y - 1:.1f}" width="{w:.1f}"'
         f' height="{h + 2:.1f}" rx="3"/><text>{text}</text></g>'
     )
 
 
 def _box(box: Box, chosen: bool) -> str:
-    middle, top = box.x + box.w / 2, box.y + (box.h - LINE_H * len(box.text)) / 2
-    text = "".join(
-        f'<tspan x="{middle:.1f}" y="{top + LINE_H * (i + 0.78):.1f}"'
-        f"{_class('role', box.role != 'entity' and i == len(box.text) - 1)}>"
-        f"{escape(each)}</tspan>"
-        for i, each in enumerate(box.text)
-    )
+    top = box.y + (box.h - LINE_H * len(box.text)) / 2
+    last = "role" if box.role != "entity" else ""
+    text = _lines_of(box.text, box.x + box.w / 2, top, last)
     numbers = " ".join(map(str, box.chains))
     said = escape(box.name + ("" if box.role == "entity" else f" ({ROLES[box.role]})"))
     return (

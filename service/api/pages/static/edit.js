@@ -7,6 +7,9 @@ let data = read();
 let pending = null;
 let scale = 1;
 
+/** Below this scale a drawing is larger than its frame, which scrolls: its texts could not be read. */
+const READABLE = 0.64;
+
 function read() {
   return JSON.parse(document.getElementById("map-data").textContent);
 }
@@ -80,7 +83,7 @@ function fit() {
   const canvas = document.getElementById("canvas");
   const { width, height } = document.getElementById("map-svg").viewBox.baseVal;
   const whole = Math.min((canvas.clientWidth - 2) / width, (canvas.clientHeight - 2) / height);
-  size(Math.min(1.25, Math.max(whole, Math.min(0.7, (canvas.clientWidth - 2) / width > 0.7 ? 1 : 0.7))));
+  size(Math.min(1.25, Math.max(whole, READABLE)));
   const subject = document.querySelector("#map-svg .subject")?.getBoundingClientRect();
   const frame = canvas.getBoundingClientRect();
   canvas.scrollLeft = 0;
