@@ -210,6 +210,8 @@ def _width(columns: Iterable[int]) -> int:
 
 def _print_boxed(out: Console, shown: Sequence[_Laid]) -> None:
     widths = [each.widest for each in shown]
+    if _width(widths) > out.width:  # headers of numbers take several lines before texts do
+        widths = [each.narrowest if each.numeric else each.widest for each in shown]
     while _width(widths) > out.width:
         wide = [(w, i) for i, w in enumerate(widths) if w > shown[i].narrowest]
         if not wide:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -39,6 +40,7 @@ from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
 
 if TYPE_CHECKING:
     from thinkeval.cypher.rows import LeakageRow
+    from thinkeval.cypher.rows.chains import Link
     from thinkeval.cypher.run import Database
 
 
@@ -141,10 +143,7 @@ def show_chains(
         )
         text.append(f"   {row.entities[0]}\n", "blue")
         for link in row.links:
-            text.append(
-                f"     ─ {link.relation} → {link.object}   {number(link.pre)} →"
-                f" {number(link.post)}  (× {cell(link.ratio)})\n"
-            )
+            text.append(f"{_link_text(link)}\n")
         blocks.append(text)
     title = (
         f"{alive} of {several(len(rows), 'chain')} survive{'s' * (alive == 1)}"
@@ -155,13 +154,32 @@ def show_chains(
     emit_panel(title, blocks or [Text("none")], note=note)
 
 
+PANEL_EDGE = 4
+"""Characters that the frame of a panel takes of a line."""
+
+
+def _link_text(link: Link) -> str:
+    """A fact of a chain with its probabilities; what does not fit a line is indented."""
+    out = console()
+    text = (
+        f"─ {link.relation} → {link.object}   {number(link.pre)} → {number(link.post)}"
+        f"  (× {cell(link.ratio)})"
+    )
+    if out.soft_wrap:
+        return f"     {text}"
+    return textwrap.fill(
+        text, out.width - PANEL_EDGE, initial_indent=" " * 5, subsequent_indent=" " * 9,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
 LEAKAGE: list[Column[LeakageRow]] = [
     Column("subject", lambda r: r.subject),
     Column("relation", lambda r: r.relation),
     Column("object", lambda r: r.object),
     Column("surviving chains", lambda r: r.chains),
-    Column("share", lambda r: r.share, optional=1),
-    Column("IFR share", lambda r: r.ifr_share),
+    Column("of chains", lambda r: r.share, optional=1),
+    Column("of IFR", lambda r: r.ifr_share),
     Column("pre", lambda r: r.pre, optional=2),
     Column("post", lambda r: r.post, optional=2),
 ]

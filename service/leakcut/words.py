@@ -9,7 +9,7 @@ import math
 import shlex
 from collections.abc import Collection
 
-from thinkeval.service.formatting import number, several, short
+from thinkeval.service.formatting import number, several
 from thinkeval.service.leakcut.schemas import CutOut
 from thinkeval.service.scoring.runtime import as_option
 
@@ -49,7 +49,7 @@ def headline(cut: CutOut) -> str:
         what = f"all {whole} chains that {_leak(cut)}"
     expected = ""
     if cut.expected is not None:
-        expected = f"; expected IFR {short(cut.expected)} after {short(cut.ifr)}"
+        expected = f"; expected IFR {number(cut.expected)} after {number(cut.ifr)}"
     if cut.rules is not None and not cut.rules.why:
         what += f", and {_proofs(cut)}"
     return f"{facts} {what} ({_proof(cut)}){expected}."

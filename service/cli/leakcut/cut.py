@@ -23,7 +23,7 @@ from thinkeval.service.cli.output import (
 )
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import several, short
+from thinkeval.service.formatting import number, several
 from thinkeval.service.leakcut.schemas import (
     BudgetOut,
     BudgetPoint,
@@ -44,22 +44,22 @@ FACTS: list[Column[CutFact]] = [
     Column("fact", lambda f: f"{f.subject} {f.relation} {f.object}"),
     Column("closes", lambda f: f.closes),
     Column("alone", lambda f: f.alone, optional=2),
-    Column("IFR share", lambda f: f.share, short, optional=1),
-    Column("collateral", lambda f: f.collateral, short, optional=3),
+    Column("of IFR", lambda f: f.share, optional=1),
+    Column("collateral", lambda f: f.collateral, optional=3),
     Column("n", lambda f: f.n_collateral, optional=3),
-    Column("pre", lambda f: f.pre, short, optional=4),
-    Column("post", lambda f: f.post, short, optional=4),
+    Column("pre", lambda f: f.pre, optional=4),
+    Column("post", lambda f: f.post, optional=4),
 ]
 
 CURVE: list[Column[BudgetPoint]] = [
     Column("facts", lambda p: p.m),
-    Column("IFR, greedy", lambda p: p.ifr, short),
-    Column("no lower than", lambda p: p.bound, short, optional=1),
-    Column("exact", lambda p: p.exact, short),
-    Column("random, mean", lambda p: p.random, short),
-    Column("least", lambda p: p.random_low, short, optional=2),
-    Column("greatest", lambda p: p.random_high, short, optional=2),
-    Column("largest share", lambda p: p.share, short),
+    Column("IFR, greedy", lambda p: p.ifr),
+    Column("no lower than", lambda p: p.bound, optional=1),
+    Column("exact", lambda p: p.exact),
+    Column("random, mean", lambda p: p.random),
+    Column("least", lambda p: p.random_low, optional=2),
+    Column("greatest", lambda p: p.random_high, optional=2),
+    Column("largest share", lambda p: p.share),
 ]
 
 
@@ -135,7 +135,7 @@ def _columns(facts: Sequence[CutFact]) -> list[Column[CutFact]]:
     """Without the columns of probabilities where the graph has none."""
     if any(fact.pre is not None for fact in facts):
         return FACTS
-    return [column for column in FACTS if column.header not in ("IFR share", "pre", "post")]
+    return [column for column in FACTS if column.header not in ("of IFR", "pre", "post")]
 
 
 def _show_open(cut: CutOut) -> None:
@@ -197,7 +197,7 @@ def _show_budget(budget: BudgetOut) -> None:
         f" through which most of IFR passes. {budget.note or ''}"
     )
     emit_table(
-        f"Expected IFR by number of further facts edited, after {short(budget.ifr)}",
+        f"Expected IFR by number of further facts edited, after {number(budget.ifr)}",
         CURVE,
         budget.points,
         note=note.strip(),

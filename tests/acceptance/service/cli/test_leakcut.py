@@ -73,7 +73,7 @@ def test_a_rewrite_of_a_graph(at_once: Call, db: Database, prefix: str) -> None:
     graph = hogwarts_as(db, f"{prefix}-hogwarts")
     out = at_once("leakcut", "harry-potter--studied-at", "-g", graph, "--alternatives", "0").out
     assert "further facts close all" in out
-    assert "IFR share" not in out
+    assert "of IFR" not in out
     wrong = at_once("leakcut", "harry-potter--studied-at", "-g", graph, "--measure", "p")
     assert "no probabilities" in wrong.error
 

@@ -76,5 +76,12 @@ def test_an_edit_is_shown_on_a_screen(at_once: Call, edit: str) -> None:
     assert "│" not in at_once("show", edit).out
 
 
+def test_lines_of_chains_are_indented_where_they_do_not_fit(at_once: Call, edit: str) -> None:
+    narrow = at_once("chains", edit, COLUMNS="60").out.splitlines()
+    whole = [i for i, line in enumerate(narrow) if "─ was educated at →" in line]
+    assert whole
+    assert all(narrow[i + 1].startswith("│" + " " * 10) for i in whole)
+
+
 def test_a_measure_that_was_not_taken_is_refused(at_once: Call, edit: str) -> None:
     assert "was not measured by 'p'" in at_once("show", edit, "--measure", "p").error

@@ -36,12 +36,12 @@ def cut(n: int = 1, **changed: Any) -> CutOut:
         (
             cut(5),
             "5 further facts close all 83 chains that still leak (proved fewest); expected IFR"
-            " .030 after .40.",
+            " 0.030 after 0.400.",
         ),
         (
             cut(1, leaking=1),
             "1 further fact closes the one chain that still leaks (proved fewest); expected IFR"
-            " .030 after .40.",
+            " 0.030 after 0.400.",
         ),
         (
             cut(2, edit=None, ifr=None, expected=None),
