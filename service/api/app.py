@@ -44,6 +44,7 @@ from thinkeval.service.api.pages import coedits as coedit_pages
 from thinkeval.service.api.pages import growth_routes, routes
 from thinkeval.service.api.pages.console import routes as console_pages
 from thinkeval.service.api.pages.edit import routes as edit_routes
+from thinkeval.service.api.pages.reference import routes as reference_pages
 from thinkeval.service.api.security import BodyLimit, require_token_elsewhere
 from thinkeval.service.api.state import State
 from thinkeval.service.errors import UsageError
@@ -57,6 +58,17 @@ numbers were computed with. Errors are `application/problem+json` with `detail` 
 
 THREADS = 48
 """Requests served concurrently; each waits for the database most of its time."""
+
+
+ROUTERS = (
+    health.router, graphs.router, edits.router, appends.router, events.router, results.router,
+    leakcut.router, coedits.router, rules.router, console.router,
+    rules.closure_router, results.diff_router, sweeps.router, catalog.router,
+    results.figures_router, depedit.router, growth.router, growth_review.router,
+    crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router,
+    routes.depedit_router, growth_routes.router, coedit_pages.router, console_pages.router,
+    reference_pages.router,
+)  # fmt: skip
 
 
 def create_app(settings: Settings | None = None, *, workers: int | None = None) -> FastAPI:
@@ -91,7 +103,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         version=__version__,
         description=DESCRIPTION,
         lifespan=lifespan,
-        # FastAPI's own pages load scripts from a CDN; the document itself is at /openapi.json.
+        # FastAPI's own pages load scripts from a CDN; `pages/reference` renders the document.
         docs_url=None,
         redoc_url=None,
         # `/v1/edits/` is another path: a 404 with a problem, not a redirect.
@@ -101,14 +113,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     app.state.thinkeval = State(settings, connection, supervisor, extras={"registry": registry})
     problems.install(app)
     openapi.install(app)
-    for router in (
-        health.router, graphs.router, edits.router, appends.router, events.router, results.router,
-        leakcut.router, coedits.router, rules.router, console.router,
-        rules.closure_router, results.diff_router, sweeps.router, catalog.router,
-        results.figures_router, depedit.router, growth.router, growth_review.router,
-        crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router,
-        routes.depedit_router, growth_routes.router, coedit_pages.router, console_pages.router,
-    ):  # fmt: skip
+    for router in ROUTERS:
         app.include_router(router)
     registry.register(health.Edits(connection))
     app.add_middleware(BodyLimit, upload_bytes=settings.body_limit_mb * 2**20)
@@ -142,7 +147,7 @@ def run(settings: Settings) -> None:
         shown = f"[{settings.host}]" if ":" in settings.host else settings.host
         shown = "127.0.0.1" if shown in ("0.0.0.0", "[::]") else shown
         print(  # noqa: T201
-            f"ThinkEval is at http://{shown}:{port}/ (REST: /v1, /openapi.json). Ctrl-C stops it.",
+            f"ThinkEval is at http://{shown}:{port}/ (REST: /v1, /docs). Ctrl-C stops it.",
             file=sys.stderr,
             flush=True,
         )

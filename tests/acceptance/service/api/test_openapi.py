@@ -205,11 +205,13 @@ def test_examples_are_answers_that_fit() -> None:
     assert shown == sum(len(each) for each in EXAMPLES.values()) > 10
 
 
-def test_the_document_is_served_without_scripts_from_elsewhere(service: Service) -> None:
+def test_the_document_is_served_and_fastapis_pages_are_not(service: Service) -> None:
     answer = service.http.get("/openapi.json")
     assert (answer.status_code, answer.json()["openapi"][:2]) == (200, "3.")
-    for path in ("/docs", "/redoc"):
-        assert service.http.get(path).status_code == 404
+    page = service.http.get("/docs")
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "swagger" not in page.text.casefold()
+    assert service.http.get("/redoc").status_code == 404
 
 
 def test_no_answer_was_a_defect(service: Service) -> None:
