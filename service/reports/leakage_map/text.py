@@ -9,9 +9,10 @@ from __future__ import annotations
 import unicodedata
 
 _GROUPS = {
-    0.30: "ijlIJ'|!.,:; /\\",
-    0.42: 'ftr()[]-`"',
-    0.55: "cszL*_?",
+    0.32: "ijlIJ'., ",
+    0.34: "/:;\\|",
+    0.42: "ftr()[]-!",
+    0.55: 'cszL*_?`"',
     0.62: "aekovxyFPTY",
     0.65: "bdghnpquSEK0123456789$",
     0.70: "ABCRVXZ",
