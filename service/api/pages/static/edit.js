@@ -33,7 +33,7 @@ async function show(chosen, { history: keep = true } = {}) {
   if (!response?.ok || signal.aborted) return;
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("map");
   if (!fresh || signal.aborted) return;
-  const focused = document.activeElement?.closest?.("#map") ? document.activeElement.id || document.activeElement.name : "";
+  const focused = found(document.activeElement?.closest?.("#map *"));
   const open = map.querySelector(".more-filters")?.open;
   map.replaceWith(document.adoptNode(fresh));
   map = fresh;
@@ -41,7 +41,16 @@ async function show(chosen, { history: keep = true } = {}) {
   if (open) map.querySelector(".more-filters").open = true;
   if (keep) history.replaceState(null, "", chosen ? `${path}?${chosen}` : path);
   bind();
-  if (focused) (document.getElementById(focused) ?? map.querySelector(`[name="${focused}"]`))?.focus();
+  if (focused) (map.querySelector(focused) ?? document.getElementById("canvas"))?.focus({ preventScroll: true });
+}
+
+/** How the same element is found in another map; "" for none. */
+function found(element) {
+  if (!element) return "";
+  for (const key of ["fact", "entity"]) {
+    if (element.dataset[key]) return `#map-svg [data-${key}="${CSS.escape(element.dataset[key])}"]`;
+  }
+  return element.id ? `#${element.id}` : element.name ? `[name="${element.name}"]` : "#canvas";
 }
 
 function bind() {
@@ -167,20 +176,20 @@ function drag(canvas, svg) {
 }
 
 function keys(canvas, svg) {
-  const facts = [...svg.querySelectorAll("[data-fact]")].sort((a, b) => order(a) - order(b));
-  let at = -1;
   canvas.addEventListener("keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (step) {
-      at = (at + step + facts.length) % facts.length;
-      facts[at].focus({ preventScroll: true });
-      facts[at].scrollIntoView({ block: "nearest", inline: "nearest" });
-      tell(facts[at].dataset.fact);
+    const [x, y] = { ArrowRight: [1, 0], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowUp: [0, -1] }[event.key] ?? [0, 0];
+    const here = document.activeElement.closest("#map-svg [data-fact], #map-svg [data-entity]");
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (x || y) {
+      const next = here ? nearest(svg, here, x, y) : svg.querySelector(".subject");
+      next?.focus({ preventScroll: true });
+      next?.querySelector("rect").scrollIntoView({ block: "nearest", inline: "nearest" });
+      if (next?.dataset.fact) tell(next.dataset.fact);
     } else if (event.key === "Enter" || event.key === " ") {
-      const element = event.target.closest("[data-fact], [data-entity]");
-      if (!element) return;
-      choose(element);
-    } else if (event.key === "+" || event.key === "=") zoom(1.25);
+      if (!here) return;
+      choose(here);
+    } else if (event.key === "Escape") document.getElementById("reset").click();
+    else if (event.key === "+" || event.key === "=") zoom(1.25);
     else if (event.key === "-") zoom(0.8);
     else if (event.key === "0") fit();
     else return;
@@ -188,10 +197,23 @@ function keys(canvas, svg) {
   });
 }
 
-/** From left to right, then from top to bottom. */
-function order(element) {
-  const label = element.querySelector(".back");
-  return Number(label.getAttribute("x")) * 1e5 + Number(label.getAttribute("y"));
+/** The nearest entity or label in a direction; what lies aside counts as farther away. */
+function nearest(svg, here, x, y) {
+  const middle = (element) => {
+    const box = element.querySelector("rect").getBBox();
+    return [box.x + box.width / 2, box.y + box.height / 2];
+  };
+  const from = middle(here);
+  let best = null;
+  let least = Infinity;
+  for (const each of svg.querySelectorAll("[data-fact], [data-entity]")) {
+    const to = middle(each);
+    const [right, down] = [to[0] - from[0], to[1] - from[1]];
+    const ahead = right * x + down * y;
+    const cost = ahead + 2 * Math.abs(right * y + down * x);
+    if (ahead > 1 && cost < least) [best, least] = [each, cost];
+  }
+  return best;
 }
 
 bind();
