@@ -44,6 +44,7 @@ from thinkeval.service.api.pages import coedits as coedit_pages
 from thinkeval.service.api.pages import growth_routes, routes
 from thinkeval.service.api.pages.console import routes as console_pages
 from thinkeval.service.api.pages.edit import routes as edit_routes
+from thinkeval.service.api.pages.experiments import routes as experiment_pages
 from thinkeval.service.api.pages.reference import routes as reference_pages
 from thinkeval.service.api.security import BodyLimit, require_token_elsewhere
 from thinkeval.service.api.state import State
@@ -67,7 +68,7 @@ ROUTERS = (
     results.figures_router, depedit.router, growth.router, growth_review.router,
     crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router,
     routes.depedit_router, growth_routes.router, coedit_pages.router, console_pages.router,
-    reference_pages.router,
+    reference_pages.router, experiment_pages.router,
 )  # fmt: skip
 
 

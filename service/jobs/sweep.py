@@ -68,17 +68,49 @@ def post(db: Database, settings: Settings, sweep: SweepIn) -> str:
         as `submit.post`; then nothing was submitted.
     """
     posted = submit.post_all(db, settings, cells(db, sweep))
-    edits = [each.edit for each in posted]
+    posted_as = [each.edit for each in posted]
     # Not the edits' ids: those change when a worker has loaded the model.
     about = [sweep.digested(), datasets.graph_digest(db, sweep.graph), __version__]
     name = f"sweep-{digest(about, 10)}"
-    db.write(rows.MergeSweepRow, id=name, request=sweep.model_dump_json(), posted_as=edits)
+    db.write(rows.MergeSweepRow, id=name, request=sweep.model_dump_json(), posted_as=posted_as)
     return name
 
 
 def listing(db: Database) -> list[SweepOut]:
     """Every sweep with its counts, newest first; without tables."""
     return [_out(db, row) for row in db.read(rows.SweepRow)]
+
+
+def page(db: Database, start: int, limit: int) -> tuple[list[SweepOut], int]:
+    """Some of the sweeps with their counts, newest first, and how many there are in all."""
+    found = db.read(rows.SweepRow)
+    return [_out(db, row) for row in found[start : start + limit]], len(found)
+
+
+def edits(db: Database, sweep: str, *, scores: bool) -> list[rows.PageEditRow]:
+    """The edits of a sweep, oldest first.
+
+    Args:
+        scores: read the scores too; each is some kilobytes.
+
+    Raises:
+        NotFoundError: no such sweep.
+    """
+    row = _row(db, sweep)
+    n_edits = sum(queue.counts(db, row.posted_as).values())
+    return sorted(
+        _edits(db, row.posted_as, n_edits, scores=scores), key=lambda e: (e.created_at, e.id)
+    )
+
+
+def scores(db: Database, sweep: str) -> list[Score]:
+    """The scores of a sweep's edits, as far as they are scored.
+
+    Raises:
+        NotFoundError: no such sweep.
+    """
+    found = [each.score for each in edits(db, sweep, scores=True)]
+    return metrics.completed(db, [Score.model_validate_json(each) for each in found if each])
 
 
 def get(
@@ -91,17 +123,17 @@ def get(
     """
     row = _row(db, sweep)
     out = _out(db, row).model_copy(update={"measure": measure})
-    edits = _edits(db, row.posted_as, sum(out.counts.values()), scores=table)
-    out.edits = [each.id for each in edits]
+    found = _edits(db, row.posted_as, sum(out.counts.values()), scores=table)
+    out.edits = [each.id for each in found]
     out.failed = [
         {"edit": each.id, "method": each.method, "rewrite": each.rewrite, "status": each.status,
          "error": each.error or "", "remedy": each.remedy or ""}
-        for each in edits
+        for each in found
         if each.status in ("failed", "cancelled")
     ]  # fmt: skip
     if not table:
         return out
-    stored = [Score.model_validate_json(e.score) for e in edits if e.score]
+    stored = [Score.model_validate_json(e.score) for e in found if e.score]
     scored = metrics.completed(db, stored)
     held = [s for s in scored if measure in s.measures]
     if held:

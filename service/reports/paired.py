@@ -62,11 +62,14 @@ class Against:
         return [row for row in self.rows if row.metric == metric]
 
 
-def paired(found: Comparison, measure: str) -> list[Against]:
+def paired(found: Comparison, measure: str, best: str | None = None) -> list[Against]:
     """The best method of each model against the others, in the order of the scores.
 
     A model without two methods of this measure, or with none of efficacy above `COUNTED`, has no
     entry. Of several scores of one rewrite by one method the last counts.
+
+    Args:
+        best: the method to compare with; default: the one of lowest IFR that took.
     """
     models: dict[str, dict[str, dict[str, Score]]] = defaultdict(lambda: defaultdict(dict))
     for score in found.scores:
@@ -75,7 +78,7 @@ def paired(found: Comparison, measure: str) -> list[Against]:
     return [
         against
         for model, methods in models.items()
-        if (against := _against(model, methods, measure, found.families)) is not None
+        if (against := _against(model, methods, measure, found.families, best)) is not None
     ]
 
 
@@ -84,16 +87,17 @@ def _against(
     methods: Mapping[str, Mapping[str, Score]],
     measure: str,
     families: Mapping[str, str],
+    best: str | None,
 ) -> Against | None:
     curves = {
         method: _curve(list(of.values()), measure, families) for method, of in methods.items()
     }
     whole = {method: pooled(curve.terms[0]) for method, curve in curves.items()}
     took = [method for method, values in whole.items() if values[0] > COUNTED]
-    if len(curves) < 2 or not took:
+    if len(curves) < 2 or (best not in curves if best else not took):
         return None
     ranked = sorted(curves, key=lambda method: (whole[method][1], method))
-    best = min(took, key=ranked.index)
+    best = best or min(took, key=ranked.index)
     pairs = [(method, best) for method in ranked if method != best]
     return Against(model, best, tuple(differences([curves], pairs)))
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from thinkeval.cypher import rows
-from thinkeval.service.api.pages import charts
-from thinkeval.service.api.pages.experiments import differences
+from thinkeval.service.api.pages import charts, differences
 from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.reports.comparison import Rewrites, compare
 from thinkeval.service.reports.paired import paired

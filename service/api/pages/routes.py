@@ -14,7 +14,6 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import BeforeValidator
 
 from thinkeval.service.api.pages import assets, deletion, depedit, home
-from thinkeval.service.api.pages import compare as comparing
 from thinkeval.service.api.pages import leaderboard as board
 from thinkeval.service.api.pages import rules as ruling
 from thinkeval.service.api.pages.depedit import Chosen
@@ -126,15 +125,6 @@ def chain_counts(graph: GraphId, db: Db, here: Here) -> dict[str, int] | Respons
 def rules_choice(graph: GraphId, request: Request, db: Db) -> Response:
     """The form's line on rules, which a script requests when another data set is chosen."""
     return page(request, "_rules_choice.html", rules=home.rules(db, graph))
-
-
-@router.get("/compare")
-def compare(
-    request: Request, db: Db, a: Word = "", b: Word = "", measure: Taken = None
-) -> Response:
-    """Two edits side by side."""
-    values = comparing.compared(db, a, b, measure)
-    return page(request, "compare.html", here="/compare", names=MEASURE_NAMES, **values)
 
 
 @router.get("/leaderboard")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from thinkeval.service.api.pages.experiments import differences
+from thinkeval.service.api.pages import differences
 from thinkeval.service.api.pages.render import _environment
 from thinkeval.service.reports.matched import Difference
 from thinkeval.service.reports.paired import Against
@@ -50,5 +50,5 @@ def test_each_row_says_in_words_what_its_mark_says() -> None:
 
 def test_without_an_interval_it_is_unknown() -> None:
     found = Against("m", "best", (_row("other", 0.4, None),))
-    assert "unknown: too few rewrites" in _page(found)
+    assert "unknown: too few families" in _page(found)
     assert differences.tables([Against("m", "best", ())]) == []

@@ -1,0 +1,177 @@
+"""Values of the pages of experiments: the form and list of sweeps, a sweep, a data set's matrix."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.cypher import rows
+from thinkeval.editing import registry
+from thinkeval.service.api.pages import differences
+from thinkeval.service.api.pages.experiments import matrix
+from thinkeval.service.errors import NothingStoredError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.jobs import sweep as job_sweeps
+from thinkeval.service.reports.comparison import Comparison, compare
+from thinkeval.service.reports.paired import paired
+from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score, SweepOut
+from thinkeval.service.scoring import record
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.cache import Cache
+
+SHOWN = 12
+"""Sweeps on one page of their list."""
+FAILURES = 10
+"""Failed cells shown before the others, which are folded."""
+CHOSEN = ("none", "rome", "memit", "alphaedit")
+"""Methods ticked in an empty form."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the address chooses of a matrix."""
+
+    measure: Measure = "likelihood"
+    order: matrix.Order = "name"
+    page: int = 1
+
+
+def progress(sweep: SweepOut) -> dict[str, Any]:
+    """How far a sweep is: cells in all, ended and scored ones, whether it is under way."""
+    counts = sweep.counts
+    total = sum(counts.values())
+    open_ = counts["queued"] + counts["running"]
+    return {"total": total, "ended": total - open_, "live": open_ > 0, "counts": counts}
+
+
+def list_values(db: Database, graph: str, page: int) -> dict[str, Any]:
+    """The form, one page of the sweeps, and the data sets whose matrix can be opened."""
+    sets = [row.graph for row in db.read(rows.GraphRow, kind="dataset")]
+    graph = graph or (sets[0] if sets else "")
+    if graph:
+        datasets.require_graph(db, graph)
+    found, total = job_sweeps.page(db, (page - 1) * SHOWN, SHOWN)
+    return {
+        "sets": sets,
+        "graph": graph,
+        "rewrites": datasets.list_rewrites(db, graph) if graph else [],
+        "methods": [registry.info(name) for name in registry.names()],
+        "ticked": CHOSEN,
+        "sweeps": [(sweep, progress(sweep)) for sweep in found],
+        "total": total,
+        "page": page,
+        "pages": max(1, -(-total // SHOWN)),
+    }
+
+
+def sweep_values(db: Database, boards: Cache[dict[str, Any]], name: str, view: View) -> dict:
+    """One sweep: progress, failed cells, matrix, paired differences.
+
+    Raises:
+        NotFoundError: no such sweep.
+    """
+    sweep = job_sweeps.get(db, name, view.measure, table=False)
+    done = progress(sweep)
+    entries = _entries(db, boards, name, sweep)
+    scores = [entry.score for entry in entries if entry.score is not None]
+    compared = _compared(db, boards, ("sweep", name, view.measure), scores, view.measure)
+    request = sweep.request
+    one = len(request["models"]) == 1 and len(request["seeds"]) == 1
+    return {
+        "sweep": sweep,
+        "asked": request,
+        "again": json.dumps(request),
+        "done": done,
+        "failed": sweep.failed,
+        "first": FAILURES,
+        **_shown(entries, scores, compared, view, by_model=not one),
+    }
+
+
+def graph_values(
+    db: Database, boards: Cache[dict[str, Any]], graph: str, model: str, view: View
+) -> dict[str, Any]:
+    """The newest edit of each rewrite by each method of a data set, whatever started it.
+
+    Raises:
+        NotFoundError: no such data set.
+    """
+    datasets.require_graph(db, graph)
+    every = stored_scores(db, boards, graph)
+    models = sorted({score.model for score in every})
+    model = model if model in models else (models[0] if len(models) == 1 else model)
+    scores = [score for score in every if not model or score.model == model]
+    compared = _compared(db, boards, ("matrix", graph, model, view.measure), scores, view.measure)
+    return {
+        "graph": graph,
+        "model": model,
+        "models": models,
+        **_shown(matrix.of_scores(scores), scores, compared, view, by_model=True),
+    }
+
+
+def stored_scores(db: Database, boards: Cache[dict[str, Any]], graph: str) -> list[Score]:
+    """The newest scores of a data set by model, method and rewrite; cached until one changes."""
+    state = db.read(rows.ScoredStateRow, dataset=graph)[0]
+
+    def read() -> dict[str, Any]:
+        try:
+            return {"scores": record.scores(db, [], graph=graph)}
+        except NothingStoredError:
+            return {"scores": []}
+
+    return boards.get(("scores", graph, state.edits, state.newest), read)["scores"]
+
+
+def _compared(
+    db: Database,
+    boards: Cache[dict[str, Any]],
+    of: tuple[str, ...],
+    scores: Sequence[Score],
+    measure: Measure,
+) -> Comparison:
+    """The comparison of these scores; it reads chains, so it is cached by the scored edits."""
+    held = [score for score in scores if measure in score.measures]
+    edits = tuple((score.edit, score.provenance.get("created_at")) for score in held)
+    return boards.get((*of, hash(edits)), lambda: {"found": compare(db, held, measure)})["found"]
+
+
+def _shown(
+    entries: Sequence[matrix.Entry],
+    scores: Sequence[Score],
+    compared: Comparison,
+    view: View,
+    *,
+    by_model: bool,
+) -> dict[str, Any]:
+    """Values that a sweep's page and a data set's matrix share."""
+    return {
+        "view": view,
+        "matrix": matrix.build(
+            entries, view.measure, compared, order=view.order, page=view.page, by_model=by_model
+        ),
+        "bands": matrix.BANDS,
+        "warnings": compared.warnings,
+        "paired": differences.tables(paired(compared, view.measure)),
+        "measures": [m for m in MEASURE_NAMES if any(m in score.measures for score in scores)],
+        "names": MEASURE_NAMES,
+    }
+
+
+def _entries(
+    db: Database, boards: Cache[dict[str, Any]], name: str, sweep: SweepOut
+) -> list[matrix.Entry]:
+    """Every edit of a sweep with its score; scores are read again when their number changes."""
+    found = job_sweeps.edits(db, name, scores=False)
+    scored = sorted(row.id for row in found if row.status == "succeeded")
+    ended = max((row.finished_at or "" for row in found), default="")
+
+    def read() -> dict[str, Any]:
+        return {score.edit: score for score in job_sweeps.scores(db, name)}
+
+    scores = boards.get(("scores of", name, len(scored), ended), read)
+    return matrix.of_rows(found, scores)

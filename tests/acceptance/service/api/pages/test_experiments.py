@@ -1,0 +1,114 @@
+"""Sweeps in the browser: started, followed, read; which of four methods is best on a fact."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from support.commands import Mine
+from support.serving import Service
+from support.watching import SLOW_MS, Open, fits
+
+METHODS = ("none", "rome", "memit", "alphaedit")
+FACT = "Harry Potter studied at"
+
+
+@pytest.fixture(scope="module")
+def sweep(service: Service, mine: Mine) -> str:
+    """The demo edit by four methods, as a sweep; its id."""
+    request = {
+        "graph": mine.graph,
+        "rewrites": ["harry-potter--studied-at"],
+        "methods": METHODS,
+        "models": [mine.model],
+        "samples": 0,
+    }
+    posted = service.http.post("/v1/sweeps", json=request).raise_for_status().json()
+    for edit in posted["edits"]:
+        service.ended(edit)
+    return posted["id"]
+
+
+def _ifr(service: Service, page: Page, method: str) -> float:
+    """IFR by likelihood of the edit that the page names for a method, over REST."""
+    row = page.locator("table.methods tbody tr").filter(has=page.get_by_role("link", name=method))
+    edit = row.get_by_role("checkbox").get_attribute("value")
+    for value in service.get(f"/v1/edits/{edit}/score")["values"]:
+        if (value["metric"], value["measure"], value["step"]) == ("ifr", "likelihood", None):
+            return value["value"]
+    raise AssertionError(f"no IFR of {edit}")
+
+
+def test_which_of_four_methods_is_best_and_which_chains_differ(
+    open_page: Open, service: Service, mine: Mine, sweep: str
+) -> None:
+    """The clicks of a reader who starts at the list of sweeps."""
+    page = open_page("/experiments")
+    page.locator(f"a[href='/experiments/{sweep}']").click()
+    expect(page.get_by_role("heading", name="Finished: all 4 scored")).to_be_visible()
+    page.locator("table.matrix").get_by_role("link", name=FACT).click()
+    answer = page.locator("#best-method")
+    expect(answer).to_be_in_viewport()
+    took = {method: _ifr(service, page, method) for method in METHODS[1:]}
+    best = min(took, key=lambda method: took[method])
+    expect(answer).to_contain_text(f"{best} leaks least on this fact")
+    expect(answer).to_contain_text(re.compile("chance|no other fact has both methods"))
+    expect(page.locator("table.methods tbody tr").first).to_contain_text(f"{best} ★ best")
+    # The control installs nothing, and is not among the methods that are compared.
+    expect(page.locator("tr").filter(has_text="† did not take")).to_have_count(1)
+    page.get_by_role("link", name=re.compile("^Cut by some only")).click()
+    expect(page).to_have_url(re.compile(r"chains=differ"))
+    shown = page.locator("#chain-grid tbody tr")
+    for row in shown.all():
+        cells = row.locator("td").all_inner_texts()
+        assert any(text.startswith("✗") for text in cells), cells
+    page.reload()
+    expect(page.locator("[aria-current=true]")).to_contain_text("Cut by some only")
+    page.get_by_role("button", name="Compare the ticked").click()
+    expect(page).to_have_url(re.compile(r"/compare\?edit=.+&edit=.+"))
+    expect(page.locator("main")).to_contain_text(best)
+
+
+def test_pages_of_experiments_fit_a_phone(open_page: Open, mine: Mine, sweep: str) -> None:
+    small = {"width": 390, "height": 844}
+    for path in (
+        "/experiments",
+        f"/experiments/{sweep}",
+        f"/experiments/matrix?graph={mine.graph}",
+        f"/facts?graph={mine.graph}",
+    ):
+        fits(open_page(path, viewport=small), 390)
+    page = open_page(f"/facts?graph={mine.graph}&q=potter%20studied", viewport=small)
+    page.get_by_role("link", name=FACT).click()
+    fits(page, 390)
+
+
+def test_a_sweep_is_started_from_the_form_by_keyboard_and_cancelled(
+    open_page: Open, service: Service, mine: Mine
+) -> None:
+    page = open_page(f"/experiments?graph={mine.graph}")
+    form = page.locator("#sweep-form")
+    expect(form.get_by_role("status")).to_contain_text("24 edits")
+    for name in ("rome", "memit"):
+        form.get_by_label(name, exact=True).uncheck()
+    form.get_by_label("Models").fill(mine.model)
+    form.get_by_label("Samples a prompt").fill("150")
+    form.get_by_label("Seeds").fill("41, 42")
+    expect(form.get_by_role("status")).to_contain_text("24 edits")
+    form.get_by_role("button", name="Start").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/experiments/sweep-*")
+    sweep = urlsplit(page.url).path.rsplit("/", 1)[1]
+    page.get_by_role("button", name="Cancel what is not scored yet").click()
+    expect(page.get_by_role("heading", name="Cells without a score")).to_be_visible()
+    expect(page.get_by_role("heading", name="Finished")).to_be_visible(timeout=SLOW_MS)
+    counts = service.get(f"/v1/sweeps/{sweep}?table=false")["counts"]
+    assert counts["cancelled"] > 0
+    assert counts["queued"] == counts["running"] == 0
+    failed = page.locator("section").filter(has=page.locator("#failed-title"))
+    expect(failed).to_contain_text("cancelled")
+    expect(page.get_by_role("button", name="Run the failed cells again")).to_be_visible()
+    service.http.delete(f"/v1/sweeps/{sweep}").raise_for_status()

@@ -1,0 +1,124 @@
+"""The matrix of rewrites by methods, and chains by edits."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+import pytest
+
+from thinkeval.service.api.pages.experiments import grid, matrix
+from thinkeval.service.api.pages.experiments.grid import GridCell, GridRow
+from thinkeval.service.api.pages.experiments.matrix import Entry
+from thinkeval.service.reports.comparison import common
+from thinkeval.service.schemas import MetricValue, Score
+
+
+def _score(method: str, rewrite: str, ifr: float, efficacy: float = 1.0, seed: int = 0) -> Score:
+    values = [
+        MetricValue(metric="efficacy", measure="likelihood", value=efficacy, n=1),
+        MetricValue(metric="ifr", measure="likelihood", value=ifr, n=4),
+        MetricValue(metric="ifr_by_steps", measure="likelihood", step=2, value=ifr, n=4),
+    ]
+    return Score(
+        edit=f"{method}-{rewrite}-{seed}", dataset="d", rewrite=rewrite, subject=f"S {rewrite}",
+        relation="r", prompt="{} r", target_true="o", target_new="n", model="m", method=method,
+        values=values, n_facts=1,
+    )  # fmt: skip
+
+
+def _open(method: str, rewrite: str, status: str, error: str | None = None) -> Entry:
+    name = f"{method}-{rewrite}"
+    return Entry(name, "d", rewrite, f"S {rewrite} r", "o", "n", "m", method, status, error)
+
+
+SCORES = [
+    _score("none", "r1", 0.0, efficacy=0.0),
+    _score("rome", "r1", 0.3),
+    _score("memit", "r1", 0.1),
+    _score("none", "r2", 1.0, efficacy=0.0),
+    _score("rome", "r2", 0.5),
+    _score("memit", "r2", 0.9),
+]
+
+
+def test_the_best_cell_of_a_row_is_the_lowest_that_took() -> None:
+    found = matrix.build(matrix.of_scores(SCORES), "likelihood")
+    assert [method for _, method in found.columns] == ["memit", "none", "rome"]
+    assert not found.several
+    first, second = found.rows
+    assert [cell.best for cell in first.cells if cell] == [True, False, False]
+    assert [cell.best for cell in second.cells if cell] == [False, False, True]
+    none = first.cells[1]
+    assert none is not None
+    assert (none.took, none.band, none.ifr) == (False, "", 0.0), "lowest, and installs nothing"
+
+
+def test_colours_rise_with_ifr_and_their_bounds_belong_to_the_lower_class() -> None:
+    assert [matrix.band(v) for v in (0.0, 0.05, 0.051, 0.4, 0.8, 0.81, 1.3)] == [
+        "h0", "h0", "h1", "h2", "h4", "h5", "h5",
+    ]  # fmt: skip
+    assert matrix.band(None) == ""
+
+
+def test_open_and_failed_edits_are_shown_where_nothing_is_scored() -> None:
+    entries = [
+        *matrix.of_scores([_score("rome", "r1", 0.3)]),
+        _open("rome", "r1", "queued"),
+        _open("memit", "r1", "failed", "no covariance"),
+    ]
+    (row,) = matrix.build(entries, "likelihood").rows
+    memit, rome = row.cells
+    assert memit is not None
+    assert (memit.status, memit.error, memit.ifr) == ("failed", "no covariance", None)
+    assert rome is not None
+    assert (rome.status, rome.ifr, rome.n) == ("succeeded", 0.3, 1)
+
+
+def test_several_seeds_are_a_mean_and_say_how_many() -> None:
+    scores = [_score("rome", "r1", ifr, seed=i) for i, ifr in enumerate((0.1, 0.4, 0.7))]
+    (row,) = matrix.build(matrix.of_scores(scores), "likelihood").rows
+    (cell,) = row.cells
+    assert cell is not None
+    assert (cell.n, cell.ifr) == (3, pytest.approx(0.4))
+
+
+def test_rewrites_are_ordered_by_name_mean_or_spread() -> None:
+    entries = matrix.of_scores([*SCORES, _score("rome", "r3", 0.95)])
+    orders = {
+        order: [row.entry.rewrite for row in matrix.build(entries, "likelihood", order=order).rows]
+        for order in ("name", "ifr", "spread")
+    }
+    assert orders == {
+        "name": ["r1", "r2", "r3"], "ifr": ["r3", "r2", "r1"], "spread": ["r2", "r1", "r3"],
+    }  # fmt: skip
+
+
+def test_the_last_line_pools_common_rewrites_only() -> None:
+    scores = [*SCORES, _score("rome", "r3", 0.9)]
+    compared = common(scores, "likelihood")
+    found = matrix.build(matrix.of_scores(scores), "likelihood", compared)
+    assert found.foot == pytest.approx((fmean((0.1, 0.9)), 0.5, fmean((0.3, 0.5))))
+    assert found.total == 3, "the rewrite of one method is still shown"
+
+
+def test_a_page_beyond_the_last_is_the_last() -> None:
+    scores = [_score("rome", f"r{i:02}", 0.1) for i in range(matrix.ROWS + 3)]
+    found = matrix.build(matrix.of_scores(scores), "likelihood", page=9)
+    assert (found.page, found.pages, len(found.rows)) == (2, 2, 3)
+
+
+def _chain(name: str, cells: list[tuple[float, bool]], compared: tuple[int, ...]) -> GridRow:
+    found = tuple(GridCell(ratio, surviving) for ratio, surviving in cells)
+    return GridRow(("s", name, "o"), 2, found, compared)
+
+
+def test_chains_differ_by_the_edits_that_took() -> None:
+    left = _chain("a", [(0.9, True), (0.8, True), (1.0, True)], (0, 1))
+    cut = _chain("b", [(0.0, False), (0.0, False), (1.0, True)], (0, 1))
+    some = _chain("c", [(0.9, True), (0.0, False), (1.0, True)], (0, 1))
+    assert [row.kind for row in (left, cut, some)] == ["survive", "cut", "differ"]
+    assert cut.spread == 0.0, "the edit without effect is not compared"
+    found = grid.shown([left, cut, some], "differ", 1)
+    assert found.rows == (some,)
+    assert found.counts == {"all": 3, "differ": 1, "survive": 1, "cut": 1}
+    assert grid.shown([], "all", 5).page == 1
