@@ -1,8 +1,9 @@
 """The edit page of the KnowGIC rewrite with most chains (206): how soon it can be used.
 
 `thinkeval serve` and headless Chromium as a user has them, a database in a temporary folder. Each
-round opens it in a window of its own, with nothing cached in it. Usable: the controls answer
-(their script has run). Drawn: the leakage graph is on the canvas. The median of the rounds.
+round opens it in a window of its own, with nothing cached in it, and draws all chains. Loaded: the
+leakage map is drawn, before any script. Interactive: pointing at an entity lights a chain; counted
+from then on. The median of the rounds.
 """
 
 from __future__ import annotations
@@ -36,44 +37,48 @@ def main() -> None:
                 browser = playwright.chromium.launch(
                     executable_path=chromium, args=["--no-sandbox"]
                 )
-                url = f"{client.base_url}/edits/{edit}"
-                opened(browser, url)  # the server's plans and Cytoscape.js are there then
+                url = f"{client.base_url}/edits/{edit}?draw=1000"
+                opened(browser, url)  # the server's plans are there then
                 rounds = [opened(browser, url) for _ in range(options.rounds)]
                 browser.close()
         finally:
             env = service_reads.own_database(home)
             program = str(service_reads.PROGRAM)
             subprocess.run([program, "db", "stop"], env=env, capture_output=True, check=False)
-    goal = bench.Goal("ours", "<=", 2.0)
     lines = [
-        bench.Line("usable", "s", statistics.median(r[0] for r in rounds), goal=goal),
-        bench.Line("drawn", "s", statistics.median(r[1] for r in rounds), goal=goal),
+        bench.Line(
+            "loaded",
+            "s",
+            statistics.median(r[0] for r in rounds),
+            goal=bench.Goal("ours", "<=", 2.0),
+        ),
+        bench.Line(
+            "interactive after that",
+            "s",
+            statistics.median(r[1] for r in rounds),
+            goal=bench.Goal("ours", "<=", 1.0),
+        ),
         bench.Line("a filter applied", "s", statistics.median(r[2] for r in rounds)),
     ]
-    notes = [
-        f"{options.rounds} rounds; the slowest was drawn after {max(r[1] for r in rounds):.2f} s."
-    ]
+    slowest = max(r[1] for r in rounds)
+    notes = [f"{options.rounds} rounds; the slowest was interactive after {slowest:.2f} s."]
     sys.exit(bench.show("page_interactive", lines, notes, as_json=options.json))
 
 
 def opened(browser: Browser, url: str) -> tuple[float, float, float]:
-    """Seconds until it is usable, until it is drawn, and that one filter takes."""
+    """Seconds until it is loaded, from then until it is interactive, and that one filter takes."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     began = time.perf_counter()
-    page.goto(url, wait_until="domcontentloaded")
-    page.locator("#reset").wait_for(state="visible")
-    usable = time.perf_counter() - began
-    page.locator("#canvas canvas").first.wait_for(state="visible")
-    drawn = time.perf_counter() - began
-    before = page.locator("#tally").text_content()
-    began = time.perf_counter()
-    page.locator("input[name=steps][value='5']").click()
-    page.wait_for_function(
-        "before => document.querySelector('#tally')?.textContent !== before", arg=before
-    )
-    filtered = time.perf_counter() - began
+    page.goto(url, wait_until="load")
+    loaded = time.perf_counter()
+    page.locator("#map-svg .subject").hover()
+    page.locator("#map-svg.dimmed").wait_for(state="visible")
+    interactive = time.perf_counter()
+    page.locator("#map-svg .entity:not(.subject, .target_true, .target_new)").first.click()
+    page.locator("#map-svg .entity.chosen").wait_for(state="visible")
+    filtered = time.perf_counter()
     page.close()
-    return usable, drawn, filtered
+    return loaded - began, interactive - loaded, filtered - interactive
 
 
 if __name__ == "__main__":

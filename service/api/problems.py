@@ -128,7 +128,7 @@ def respond(
 def wants_page(request: Request) -> bool:
     """Whether a browser requests a page that a person will read."""
     path = request.url.path
-    programs = ("/v1/", "/static/", "/assets/", "/neo4j/", "/metrics", "/health", "/ready")
+    programs = ("/v1/", "/static/", "/neo4j/", "/metrics", "/health", "/ready")
     return "text/html" in request.headers.get("accept", "") and not path.startswith(programs)
 
 
