@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from thinkeval.cypher import rows
 from thinkeval.editing import registry
@@ -13,6 +14,7 @@ from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.datasets import OWN
 from thinkeval.service.jobs import queue
+from thinkeval.service.paging import offset_page, read_offset
 from thinkeval.service.rules import store as rule_store
 from thinkeval.service.schemas import ENDED, Score, Status
 from thinkeval.service.scoring import metrics
@@ -23,7 +25,13 @@ if TYPE_CHECKING:
 
 STATUSES: tuple[str, ...] = get_args(Status)
 SHOWN = ("efficacy", "ifr", "preservation", "subject_retention", "ifr_beyond_subject")
-PAGE = 25
+PAGE = 12
+PART, MOST = 900, 3600
+"""Edits that one query reads for a search or an order, and how many are searched at most."""
+Sort = Literal[
+    "", "efficacy", "-efficacy", "ifr", "-ifr", "preservation", "-preservation",
+    "subject_retention", "-subject_retention",
+]  # fmt: skip
 COUNTED = 200
 """Maximum number of rewrites of a data set whose chains are counted."""
 
@@ -64,11 +72,21 @@ class EditPage:
     none_yet: bool
 
 
-def edits(db: Database, chosen: dict[str, str], cursor: str | None = None) -> EditPage:
+def edits(
+    db: Database,
+    chosen: dict[str, str],
+    cursor: str | None = None,
+    *,
+    text: str = "",
+    sort: Sort = "",
+) -> EditPage:
     """One page of the edits that the filter accepts.
 
     Args:
         chosen: any of graph, method, model, status, rewrite; empty values do not filter.
+        text: words that the fact, an object, the method, the model or the id contains.
+        sort: a metric, with "-" before it for the largest first; empty for the newest first. Of
+            more than `MOST` edits only the newest are searched and sorted.
 
     Raises:
         UsageError: there is no such status, or the cursor is invalid.
@@ -79,14 +97,71 @@ def edits(db: Database, chosen: dict[str, str], cursor: str | None = None) -> Ed
         raise UsageError(
             f"{where['status']!r} is not a status.", remedy=f"Use one of {', '.join(STATUSES)}."
         )
+    if text.strip() or sort:
+        return _ordered(db, where, cursor, text, sort)
     found, older, total = queue.page_rows(db, limit=PAGE, cursor=cursor, scores=True, **where)
     # After loading a data set the list is filtered by it, which the user did not choose.
     none_yet = not total and (set(where) <= {"dataset"} or not any(queue.counts(db).values()))
+    return EditPage(_with_scores(db, found), total, older, none_yet)
+
+
+def _with_scores(db: Database, found: Sequence[rows.PageEditRow]) -> list[Listed]:
     scored = [row for row in found if row.score]
     scores = metrics.completed(db, [Score.model_validate_json(row.score or "") for row in scored])
     of = {row.id: score for row, score in zip(scored, scores, strict=True)}
-    listed = [_listed(row, of.get(row.id)) for row in found]
-    return EditPage(listed, total, older, none_yet)
+    return [_listed(row, of.get(row.id)) for row in found]
+
+
+def _ordered(
+    db: Database, where: dict[str, str], cursor: str | None, text: str, sort: Sort
+) -> EditPage:
+    """One page of the edits that fit a text, in the order of a metric; pages are by offset."""
+    words = text.lower().split()
+    found = [
+        row for row in _newest(db, where, scores=bool(sort)) if all(w in _text(row) for w in words)
+    ]
+    if sort:
+        metric, sign = sort.removeprefix("-"), -1 if sort.startswith("-") else 1
+        values = {row.id: _stored(row, metric) for row in found}
+        found.sort(key=lambda row: _last(values[row.id], sign))
+    start = read_offset(cursor)
+    shown, older = offset_page(found, start, PAGE)
+    if not sort and shown:
+        # Scores are kilobytes each, so only those that are shown are read.
+        ids = [row.id for row in shown]
+        read = db.read(rows.PageEditRow, posted_as=ids, limit=PAGE, scores=True)
+        by_id = {row.id: row for row in read}
+        shown = [by_id.get(row.id, row) for row in shown]
+    return EditPage(_with_scores(db, shown), len(found), older, none_yet=False)
+
+
+def _newest(db: Database, where: dict[str, str], *, scores: bool) -> list[rows.PageEditRow]:
+    found: list[rows.PageEditRow] = []
+    cursor: str | None = None
+    while len(found) < MOST:
+        part, cursor, _ = queue.page_rows(db, limit=PART, cursor=cursor, scores=scores, **where)
+        found += part
+        if cursor is None:
+            break
+    return found[:MOST]
+
+
+def _text(row: rows.PageEditRow) -> str:
+    fact = row.prompt.replace("{}", row.subject)
+    parts = (fact, row.target_true, row.target_new, row.method, row.model, row.dataset, row.id)
+    return " ".join(parts).lower()
+
+
+def _stored(row: rows.PageEditRow, metric: str) -> float | None:
+    """The metric that the list shows of an edit; None where it is undefined or not taken."""
+    score = Score.model_validate_json(row.score) if row.score else None
+    value = score.get(metric, score.measures[0]) if score and score.measures else None
+    return value.value if value and value.n else None
+
+
+def _last(value: float | None, sign: int) -> tuple[bool, float]:
+    """A key that puts edits without the metric last in either order."""
+    return value is None, sign * (value or 0.0)
 
 
 def _listed(row: rows.PageEditRow, score: Score | None) -> Listed:

@@ -87,6 +87,8 @@ def front(
     rewrite: Word = "",
     model: Word = "",
     set_method: Word = "",
+    q: Word = "",
+    sort: home.Sort = "",
     cursor: Word = "",
     deleted: Word = "",
 ) -> Response:
@@ -99,10 +101,15 @@ def front(
         "home.html",
         here="/",
         sets=sets,
-        page=home.edits(db, chosen, cursor or None),
+        page=home.edits(db, chosen, cursor or None, text=q, sort=sort),
         paged=bool(cursor),
         chosen=chosen,
-        narrowed=urlencode({key: value for key, value in chosen.items() if value}),
+        narrowed=urlencode(
+            {key: value for key, value in (chosen | {"q": q, "sort": sort}).items() if value}
+        ),
+        filters=urlencode({key: value for key, value in (chosen | {"q": q}).items() if value}),
+        q=q,
+        sort=sort,
         statuses=home.STATUSES,
         form=home.form(db, sets, preset),
         deleted=deleted,

@@ -7,6 +7,39 @@ const message = document.getElementById("score-status");
 let stop = () => {};
 let timer;
 
+// Ticked edits, kept over the pages of the list until they are compared.
+const TICKED = "thinkeval-ticked";
+const ticked = new Set(JSON.parse(sessionStorage.getItem(TICKED) ?? "[]"));
+
+/** Tick what is ticked, and send with the form what is on other pages of the list. */
+function restore() {
+  const form = document.getElementById("compare-form");
+  if (!form) return;
+  for (const input of form.querySelectorAll("input[type=hidden]")) input.remove();
+  const elsewhere = new Set(ticked);
+  for (const box of document.querySelectorAll("#edits input[name=edit][type=checkbox]")) {
+    box.checked = ticked.has(box.value);
+    elsewhere.delete(box.value);
+  }
+  for (const edit of elsewhere) {
+    form.append(Object.assign(document.createElement("input"), { type: "hidden", name: "edit", value: edit }));
+  }
+  const here = elsewhere.size ? `, ${elsewhere.size} on other pages of the list` : "";
+  if (ticked.size) document.getElementById("ticked").textContent = `${ticked.size} ticked${here}.`;
+}
+
+document.addEventListener("change", (event) => {
+  if (!event.target.matches("#edits input[name=edit]")) return;
+  if (event.target.checked) ticked.add(event.target.value);
+  else ticked.delete(event.target.value);
+  sessionStorage.setItem(TICKED, JSON.stringify([...ticked]));
+  restore();
+});
+document.addEventListener("submit", (event) => {
+  if (event.target.id === "compare-form") sessionStorage.removeItem(TICKED);
+});
+addEventListener("pageshow", restore);
+
 /** Replace the list of edits by its current state. */
 async function refresh() {
   clearTimeout(timer);
@@ -18,6 +51,7 @@ async function refresh() {
       const focused = document.activeElement?.dataset?.cancel;
       document.querySelector("#edits tbody")?.closest("table").replaceWith(...list.querySelectorAll("table"));
       if (!document.querySelector("#edits table")) document.getElementById("edits").replaceWith(list);
+      restore();
       if (focused) document.querySelector(`[data-cancel="${CSS.escape(focused)}"]`)?.focus();
     }
   } catch {

@@ -112,3 +112,27 @@ def test_a_sweep_is_started_from_the_form_by_keyboard_and_cancelled(
     expect(failed).to_contain_text("cancelled")
     expect(page.get_by_role("button", name="Run the failed cells again")).to_be_visible()
     service.http.delete(f"/v1/sweeps/{sweep}").raise_for_status()
+
+
+def test_edits_are_searched_sorted_ticked_and_compared(
+    open_page: Open, mine: Mine, sweep: str
+) -> None:
+    page = open_page(f"/?graph={mine.graph}")
+    search = page.get_by_label("Search")
+    search.fill("potter studied")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("q=potter"))
+    page.get_by_role("link", name="IFR", exact=True).click()
+    header = page.get_by_role("columnheader", name="IFR")
+    expect(header).to_have_attribute("aria-sort", "ascending")
+    for method in ("rome", "memit", "alphaedit"):
+        page.get_by_role("checkbox", name=f"Compare {method} on").first.check()
+    page.get_by_role("link", name="IFR").first.click()
+    expect(header).to_have_attribute("aria-sort", "descending")
+    expect(page.locator("#ticked")).to_contain_text("3 ticked")
+    page.get_by_role("button", name="Compare the ticked").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("3 edits side by side")
+    page.get_by_role("link", name=re.compile("^Cut by some only")).click()
+    expect(page).to_have_url(re.compile("edit=.+edit=.+edit=.+chains=differ"))
+    page.reload()
+    expect(page.locator("[aria-current=true]")).to_contain_text("Cut by some only")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -14,6 +15,7 @@ from support.stored_edits import random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.api.app import create_app
+from thinkeval.service.api.pages import home
 from thinkeval.service.settings import Settings
 
 NONE_FITS, NONE_YET = "No edit fits this filter", "None yet: press Score."
@@ -92,3 +94,61 @@ def test_two_apps_in_one_process_share_no_counts(
 def _row(text: str, graph: str) -> str:
     start = text.index(f"<strong>{graph}</strong>")
     return text[start : text.index("</tr>", start)]
+
+
+def test_edits_are_searched_and_sorted_with_undefined_ones_last(db: Database) -> None:
+    with own_graphs(db) as prefix:
+        for number in range(3):
+            store_edit(
+                db, f"{prefix}-rome-{number}", random_facts(number), dataset=prefix,
+                rewrite=f"rewrite-{number}", method="rome" if number else "memit",
+            )  # fmt: skip
+        store_edit(
+            db, f"{prefix}-unmeasured", random_facts(3), dataset=prefix, rewrite="rewrite-3",
+            scored=(),
+        )  # fmt: skip
+
+        def ids(**asked: Any) -> list[str]:
+            return [i.edit.id for i in home.edits(db, {"graph": prefix}, **asked).items]
+
+        values = {
+            i.edit.id: i.numbers["ifr"][0] or 0.0
+            for i in home.edits(db, {"graph": prefix}).items
+            if "ifr" in i.numbers
+        }
+        assert len(values) == 3
+        rising = sorted(values, key=lambda edit: values[edit])
+        assert ids(sort="ifr") == [*rising, f"{prefix}-unmeasured"]
+        assert [values[edit] for edit in ids(sort="-ifr")[:3]] == sorted(
+            values.values(), reverse=True
+        )
+        assert ids(sort="-ifr")[3] == f"{prefix}-unmeasured"
+        assert ids(text="MEMIT") == [f"{prefix}-rome-0"]
+        found = home.edits(db, {"graph": prefix}, text=f"{prefix}-rome", sort="ifr")
+        assert (found.total, found.older) == (3, None)
+        assert all("ifr" in item.numbers for item in found.items)
+        assert ids(text="no-such-word") == []
+        page = home.edits(db, {"graph": prefix}, text=f"{prefix}-rome")
+        assert all("ifr" in item.numbers for item in page.items), "shown ones have their scores"
+
+
+def test_pages_of_a_sorted_list_are_by_offset(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(home, "PAGE", 2)
+    monkeypatch.setattr(home, "PART", 2)
+    with own_graphs(db) as prefix:
+        for number in range(5):
+            store_edit(
+                db, f"{prefix}-{number}", random_facts(number), dataset=prefix,
+                rewrite=f"rewrite-{number}",
+            )  # fmt: skip
+        seen: list[str] = []
+        cursor: str | None = None
+        for _ in range(3):
+            page = home.edits(db, {"graph": prefix}, cursor, sort="-ifr")
+            assert page.total == 5
+            seen += [item.edit.id for item in page.items]
+            cursor = page.older
+        assert cursor is None
+        assert sorted(seen) == [f"{prefix}-{number}" for number in range(5)]

@@ -281,7 +281,7 @@ def empty_home(**more: Any) -> str:
     }  # fmt: skip
     values: dict[str, Any] = {
         "here": "/", "sets": [], "page": EditPage([], 0, None, True), "paged": False,
-        "narrowed": "",
+        "narrowed": "", "filters": "", "q": "", "sort": "",
         "chosen": {"graph": "", "method": "", "status": ""}, "statuses": [], "form": form,
     }  # fmt: skip
     return render.render("home.html", **values | more)
