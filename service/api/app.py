@@ -43,6 +43,7 @@ from thinkeval.service.api.connection import Connection
 from thinkeval.service.api.pages import coedits as coedit_pages
 from thinkeval.service.api.pages import growth_routes, routes
 from thinkeval.service.api.pages.console import routes as console_pages
+from thinkeval.service.api.pages.data import routes as data_pages
 from thinkeval.service.api.pages.edit import routes as edit_routes
 from thinkeval.service.api.pages.experiments import routes as experiment_pages
 from thinkeval.service.api.pages.reference import routes as reference_pages
@@ -66,7 +67,7 @@ ROUTERS = (
     leakcut.router, coedits.router, rules.router, console.router,
     rules.closure_router, results.diff_router, sweeps.router, catalog.router,
     results.figures_router, depedit.router, growth.router, growth_review.router,
-    crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router,
+    crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router, data_pages.router,
     routes.depedit_router, growth_routes.router, coedit_pages.router, console_pages.router,
     reference_pages.router, experiment_pages.router,
 )  # fmt: skip

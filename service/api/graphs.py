@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import groupby
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Form, Query, Response, UploadFile
@@ -19,12 +20,12 @@ from fastapi import Path as PathParam
 from pydantic import BaseModel, ConfigDict, Field
 
 from thinkeval.cypher.run import Database
-from thinkeval.loaders import formats
 from thinkeval.loaders import graphs as shipped
 from thinkeval.loaders.errors import LoaderError
-from thinkeval.loaders.records import RewriteRequest
+from thinkeval.loaders.records import LoadedGraph, RewriteRequest
 from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import Db, Here, InForce
+from thinkeval.service.api.uploads import received
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets, delete
 from thinkeval.service.graphs.datasets import StoredGraph
@@ -131,6 +132,15 @@ UNCHANGED: dict[int | str, dict[str, Any]] = {
 }
 
 
+Files = Annotated[
+    list[UploadFile],
+    File(
+        description="A data set in a format of `thinkeval import`: its file, its files (each with"
+        " its path as file name), or one zip of them."
+    ),
+]
+
+
 @router.post(
     "/graphs",
     status_code=201,
@@ -140,8 +150,9 @@ UNCHANGED: dict[int | str, dict[str, Any]] = {
 )
 def upload_graph(
     db: Db,
+    settings: InForce,
     response: Response,
-    file: Annotated[UploadFile, File(description="A data set in a format of `thinkeval import`.")],
+    file: Files,
     name: Annotated[NewName | None, Form()] = None,
     format: Annotated[Format | None, Form()] = None,
     target_new: Annotated[str | None, Form(max_length=400)] = None,
@@ -153,36 +164,92 @@ def upload_graph(
     A stored graph of this name with different content is not overwritten (409) unless `replace` is
     set.
     """
-    filename = _file_name(file.filename or "")
+    options = {"name": name, "target_new": target_new, "limit": limit}
+    with _uploaded(settings, file, format, options) as (loaded, _):
+        return _stored(db, response, loaded, replace)
+
+
+class PreviewFact(BaseModel):
+    """One fact as it would be stored."""
+
+    subject: str
+    relation: str
+    object: str
+    prompt: str
+
+
+class Preview(BaseModel):
+    """What an import would do; nothing is stored."""
+
+    name: str = Field(description="Name of the graph, from the files unless one was given.")
+    format: str = Field(description="The format that reads the files.")
+    stored: str | None = Field(
+        description="`same` or `other` where a graph of this name is stored, else null."
+    )
+    files: list[str] = Field(description="Files of the upload.")
+    n_facts: int = Field(description="Facts of the graph.")
+    n_entities: int = Field(description="Entities of the graph.")
+    n_rewrites: int = Field(description="Rewrite requests of the graph.")
+    read: dict[str, int] = Field(description="Counts of the files' content by kind.")
+    kept: dict[str, int] = Field(description="Counts of the graph's content by kind.")
+    counts: dict[str, int] = Field(description="Notes by kind: merged, repaired, refused, ...")
+    notes: list[Note] = Field(description="The first 200 notes.")
+    facts: list[PreviewFact] = Field(description="The first ten facts.")
+    rewrites: list[str] = Field(description="The first ten rewrite requests, in words.")
+
+
+@router.post("/graphs/preview", response_model=Preview, summary="Preview an import")
+def preview_graph(
+    db: Db,
+    settings: InForce,
+    file: Files,
+    name: Annotated[NewName | None, Form()] = None,
+    format: Annotated[Format | None, Form()] = None,
+    target_new: Annotated[str | None, Form(max_length=400)] = None,
+    limit: Annotated[int | None, Form(ge=1)] = None,
+) -> Preview:
+    """What would be merged, repaired, flagged and refused, with counts; nothing is stored."""
+    options = {"name": name, "target_new": target_new, "limit": limit}
+    with _uploaded(settings, file, format, options) as (loaded, names):
+        graph, report = loaded.graph, loaded.report
+        return Preview(
+            name=graph.name,
+            format=report.format,
+            stored=datasets.compared(db, loaded),
+            files=names,
+            n_facts=len(graph.facts),
+            n_entities=len(graph.entities),
+            n_rewrites=len(graph.rewrites),
+            facts=[
+                PreviewFact(
+                    subject=fact.subject, relation=fact.relation, object=fact.object,
+                    prompt=fact.prompt,
+                )
+                for fact in graph.facts[:10]
+            ],
+            rewrites=[
+                f"{each.prompt.replace('{}', each.subject)}: {each.target_true} →"
+                f" {each.target_new}"
+                for each in graph.rewrites[:10]
+            ],
+            **_reported(loaded),
+        )  # fmt: skip
+
+
+@contextmanager
+def _uploaded(
+    settings: Settings, files: list[UploadFile], format: str | None, options: dict[str, Any]
+) -> Iterator[tuple[LoadedGraph, list[str]]]:
+    """An uploaded data set as it was read, and the names of its files."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / filename
-        with path.open("wb") as out:
-            shutil.copyfileobj(file.file, out)
         try:
-            path = formats.in_named_folder(path, format)
-            return _import(
-                db, response, path, replace, name=name, format=format, target_new=target_new,
-                limit=limit,
-            )  # fmt: skip
+            path, names = received(files, Path(folder), format, settings.body_limit_mb * 2**20)
+            loaded = datasets.read(path, format=format, **options)
         except LoaderError as error:
             # The temporary folder means nothing to the client.
-            error.detail = error.detail.replace(f"{path.parent}/", "")
+            error.detail = re.sub(rf"{re.escape(folder)}/(upload/)?", "", error.detail)
             raise
-
-
-def _file_name(sent: str) -> str:
-    """The last part of an upload's name, which decides the format and the name of the graph.
-
-    Raises:
-        UsageError: it is not a valid file name.
-    """
-    name = PurePosixPath(sent.replace("\\", "/")).name
-    if not name or name.startswith(".") or not name.isprintable() or len(name.encode()) > 200:
-        raise UsageError(
-            "The uploaded file has no valid name.",
-            remedy="Send it with a short name such as chains.json.",
-        )
-    return name
+        yield loaded, names
 
 
 @router.post(
@@ -195,33 +262,34 @@ def _file_name(sent: str) -> str:
 def import_graph(body: ImportIn, db: Db, settings: InForce, response: Response) -> Imported:
     """Import a graph that ships with ThinkEval, or a file of the server's allowed folder."""
     path = _allowed(settings, body.source)
-    return _import(
-        db, response, path, body.replace, name=body.name, format=body.format,
-        target_new=body.target_new, limit=body.limit,
-    )  # fmt: skip
+    loaded = datasets.read(
+        path, name=body.name, format=body.format, target_new=body.target_new, limit=body.limit
+    )
+    return _stored(db, response, loaded, body.replace)
 
 
-def _import(
-    db: Any, response: Response, path: Path | str, replace: bool, **options: Any
-) -> Imported:
-    loaded = datasets.read(path, **options)
+def _stored(db: Database, response: Response, loaded: LoadedGraph, replace: bool) -> Imported:
     if not re.fullmatch(GRAPH_NAME, loaded.graph.name) or len(loaded.graph.name) > 100:
         raise UsageError(
             f"No graph can be called {loaded.graph.name[:120]!r}.",
             remedy="Give a `name` of at most 100 letters, digits, spaces and . _ @ : + -.",
         )
     done = datasets.store(db, loaded, replace=replace)
-    report = loaded.report
     if done.status == "unchanged":
         response.status_code = 200
     response.headers["Location"] = f"/v1/graphs/{done.graph}"
-    return Imported(
-        **asdict(done),
-        read=dict(report.read),
-        kept=dict(report.kept),
-        counts=dict(report.counts()),
-        notes=[Note(kind=n.kind, where=n.where, reason=n.reason) for n in report.notes[:200]],
-    )
+    return Imported(**asdict(done), **_reported(loaded))
+
+
+def _reported(loaded: LoadedGraph) -> dict[str, Any]:
+    """The report of an import, as fields of a response."""
+    report = loaded.report
+    return {
+        "read": dict(report.read),
+        "kept": dict(report.kept),
+        "counts": dict(report.counts()),
+        "notes": [Note(kind=n.kind, where=n.where, reason=n.reason) for n in report.notes[:200]],
+    }
 
 
 def _allowed(settings: Settings, source: str) -> Path | str:

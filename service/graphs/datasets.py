@@ -116,6 +116,14 @@ def store(
     return Outcome(graph.name, status, done.n_facts, done.n_entities)
 
 
+def compared(db: Database, loaded: LoadedGraph) -> str | None:
+    """Whether a graph of this name is stored: `same` content, `other` content, or None."""
+    stored = db.read(rows.GetGraphRow, graph=loaded.graph.name)
+    if not stored:
+        return None
+    return "same" if stored[0].content_digest == loaded.graph.content_digest else "other"
+
+
 def ensure(db: Database, graph: str) -> Dataset:
     """The stored data set of that id; one that ships with us is imported when first named.
 

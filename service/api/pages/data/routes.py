@@ -1,0 +1,30 @@
+"""Address of the web UI's data sets."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from thinkeval.loaders import formats
+from thinkeval.loaders import graphs as shipped
+from thinkeval.service.api.pages.routes import page
+from thinkeval.service.api.state import Db, InForce
+from thinkeval.service.graphs import datasets
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/data")
+def data_sets(request: Request, db: Db, settings: InForce) -> Response:
+    """The stored data sets, and the form that previews and imports one."""
+    found = [graph for graph in datasets.list_graphs(db) if graph.kind == "dataset"]
+    stored = {graph.id for graph in found}
+    return page(
+        request,
+        "data/sets.html",
+        here="/data",
+        sets=found,
+        shipped=[name for name in shipped.names() if name not in stored],
+        formats=list(formats.formats().values()),
+        limit_mb=settings.body_limit_mb,
+    )

@@ -1,0 +1,149 @@
+"""Uploads of data sets: one file, several, a folder, a zip; preview and import."""
+
+from __future__ import annotations
+
+import io
+import stat
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi.testclient import TestClient
+
+from support.own_graphs import own_graphs
+from thinkeval.cypher.run import Database
+from thinkeval.service.api import uploads
+from thinkeval.service.api.app import create_app
+from thinkeval.service.api.state import database
+
+YAML = b"""relations: {studied_at: {prompt: "{} studied at"}, friends_with: {prompt: "{} knows"}}
+facts: {Harry: {friends_with: Ron}, Ron: {studied_at: Hogwarts}}
+rewrites: [{subject: Harry, relation: studied_at, target_true: Hogwarts, target_new: Ilvermorny}]
+"""
+CSV = b"Entity,Relationship,Attribute\nAnn,works at,Acme\nAnn,works at,Acme\nBob,knows,Ann\n"
+
+
+@pytest.fixture(scope="module")
+def prefix(db: Database) -> Iterator[str]:
+    with own_graphs(db) as name:
+        yield name
+
+
+@pytest.fixture(scope="module")
+def client(db: Database) -> TestClient:
+    """The routes on the tests' database; without its lifespan, so that no worker starts."""
+    app = create_app(workers=0)
+    app.dependency_overrides[database] = lambda: db
+    return TestClient(app, base_url="http://localhost")
+
+
+def zipped(files: dict[str, bytes], link: str = "") -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+        if link:
+            info = zipfile.ZipInfo(link)
+            info.external_attr = (stat.S_IFLNK | 0o777) << 16
+            archive.writestr(info, "/etc/passwd")
+    return out.getvalue()
+
+
+def sent(
+    client: TestClient, files: dict[str, bytes], to: str = "/preview", **data: str
+) -> httpx.Response:
+    parts = [("file", (name, content)) for name, content in files.items()]
+    return client.post(f"/v1/graphs{to}", files=parts, data=data)
+
+
+def test_a_preview_says_what_an_import_would_do_and_stores_nothing(
+    client: TestClient, prefix: str
+) -> None:
+    name = f"{prefix}-preview"
+    found = sent(client, {"own.csv": CSV}, name=name).json()
+    assert (found["name"], found["format"], found["stored"]) == (name, "triples", None)
+    assert (found["n_facts"], found["n_entities"], found["n_rewrites"]) == (2, 3, 0)
+    assert found["counts"] == {"repaired": 2, "merged": 1}
+    assert found["notes"][0]["where"]
+    assert found["facts"][0]["object"] == "Acme"
+    assert client.get(f"/v1/graphs/{name}").status_code == 404
+    assert sent(client, {"own.csv": CSV}, "", name=name).status_code == 201
+    assert sent(client, {"own.csv": CSV}, name=name).json()["stored"] == "same"
+    assert sent(client, {"own.yaml": YAML}, name=name).json()["stored"] == "other"
+
+
+@pytest.mark.parametrize(
+    ("files", "name"),
+    [
+        ({"own.yaml": YAML}, "own"),
+        ({"school.zip": zipped({"kg.yaml": YAML})}, "kg"),
+        ({"school.zip": zipped({"school/kg.yaml": YAML, "__MACOSX/._kg.yaml": b"x"})}, "kg"),
+        ({"school/kg.yaml": YAML, "school/readme.txt": b"see there"}, "kg"),
+        ({"kg.yaml": YAML, "readme.txt": b"see there"}, "kg"),
+    ],
+)
+def test_one_file_several_a_folder_and_a_zip_are_the_same_data_set(
+    client: TestClient, files: dict[str, bytes], name: str
+) -> None:
+    found = sent(client, files).json()
+    assert found["n_facts"] == 2, found
+    assert found["rewrites"] == ["Harry studied at: Hogwarts → Ilvermorny"]
+    assert found["name"] == name
+
+
+def test_files_that_belong_together_are_read_together(client: TestClient, prefix: str) -> None:
+    """Triples in a table, and the rewrite requests on them in a file beside it."""
+    rewrites = b"- {subject: Bob, relation: knows, target_true: Ann, target_new: Cy}\n"
+    files = {"work/facts.csv": CSV, "work/rewrites.yaml": rewrites}
+    found = sent(client, files).json()
+    assert (found["n_facts"], found["n_rewrites"]) == (2, 1), found
+    assert found["files"] == ["work/facts.csv", "work/rewrites.yaml"]
+    done = sent(client, files, "", name=f"{prefix}-work")
+    assert (done.status_code, done.json()["graph"]) == (201, f"{prefix}-work")
+
+
+@pytest.mark.parametrize(
+    ("files", "status", "refusal"),
+    [
+        ({"x.zip": zipped({"../../evil.yaml": YAML})}, 422, "no valid name"),
+        ({"x.zip": zipped({"/etc/evil.yaml": YAML})}, 422, "no valid name"),
+        ({"../up.yaml": YAML, "b.yaml": YAML}, 422, "no valid name"),
+        ({"x.zip": zipped({}, link="kg.yaml")}, 422, "no file"),
+        ({"x.zip": zipped({"kg.yaml": YAML})[:-30]}, 422, ""),
+        ({"a.yaml": YAML, "b.yaml": YAML}, 422, "several files are data sets"),
+        ({"a.txt": b"nothing", "b.txt": b"known"}, 422, "no format recognises it"),
+        ({"x.zip": zipped({"a/b": b"x", "a": b"y"})}, 422, "twice"),
+    ],
+)
+def test_what_cannot_be_taken_is_refused_with_a_reason(
+    client: TestClient, files: dict[str, bytes], status: int, refusal: str
+) -> None:
+    answer = sent(client, files)
+    body: dict[str, Any] = answer.json()
+    assert answer.status_code == status, body
+    assert refusal in body["detail"]
+    assert "/tmp" not in body["detail"]
+
+
+def test_an_archive_that_unpacks_to_too_much_is_stopped(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "UNPACKED", 0)
+    answer = sent(client, {"x.zip": zipped({"kg.yaml": YAML * 1000})})
+    assert (answer.status_code, "unpacks to more than" in answer.json()["detail"]) == (413, True)
+
+
+def test_the_same_name_twice_is_refused(client: TestClient) -> None:
+    parts = [("file", ("kg.yaml", YAML)), ("file", ("kg.yaml", YAML))]
+    answer = client.post("/v1/graphs/preview", files=parts)
+    assert "twice" in answer.json()["detail"]
+
+
+def test_the_published_folder_is_previewed(client: TestClient, data_dir: Path) -> None:
+    files = {f"knowgic/{f.name}": f.read_bytes() for f in (data_dir / "knowgic").glob("*s.json")}
+    found = sent(client, files).json()
+    assert found["format"] == "knowgic", found
+    assert found["n_rewrites"] == 26
