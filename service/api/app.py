@@ -67,7 +67,8 @@ ROUTERS = (
     leakcut.router, coedits.router, rules.router, console.router,
     rules.closure_router, results.diff_router, sweeps.router, catalog.router,
     results.figures_router, depedit.router, growth.router, growth_review.router,
-    crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router, data_pages.router,
+    crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router,
+    data_pages.router,
     routes.depedit_router, growth_routes.router, coedit_pages.router, console_pages.router,
     reference_pages.router, experiment_pages.router,
 )  # fmt: skip

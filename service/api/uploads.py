@@ -67,9 +67,11 @@ def received(
         raise UsageError("The upload has no file.", remedy="Send a data set.")
     found = _readable(_inner(root), format)
     if found.parent == root and found.is_file() and len(names) > 1:
-        # Files without a folder of their own: the graph is named after it.
+        # Files without a folder of their own: a graph may be named after it.
         key = format or formats.detect(found)
-        found = root.rename(folder / f"{key}-upload") / found.name
+        found = root.rename(folder / PurePosixPath(key).name) / found.name
+    elif found.parent == root and found.is_file():
+        found = formats.in_named_folder(found, format)
     return found, names
 
 
@@ -167,9 +169,7 @@ def _inner(folder: Path) -> Path:
 
 def _readable(path: Path, format: str | None) -> Path:
     """What a format reads: the whole, or else the one file of it that a format recognises."""
-    if path.is_file():
-        return formats.in_named_folder(path, format)
-    if format is not None:
+    if path.is_file() or format is not None:
         return path
     try:
         formats.detect(path)

@@ -79,10 +79,10 @@ def test_a_preview_says_what_an_import_would_do_and_stores_nothing(
     ("files", "name"),
     [
         ({"own.yaml": YAML}, "own"),
-        ({"school.zip": zipped({"kg.yaml": YAML})}, "kg"),
-        ({"school.zip": zipped({"school/kg.yaml": YAML, "__MACOSX/._kg.yaml": b"x"})}, "kg"),
-        ({"school/kg.yaml": YAML, "school/readme.txt": b"see there"}, "kg"),
-        ({"kg.yaml": YAML, "readme.txt": b"see there"}, "kg"),
+        ({"school.zip": zipped({"kg.yaml": YAML})}, "school"),
+        ({"school.zip": zipped({"school/kg.yaml": YAML, "__MACOSX/._kg.yaml": b"x"})}, "school"),
+        ({"school/kg.yaml": YAML, "school/readme.txt": b"see there"}, "school"),
+        ({"kg.yaml": YAML, "readme.txt": b"see there"}, "graph-yaml"),
     ],
 )
 def test_one_file_several_a_folder_and_a_zip_are_the_same_data_set(
