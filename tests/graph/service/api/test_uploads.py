@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from fastapi.testclient import TestClient
 
@@ -52,9 +51,7 @@ def zipped(files: dict[str, bytes], link: str = "") -> bytes:
     return out.getvalue()
 
 
-def sent(
-    client: TestClient, files: dict[str, bytes], to: str = "/preview", **data: str
-) -> httpx.Response:
+def sent(client: TestClient, files: dict[str, bytes], to: str = "/preview", **data: str) -> Any:
     parts = [("file", (name, content)) for name, content in files.items()]
     return client.post(f"/v1/graphs{to}", files=parts, data=data)
 
