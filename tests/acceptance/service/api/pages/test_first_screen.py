@@ -1,0 +1,189 @@
+"""The edit page as somebody sees it who has five minutes: what the first screen holds, and where.
+
+Positions are bounding boxes in Chromium. Screenshots at three widths are kept in
+`reports/screens`, for a person to look at.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import FloatRect, Page, expect
+
+from support.axe import violations
+from support.commands import Mine
+from support.serving import Service
+from support.watching import Open, fits
+from thinkeval.service.api.pages.edit.view import TABS
+from thinkeval.service.settings import Settings
+
+REWRITE = "harry-potter--studied-at"
+METHODS = ("none", "rome")
+SCREENS = Path(__file__).parents[5] / "reports/screens"
+WIDTHS = {1280: 900, 768: 1024, 390: 844}
+TALLEST = {1280: 2400, 768: 3000, 390: 6000}
+"""Pixels of the tallest tab by the width of the window."""
+
+
+@pytest.fixture(scope="module")
+def edits(service: Service, mine: Mine) -> dict[str, str]:
+    """One fact by several methods, by likelihood alone; ids by method."""
+    asked = {"graph": mine.graph, "rewrite": REWRITE, "model": mine.model, "samples": 0}
+    posted = {m: service.post(**asked, method=m)["id"] for m in METHODS}
+    ended = {method: service.ended(edit) for method, edit in posted.items()}
+    assert {edit["status"] for edit in ended.values()} == {"succeeded"}, ended
+    return {method: edit["id"] for method, edit in ended.items()}
+
+
+def box(page: Page, selector: str) -> FloatRect:
+    found = page.locator(selector).first.bounding_box()
+    assert found, f"{selector} is not drawn"
+    return found
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
+def test_the_first_screen_holds_verdict_figures_map_and_next_step(
+    open_page: Open, edits: dict[str, str], width: int, height: int
+) -> None:
+    page = open_page(f"/edits/{edits['rome']}", viewport={"width": width, "height": height})
+    page.wait_for_load_state("networkidle")
+    parts = [".verdict .headline", "#cut-headline", "#map-title", "#co-edit", "#canvas"]
+    shown = [box(page, part) for part in parts] + [
+        figure.bounding_box() for figure in page.locator(".four .figure").all()
+    ]
+    assert len(shown) == len(parts) + 4
+    for part in shown:
+        assert part
+        assert part["x"] >= 0
+        assert part["x"] + part["width"] <= width
+        assert part["y"] + part["height"] <= height, (part, parts)
+    canvas = box(page, "#canvas")
+    assert canvas["height"] >= height / 5
+    assert canvas["width"] >= min(600, 0.8 * width)
+    told = page.locator(".verdict").inner_text()
+    assert "can still be deduced" in told
+    assert "% of the old fact" in told
+    drawn = [box(page, f"#map-svg .{end}") for end in ("subject", "target_true")]
+    if width > 1000:  # both ends of the chains are in sight; on a telephone the map is scrolled
+        for end in drawn:
+            assert canvas["x"] <= end["x"] <= canvas["x"] + canvas["width"] - end["width"] / 2
+
+
+def test_no_tab_is_long_and_screens_are_kept(open_page: Open, edits: dict[str, str]) -> None:
+    """The page was 11,800 px tall; a list shows its first rows, and the others on request."""
+    SCREENS.mkdir(parents=True, exist_ok=True)
+    for width, height in WIDTHS.items():
+        page = open_page("/login", viewport={"width": width, "height": height})
+        for tab in TABS if width != 768 else ("",):
+            for scheme in ("light", "dark") if not tab else ("light",):
+                page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+                page.goto(_address(page, f"/edits/{edits['rome']}/{tab}".rstrip("/")))
+                fits(page, width)
+                name = f"edit-{tab or 'map'}-{width}-{scheme}.png"
+                page.screenshot(path=SCREENS / name, full_page=True)
+            tall = page.evaluate("document.documentElement.scrollHeight")
+            assert tall <= TALLEST[width], (tab, width, tall)
+
+
+def _address(page: Page, path: str) -> str:
+    return urlsplit(page.url)._replace(path=path, query="").geturl()
+
+
+def test_the_map_answers_within_a_second_of_its_loading(
+    open_page: Open, edits: dict[str, str]
+) -> None:
+    page = open_page(f"/edits/{edits['none']}?draw=1000")
+    page.wait_for_load_state("load")
+    expect(page.locator("[data-tool=fit]")).to_be_visible()  # the script is bound
+    assert page.locator("#map-svg .fact").count() > 50
+    spent = "performance.getEntriesByType('navigation')[0]"
+    assert page.evaluate(f"{spent}.loadEventEnd - {spent}.responseEnd") <= 1000
+
+
+def test_what_is_chosen_on_the_map_is_found_again_by_its_address(
+    open_page: Open, edits: dict[str, str]
+) -> None:
+    page = open_page(f"/edits/{edits['rome']}?measure=likelihood_norm")
+    page.locator("#map-svg [data-entity='Ron Weasley'] text").click()
+    expect(page.locator(".chip")).to_contain_text("Ron Weasley")
+    page.locator("#filter [name=draw]").select_option("3")
+    page.locator(".more-filters summary").click()
+    page.locator("#filter [name=steps]").nth(1).check()
+    page.wait_for_url("**steps=**")
+    expect(page.locator("#map-title")).to_contain_text("surviving")
+    page.wait_for_load_state("networkidle")
+
+    def seen(shown: Page) -> dict[str, Any]:
+        return {
+            "title": shown.locator("#map-title").inner_text(),
+            "facts": [e.get_attribute("data-fact") for e in shown.locator("#map-svg .fact").all()],
+            "figures": shown.locator(".four").inner_text(),
+            "steps": shown.locator("#filter [name=steps]:checked").count(),
+            "draw": shown.locator("#filter [name=draw]").input_value(),
+            "export": shown.locator(".export a").first.get_attribute("href"),
+        }
+
+    again = open_page(page.url.split("/", 3)[3].join(("/", "")))
+    assert seen(again) == seen(page)
+    assert seen(again)["steps"] == 1
+    assert "through=Ron" in seen(again)["export"]
+
+
+def test_five_minutes_answer_what_a_visitor_asks(
+    open_page: Open, service: Service, edits: dict[str, str], mine: Mine
+) -> None:
+    edit = edits["rome"]
+    values = service.get(f"/v1/edits/{edit}/score")["values"]
+
+    def figure(metric: str) -> float:
+        return next(
+            v["value"]
+            for v in values
+            if (v["metric"], v["measure"], v["step"]) == (metric, "likelihood", None)
+        )
+
+    page = open_page(f"/?graph={mine.graph}")
+    page.locator(f"a[href='/edits/{edit}']").first.click()
+    # Did the edit take, and how much of the old fact is left?
+    verdict = page.locator(".verdict")
+    took = figure("efficacy") > 0.5
+    expect(verdict.locator(".headline")).to_contain_text("took" if took else "did not take")
+    expect(verdict).to_contain_text(f"{100 * figure('ifr'):.0f} % of the old fact")
+    # Through whom?
+    branch = page.locator(".tree > ul > li").first
+    leaks = service.get(f"/v1/edits/{edit}/chains", limit=1000)["items"]
+    expect(branch).to_contain_text("of IFR")
+    by_first: dict[str, float] = {}
+    for chain in leaks:
+        first = chain["links"][0]
+        by_first[first["object"]] = by_first.get(first["object"], 0) + chain["ratio"]
+    expect(branch).to_contain_text(max(by_first, key=lambda name: by_first[name]))
+    # What should be edited next, and what would be left then?
+    expect(page.locator("#cut-headline")).to_contain_text("expected IFR")
+    page.get_by_role("link", name="What else to edit", exact=True).click()
+    expect(page.locator("#cut tbody tr").first).to_be_visible()
+    # Which chains differ from another method's?
+    page.get_by_role("link", name="Export", exact=True).click()
+    page.get_by_role("link", name="none", exact=True).click()
+    chains = service.get(f"/v1/edits/{edit}/diff/{edits['none']}")["chains"]
+    opened = page.locator("section", has=page.get_by_role("heading", name="Chains opened in B"))
+    expect(opened.locator(".count")).to_have_text(str(len(chains["opened"])))
+    # Which method is best, and is the difference real?
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Facts").click()
+    page.goto(f"{page.url}?graph={mine.graph}")
+    page.locator(f"a[href^='/facts/{mine.graph}/{REWRITE}']").first.click()
+    expect(page.locator("#best-method")).to_contain_text("rome")
+
+
+def test_axe_finds_nothing_on_any_tab_in_light_or_dark(
+    open_page: Open, edits: dict[str, str], test_settings: Settings
+) -> None:
+    page = open_page("/login", allowed="Canvas2D")  # axe-core reads colours back
+    found = []
+    for tab in TABS:
+        page.goto(_address(page, f"/edits/{edits['none']}/{tab}".rstrip("/")))
+        found += violations(page, test_settings.cache / "axe")
+    assert not found, "\n".join(found)
