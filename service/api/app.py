@@ -45,6 +45,7 @@ from thinkeval.service.api.pages import growth_routes, routes
 from thinkeval.service.api.pages.console import routes as console_pages
 from thinkeval.service.api.pages.data import routes as data_pages
 from thinkeval.service.api.pages.edit import routes as edit_routes
+from thinkeval.service.api.pages.editor import routes as editor_pages
 from thinkeval.service.api.pages.experiments import routes as experiment_pages
 from thinkeval.service.api.pages.reference import routes as reference_pages
 from thinkeval.service.api.security import BodyLimit, require_token_elsewhere
@@ -70,7 +71,7 @@ ROUTERS = (
     crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router,
     data_pages.router,
     routes.depedit_router, growth_routes.router, coedit_pages.router, console_pages.router,
-    reference_pages.router, experiment_pages.router,
+    reference_pages.router, experiment_pages.router, editor_pages.router,
 )  # fmt: skip
 
 
