@@ -28,7 +28,7 @@ from thinkeval.service.api.state import Db, Here, InForce
 from thinkeval.service.api.uploads import received
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets, delete
-from thinkeval.service.graphs.datasets import StoredGraph
+from thinkeval.service.graphs.datasets import GRAPH_NAME, StoredGraph
 from thinkeval.service.paging import offset_page, read_offset
 from thinkeval.service.schemas import Name
 from thinkeval.service.scoring import deltas
@@ -82,7 +82,6 @@ def delete_graph(
     return Response(status_code=204)
 
 
-GRAPH_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@:+ -]*$"
 NewName = Annotated[str, Field(min_length=1, max_length=100, pattern=GRAPH_NAME)]
 Format = Annotated[str, Field(max_length=40)]
 

@@ -7,6 +7,7 @@ from fastapi.responses import Response
 
 from thinkeval.loaders import formats
 from thinkeval.loaders import graphs as shipped
+from thinkeval.service.api.pages.editor.form import MOST_ROWS
 from thinkeval.service.api.pages.routes import page
 from thinkeval.service.api.state import Db, InForce
 from thinkeval.service.graphs import datasets
@@ -26,5 +27,6 @@ def data_sets(request: Request, db: Db, settings: InForce) -> Response:
         sets=found,
         shipped=[name for name in shipped.names() if name not in stored],
         formats=list(formats.formats().values()),
+        most_rows=MOST_ROWS,
         limit_mb=settings.body_limit_mb,
     )

@@ -11,18 +11,18 @@ from fastapi import Request
 
 from thinkeval.loaders import graph_yaml
 from thinkeval.loaders.errors import LoaderError
-from thinkeval.loaders.graph_tables import (
+from thinkeval.loaders.records import LoadedGraph
+from thinkeval.service.errors import UsageError
+from thinkeval.service.graphs.tables import (
     COLUMNS,
     RowProblem,
     Tables,
     problems,
     to_yaml,
 )
-from thinkeval.loaders.records import LoadedGraph
-from thinkeval.service.errors import UsageError
 
 MOST_ROWS = 3000
-"""Rows of one table that the page takes; larger graphs are files."""
+"""Rows of one table that the editor takes; larger graphs are files."""
 _MOST_FIELDS = MOST_ROWS * sum(len(columns) for columns in COLUMNS.values())
 
 

@@ -8,13 +8,13 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
-from thinkeval.loaders.graph_tables import COLUMNS, LINES, NEEDED, Tables, tables_of, to_yaml
-from thinkeval.service.api.graphs import GRAPH_NAME
 from thinkeval.service.api.pages.editor.form import MOST_ROWS, Checked, Sent, check, sent
 from thinkeval.service.api.pages.routes import HEADERS, GraphId, page
 from thinkeval.service.api.state import Db
 from thinkeval.service.errors import ConflictError, UsageError
 from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.datasets import GRAPH_NAME
+from thinkeval.service.graphs.tables import COLUMNS, LINES, NEEDED, Tables, tables_of, to_yaml
 
 router = APIRouter(prefix="/data", include_in_schema=False)
 
@@ -40,7 +40,7 @@ def edit_graph(graph: GraphId, request: Request, db: Db) -> Response:
     """The tables of a stored data set.
 
     Raises:
-        UsageError: it has more facts than the page takes.
+        UsageError: it has more facts than the editor takes.
     """
     if (n := datasets.require_graph(db, graph).n_facts) > MOST_ROWS:
         raise UsageError(

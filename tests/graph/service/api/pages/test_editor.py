@@ -12,10 +12,10 @@ from support.own_graphs import hogwarts_as, own_graphs
 from support.problems import BASE
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import graph_yaml
-from thinkeval.loaders.graph_tables import COLUMNS
 from thinkeval.service.api.app import create_app
 from thinkeval.service.api.state import database
 from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.tables import COLUMNS
 from thinkeval.service.settings import Settings
 
 
@@ -78,6 +78,7 @@ def test_a_graph_is_checked_saved_stored_and_opened_again(
     assert (stored.status_code, stored.headers["location"]) == (303, f"/?graph={name}")
     assert datasets.stored_graph(db, name).content_digest == graph.content_digest
     assert client.get(f"/data/{name}/yaml").content == saved.content
+    assert f'href="/data/{name}/edit"' in client.get("/data").text
     shown = client.get(f"/data/{name}/edit").text
     assert 'value="Norway"' in shown
     assert "Christiania\nKristiania</textarea>" in shown

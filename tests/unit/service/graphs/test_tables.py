@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from thinkeval.loaders import formats, graph_yaml, graphs
-from thinkeval.loaders.graph_tables import COLUMNS, Row, Tables, problems, tables_of, to_yaml
 from thinkeval.loaders.records import KnowledgeGraph
+from thinkeval.service.graphs.tables import COLUMNS, Row, Tables, problems, tables_of, to_yaml
 
 
 def row(table: str, **cells: str) -> Row:
@@ -51,7 +51,7 @@ def test_knowgic_keeps_its_facts_and_names_what_it_loses(data_dir: Path, tmp_pat
 
 def test_texts_that_yaml_would_read_as_something_else(tmp_path: Path) -> None:
     odd = ["No", "1984", "2001-09-11", "a: b", "- x", "# not a comment", "“quoted”", "null"]
-    facts = tuple(OSLO | {"object": name} for name in odd)
+    facts = tuple(dict(OSLO) | {"object": name} for name in odd)
     back = read_back(Tables("1", (LIVES,), facts), tmp_path)
     assert (back.name, {fact.object for fact in back.facts}) == ("1", set(odd))
 
@@ -64,7 +64,7 @@ def test_what_the_format_cannot_say_is_counted(tmp_path: Path) -> None:
     assert set(left_out) == {
         "facts with a prompt other than most of their relation: 1",
         "facts with a question other than most of their relation: 1",
-        "further questions of facts: 1",
+        "second and later questions of facts: 1",
         "facts limited to rewrites: 1",
     }
 
@@ -114,7 +114,7 @@ def test_what_the_format_cannot_say_is_counted(tmp_path: Path) -> None:
 def test_a_wrong_row_names_its_cell(
     table: str, cells: dict[str, str], column: str, said: str
 ) -> None:
-    tables = {"relations": (LIVES,), "facts": (OSLO,)}
+    tables: dict[str, tuple[Row, ...]] = {"relations": (LIVES,), "facts": (OSLO,)}
     tables[table] = (*tables.get(table, ()), row(table, **cells))
     (found,) = problems(Tables("mine", **tables))
     assert (found.table, found.row, found.column) == (table, len(tables[table]), column)

@@ -101,7 +101,7 @@ def _filled(row: Row, columns: Iterable[str]) -> dict[str, Any]:
 
 
 def problems(tables: Tables) -> list[RowProblem]:
-    """Everything wrong with single rows, in the order of the page; loading finds the rest."""
+    """Everything wrong with single rows, table by table; loading finds the rest."""
     found: list[RowProblem] = []
     known = {row["relation"] for row in tables.relations if row["relation"]}
     for table in COLUMNS:
@@ -231,7 +231,9 @@ def _wording(facts: list[Fact], left: _LeftOut) -> dict[str, str]:
     lost = sum(f.question != (fill(question, f.subject) if question else None) for f in facts)
     left.note("facts with a question other than most of their relation", lost)
     left.note("facts with paraphrases other than most of their relation", _others(phrased))
-    left.note("further questions of facts", sum(max(0, len(f.questions) - 1) for f in facts))
+    left.note(
+        "second and later questions of facts", sum(max(0, len(f.questions) - 1) for f in facts)
+    )
     return {"prompt": prompt, "question": question or "", "paraphrases": "\n".join(paraphrases)}
 
 
