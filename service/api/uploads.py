@@ -66,11 +66,12 @@ def received(
     if not names:
         raise UsageError("The upload has no file.", remedy="Send a data set.")
     found = _readable(_inner(root), format)
-    if found.parent == root and found.is_file() and len(names) > 1:
+    if root in (found, found.parent) and len(names) > 1:
         # Files without a folder of their own: a graph may be named after it.
-        key = format or formats.detect(found)
-        found = root.rename(folder / PurePosixPath(key).name) / found.name
-    elif found.parent == root and found.is_file():
+        key = PurePosixPath(format or formats.detect(found)).name
+        moved = root.rename(folder / key)
+        found = moved if found == root else moved / found.name
+    elif found.parent == root:
         found = formats.in_named_folder(found, format)
     return found, names
 

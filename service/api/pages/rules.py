@@ -1,4 +1,4 @@
-"""Values of `/rules`: the rules of a data set, with their statistics in its graph."""
+"""Values of `/rules`: a data set's rules with statistics; loading, mining and reviewing them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.cypher import rows
+from thinkeval.loaders import rules as shipped
+from thinkeval.loaders.reading.sources import read_yaml
 from thinkeval.service.graphs.datasets import require_graph
-from thinkeval.service.rules import statistics, store
+from thinkeval.service.rules import review, statistics, store
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -36,5 +38,30 @@ def values(db: Database, graph: str, status: str, rank: statistics.Rank) -> dict
     return {
         "sets": sets, "graph": graph, "of_status": status, "rank": rank, "ranks": RANKS,
         "statuses": store.STATUSES, "counts": Counter(rule.status for rule in found),
-        "rules": ranked[:SHOWN], "total": len(ranked),
+        "rules": ranked[:SHOWN], "total": len(ranked), "labels": review.LABELS,
+        "shipped": _shipped(graph), "waiting": [rule for rule in found if _waits(rule)],
     }  # fmt: skip
+
+
+def _waits(rule: store.StoredRule) -> bool:
+    """Whether annotators may still label a rule: two labels decide on it."""
+    return rule.status == "candidate" and len(rule.labels) < review.NEEDED
+
+
+def _shipped(graph: str) -> list[dict[str, Any]]:
+    """The rules that ship for a graph of this name, as `POST …/rules` takes them.
+
+    A template that the file has as one text is sent as a list.
+    """
+    path = shipped.path(graph) if graph else None
+    found = read_yaml(path)["rules"] if path else []
+    return [
+        rule
+        | {
+            "templates": {
+                part: [text] if isinstance(text, str) else text
+                for part, text in rule.get("templates", {}).items()
+            }
+        }
+        for rule in found
+    ]

@@ -140,7 +140,8 @@ def test_the_same_name_twice_is_refused(client: TestClient) -> None:
 
 
 def test_the_published_folder_is_previewed(client: TestClient, data_dir: Path) -> None:
-    files = {f"knowgic/{f.name}": f.read_bytes() for f in (data_dir / "knowgic").glob("*s.json")}
-    found = sent(client, files).json()
-    assert found["format"] == "knowgic", found
-    assert found["n_rewrites"] == 26
+    files = {f.name: f.read_bytes() for f in (data_dir / "knowgic").glob("*s.json")}
+    for folder, name in (("published/", "published"), ("", "knowgic")):
+        found = sent(client, {f"{folder}{file}": text for file, text in files.items()}).json()
+        assert (found["format"], found["n_rewrites"]) == ("knowgic", 26), found
+        assert found["name"] == name
