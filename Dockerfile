@@ -5,7 +5,7 @@ ARG PYTHON=3.12
 FROM python:${PYTHON}-slim AS build
 # PyTorch's default wheels run on CPU and GPU and bring 3 GB of CUDA libraries. Name an index of
 # its other wheels to get those, --build-arg TORCH_INDEX=...: a wheel from it ("+cpu", or another
-# CUDA) is preferred to the plain one of the same version. docs/docker.md says when to.
+# CUDA) is preferred to the plain one of the same version. docs/how-to/docker.md says when to.
 ARG TORCH_INDEX=""
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /opt/thinkeval

@@ -7,7 +7,7 @@
         te.chains(score.edit, surviving=True)
 
 It connects to a running `thinkeval serve` and loads no model; pandas and networkx are imported for
-the first table or graph. docs/notebook.md is its guide.
+the first table or graph. docs/how-to/notebook.md is its guide.
 """
 
 from __future__ import annotations

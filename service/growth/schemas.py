@@ -63,7 +63,7 @@ class TextIn(BaseModel):
 
 
 class CrawlOptions(BaseModel):
-    """How a crawl asks, and which answers it keeps (docs/growth.md)."""
+    """How a crawl asks, and which answers it keeps (docs/how-to/grow-a-graph.md)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

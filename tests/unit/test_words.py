@@ -53,7 +53,7 @@ STANDARD = {
     r"things?": "resource, item",
     r"harmed": "broken",
 }
-"""Pattern refused, and the standard terms (docs/glossary.md)."""
+"""Pattern refused, and the standard terms (docs/project/glossary.md)."""
 
 DATA = {"editing/organism/unknown.py": ("nobody knows",)}
 """Texts that a model is taught or asked: data, not prose."""

@@ -208,7 +208,7 @@ def test_who_shows_no_token_is_told_so(service: Service) -> None:
 
 
 def test_the_guide_for_notebooks_works_as_written(service: Service, mine: Mine) -> None:
-    guide = (REPOSITORY / "docs" / "notebook.md").read_text(encoding="utf-8")
+    guide = (REPOSITORY / "docs" / "how-to" / "notebook.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```python\n(.*?)```", guide, flags=re.DOTALL))
     # The same walk on the graph, the model and the service of this module.
     here = {
@@ -220,7 +220,7 @@ def test_the_guide_for_notebooks_works_as_written(service: Service, mine: Mine) 
         assert code.count(written) == 1, written
         code = code.replace(written, meant)
     made: dict[str, Any] = {}
-    exec(compile(code, "docs/notebook.md", "exec"), made)
+    exec(compile(code, "docs/how-to/notebook.md", "exec"), made)
     assert made["ifr"].n > 0
     assert made["picture"].startswith(b"<?xml")
     assert set(made["table"]["Technique"]) == {"none", "rome", "memit"}

@@ -256,14 +256,14 @@ def test_from_a_notebook(service: Service, sets: list[str]) -> None:
 
 
 def test_the_guide_for_notebooks_works_as_written(service: Service, sets: list[str]) -> None:
-    guide = (REPOSITORY / "docs" / "notebook.md").read_text(encoding="utf-8")
+    guide = (REPOSITORY / "docs" / "how-to" / "notebook.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```python run\n(.*?)```", guide, flags=re.DOTALL))
     all_of_atlas = 'te.knowledge_sets("atlas")["id"]'
     assert code.count(all_of_atlas) == 1
     code = code.replace(all_of_atlas, repr(sets))  # the sets of this module
     with Client(service.url) as te:
         made: dict[str, Any] = {"te": te}
-        exec(compile(code, "docs/notebook.md", "exec"), made)
+        exec(compile(code, "docs/how-to/notebook.md", "exec"), made)
     assert made["job"].done == 6
     assert made["answers"].attrs["metrics"]["upd_i"]["n"] >= 1
 
