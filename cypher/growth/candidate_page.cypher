@@ -20,7 +20,8 @@ MATCH (c:Candidate {run: $run})
 USING INDEX SEEK c:Candidate(run, place, id)
 WHERE c.place >= $after
   AND c.id IS NOT NULL
-  AND NOT (c.place = $after AND c.id <= $run + '|' + $after_id)
+  // CASE, not OR: the planner makes a union of two seeks of an OR, which loses the index's order.
+  AND CASE WHEN c.place = $after THEN c.id > $run + '|' + $after_id ELSE true END
   AND ($states IS NULL OR c.state IN $states)
   AND ($undecided_by IS NULL OR NOT EXISTS {
     (c)<-[:ABOUT]-(d:Decision)

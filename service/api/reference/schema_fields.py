@@ -349,6 +349,7 @@ EDIT_FIELDS: dict[str, dict[str, str]] = {
         "n": "Number of conclusions with a verdict.",
         "undefined": "Number of conclusions without a probe.",
     },
+    "PreviewGraphBody": _IMPORT,
     "UploadGraphBody": _IMPORT,
     "WorkerOut": {
         "id": "Id of the worker.",

@@ -56,10 +56,16 @@ def test_the_form_asks_for_what_follows_where_there_are_rules(
     page.get_by_label("Model").fill(mine.model)
     page.get_by_role("button", name="Score", exact=True).click()
     page.wait_for_url("**/edits/**")
-    page.get_by_role("heading", name="What the rules say").wait_for(timeout=SLOW_MS)
+    tabs = page.get_by_role("navigation", name="Parts of this edit")
+    tabs.get_by_role("link", name="Rules").wait_for(timeout=SLOW_MS)
     edit = urlsplit(page.url).path.rsplit("/", 1)[1]
     items = service.get(f"/v1/edits/{edit}/implications")["items"]
     assert {item["verdict"] for item in items} not in (set(), {None})
+    tabs.get_by_role("link", name="Rules").click()
+    expect(page.get_by_role("heading", name="What the rules say")).to_be_visible()
+    fits(page, 390)
+    tabs.get_by_role("link", name="Export").click()
+    expect(page.get_by_role("heading", name="Export and repeat")).to_be_visible()
     commands = page.locator(".command code").all_inner_texts()
     assert [c for c in commands if c.startswith("thinkeval score") and "--implications" in c]
     assert [c for c in commands if c.startswith("curl") and '"implications": true' in c]

@@ -60,7 +60,7 @@ def test_an_operation_shows_parameters_body_answers_and_a_command(pages: dict[st
     assert "/docs/schemas/EditIn" in text
     upload = pages["/docs/upload_graph"]
     assert "-F file=@FILE" in upload
-    assert 'class="type">file' in upload
+    assert 'class="type">list of file' in upload
 
 
 def test_a_search_needs_all_words(client: TestClient) -> None:
