@@ -1,0 +1,77 @@
+"""axe-core over every page of the web UI, in light and dark, on stored data: nothing is scored.
+
+The tabs of an edit are in `test_first_screen.py`; they show a real score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.axe import violations
+from support.growth_runs import candidate, grown
+from support.own_graphs import hogwarts_as, own_graphs
+from support.stored_edits import frontier, random_facts, store_edit
+from support.watching import Open
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.loaders import rules
+from thinkeval.loaders.rules_yaml import load_rules
+from thinkeval.service.leakcut.coedit import store as coedits
+from thinkeval.service.rules import store as rule_store
+from thinkeval.service.schemas import SweepIn
+from thinkeval.service.settings import Settings
+
+REWRITES = 22
+"""One more than a page of the matrix and of the list of facts shows."""
+
+PAGES = (
+    "/?graph={graph}", "/experiments", "/experiments/{sweep}",
+    "/experiments/matrix?graph={graph}", "/facts?graph={graph}",
+    "/facts/{graph}/the-rewrite-0", "/compare", "/compare?edit={rome}&edit={memit}",
+    "/compare?a={rome}&b={memit}", "/leaderboard?graph={graph}",
+    "/data", "/data/new", "/data/{graph}/edit", "/graphs/{graph}/delete",
+    "/edits/{rome}/delete", "/rules?graph={graph}",
+    "/growth", "/growth/{run}", "/coedits", "/coedits/{coedit}", "/depedit",
+    "/docs", "/docs/get_chains", "/docs/schemas/WrittenRule", "/console", "/login",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def stored(db: Database) -> Iterator[dict[str, str]]:
+    """Ids of what the pages show: edits by two methods, their sweep, a co-edit, a growth run."""
+    with own_graphs(db) as prefix:
+        graph = hogwarts_as(db, f"{prefix}-hogwarts")
+        edits = [
+            store_edit(
+                db, f"{prefix}-{method}-{n}", random_facts(n % 3), dataset=graph, method=method,
+                rewrite=f"the-rewrite-{n}",
+            ).edit
+            for n in range(REWRITES)
+            for method in ("rome", "memit")
+        ]  # fmt: skip
+        sweep = SweepIn(graph=graph, methods=["rome", "memit"], models=["m"], samples=0)
+        ids = {"graph": graph, "rome": edits[0], "memit": edits[1], "sweep": f"{prefix}-sweep"}
+        db.write(
+            rows.MergeSweepRow, id=ids["sweep"], request=sweep.model_dump_json(), posted_as=edits
+        )
+        made = frontier(id=f"{prefix}-coedit", graph=graph)
+        rounds = [r.model_copy(update={"edit": edits[i]}) for i, r in enumerate(made.rounds)]
+        coedits.save(db, made.model_copy(update={"rounds": rounds}))
+        path = rules.path("hogwarts")
+        assert path is not None
+        rule_store.save(db, graph, load_rules(path), status="candidate")
+        with grown(db, f"{prefix}-run", [candidate(n) for n in range(3)]) as run:
+            yield ids | {"coedit": made.id, "run": run}
+        db.write(rows.DeleteCoEditRow, id=made.id)
+        db.write(rows.DeleteSweepRow, id=ids["sweep"])
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_axe_finds_nothing_on_any_page_in_light_or_dark(
+    open_page: Open, stored: dict[str, str], test_settings: Settings, path: str
+) -> None:
+    page = open_page(path.format(**stored), allowed="Canvas2D")  # axe-core reads colours back
+    found = violations(page, test_settings.cache / "axe")
+    assert not found, "\n".join(found)
