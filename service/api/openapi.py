@@ -111,7 +111,7 @@ SWEEP = {
     "edits": [EDIT, "none-harry-potter-77c1d4e2b9"],
     "measure": "likelihood",
     "caption": None,
-    "table": [{"Model": "organism-gpt2-seed0", "Technique": "rome", "IFR": 0.41, "chains": 79}],
+    "table": [{"Model": "organism-gpt2-seed0", "Method": "rome", "IFR": 0.41, "chains": 79}],
     "failed": [],
 }
 

@@ -176,11 +176,14 @@ def report(
 ) -> None:
     """One table over several edits, one row a method, lowest IFR first.
 
+    Methods that installed too little (efficacy of .5 or less) come last, whatever their IFR.
+
     Read IFR beside efficacy and subject retention: an edit that installs nothing leaks everything
     and preserves everything; one that makes the model forget the subject leaks little. Methods are
     compared over the rewrites that all of them have; --all-rewrites shows each over its own. The
-    best method is compared with each other one by paired differences over common rewrites. Edits
-    of different data sets are never pooled: name one with --graph where several are stored.
+    best method is compared with each other one by paired differences over common rewrites (with
+    --json in each row's `differences`). Edits of different data sets are never pooled: name one
+    with --graph where several are stored.
 
     [bold]thinkeval report -g hogwarts --figures figures --figure-format pdf[/bold] draws the
     methods; [bold]thinkeval report EDIT --figures figures[/bold] shows how that edit leaks. Of
@@ -202,6 +205,8 @@ def report(
             frame, caption = _each(scores, measure.key)
         else:
             frame, caption = _by_method(found, measure.key)
+            if format == "json":
+                frame = frame.assign(differences=_paired(frame, found, measure.key))
         implied = ""
         if edit and format in ("markdown", TABLE):
             from thinkeval.service.rules.summary import implied_lines
@@ -271,4 +276,13 @@ def _by_method(found: Comparison, measure: Measure) -> tuple[pd.DataFrame, str]:
     frame = table.by_ifr(frame, ranked=found.comparable)
     caption = table.caption(found.scores, measure, families=found.families)
     best = paired.sentences(paired.paired(found, measure))
-    return frame, " ".join([*found.warnings, *best, caption])
+    last = table.unranked(frame) if found.comparable else ""
+    return frame, " ".join([*found.warnings, *best, *([last] if last else []), caption])
+
+
+def _paired(frame: pd.DataFrame, found: Comparison, measure: Measure) -> list[list[dict]]:
+    """Of each row, the paired differences to the best method of its model."""
+    from thinkeval.service.reports import paired
+
+    rows = zip(frame["Model"], frame["Method"], strict=True)
+    return paired.by_row(rows, paired.paired(found, measure))

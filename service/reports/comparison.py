@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 Rewrites = Literal["common", "all"]
 """Which rewrites a comparison is over: those that all methods have, or each method's own."""
 
+COUNTED = 0.5
+"""Methods whose efficacy does not exceed this changed too little to be ranked by IFR."""
+
 NAMED = 10
 """Rewrites that a warning names at most."""
 

@@ -10,19 +10,18 @@ exceeds chance where that interval leaves out 0.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel, Field
 
 from thinkeval.service.formatting import several, signed_interval
-from thinkeval.service.reports.comparison import Comparison
+from thinkeval.service.reports.comparison import COUNTED, Comparison
 from thinkeval.service.reports.matched import Curve, Difference, differences
 from thinkeval.service.reports.pooling import pooled, terms
 from thinkeval.service.schemas import Score
 
-COUNTED = 0.5
-"""Methods of lower efficacy are no candidates for the best one: they changed too little."""
 FEWEST = 3
 """Families that an interval needs at least."""
 
@@ -50,7 +49,8 @@ class Against:
     """The best method of one model, and how the others differ from it.
 
     Attributes:
-        rows: other method minus `best`, by method in the order of their IFR and by metric.
+        rows: other method minus `best`, by method in the order of their IFR, those that did not
+            take last, and by metric.
     """
 
     model: str
@@ -96,7 +96,7 @@ def _against(
     took = [method for method, values in whole.items() if values[0] > COUNTED]
     if len(curves) < 2 or (best not in curves if best else not took):
         return None
-    ranked = sorted(curves, key=lambda method: (whole[method][1], method))
+    ranked = sorted(curves, key=lambda method: (method not in took, whole[method][1], method))
     best = best or min(took, key=ranked.index)
     pairs = [(method, best) for method in ranked if method != best]
     return Against(model, best, tuple(differences([curves], pairs)))
@@ -173,4 +173,12 @@ def out(found: Sequence[Against]) -> list[PairedOut]:
         )
         for against in found
         for row in against.rows
+    ]
+
+
+def by_row(rows: Iterable[tuple[str, str]], found: Sequence[Against]) -> list[list[dict[str, Any]]]:
+    """The differences of each (model, method) to the best one, JSON-able; of the best, none."""
+    differences = [each.model_dump() for each in out(found)]
+    return [
+        [each for each in differences if (each["model"], each["method"]) == row] for row in rows
     ]

@@ -8,16 +8,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.service.reports import matched as matching
-from thinkeval.service.reports.comparison import Comparison, common
+from thinkeval.service.reports.comparison import COUNTED, Comparison, common
 from thinkeval.service.reports.table import caption, method_table, records
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.sweep import Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
-
-COUNTED = 0.5
-"""Methods of lower efficacy are not compared with others: they changed too little."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval.cypher.metric_options import interval_titles
 from thinkeval.service.errors import NothingStoredError
+from thinkeval.service.reports.comparison import COUNTED
 from thinkeval.service.schemas import MEASURE_NAMES, Score
 from thinkeval.service.scoring.generation import MEASURE as TEXT
 
@@ -148,7 +149,7 @@ def method_table(
         rows.append(
             {
                 "Model": model,
-                "Technique": method,
+                "Method": method,
                 "rewrites": len(group),
                 "families": n_families(group, families),
                 "Efficacy": efficacy,
@@ -177,11 +178,37 @@ def method_table(
 def by_ifr(frame: pd.DataFrame, *, ranked: bool = True) -> pd.DataFrame:
     """The rows of `method_table` by model and IFR, the lowest first and undefined ones last.
 
+    Methods that installed too little (`COUNTED`) follow those that took, whatever their IFR.
+
     Args:
         ranked: False where methods were scored on different rewrites: then by their names.
     """
-    columns = ["Model", "IFR", "Technique"] if ranked else ["Model", "Technique"]
-    return frame.sort_values(columns, na_position="last", kind="stable", ignore_index=True)
+    columns = ["Model", "too little", "IFR", "Method"] if ranked else ["Model", "Method"]
+    marked = frame.assign(**{"too little": ~(frame["Efficacy"] > COUNTED)})
+    ordered = marked.sort_values(columns, na_position="last", kind="stable", ignore_index=True)
+    return ordered.drop(columns="too little")
+
+
+def unranked(frame: pd.DataFrame) -> str:
+    """A sentence that names the rows which `by_ifr` puts last for their efficacy, or "".
+
+    Args:
+        frame: the rows of `method_table`.
+    """
+    several_models = frame["Model"].nunique() > 1
+    last = [
+        f"{method} ({model})" if several_models else str(method)
+        for model, method, efficacy in zip(
+            *(frame[name].tolist() for name in ("Model", "Method", "Efficacy")), strict=True
+        )
+        if not efficacy > COUNTED
+    ]
+    if not last or len(last) == len(frame):
+        return ""
+    return (
+        "Listed last, as an edit that installs nothing is not ranked by IFR (efficacy of .5 or"
+        f" less): {', '.join(last)}."
+    )
 
 
 def _mean_and_sd(scores: Sequence[Score], metric: str, measure: str) -> tuple[float, float]:

@@ -91,12 +91,12 @@ class Axis:
 def series(rows: Sequence[dict[str, Any]]) -> list[Series]:
     """One per row of the table; named with the model if there are several."""
     models = sorted({row["Model"] for row in rows})
-    placed = style.places(row["Technique"] for row in rows)
+    placed = style.places(row["Method"] for row in rows)
     return [
         Series(
-            f"{row['Technique']} · {row['Model']}" if len(models) > 1 else row["Technique"],
+            f"{row['Method']} · {row['Model']}" if len(models) > 1 else row["Method"],
             i,
-            placed[row["Technique"]],
+            placed[row["Method"]],
             models.index(row["Model"]),
         )
         for i, row in enumerate(rows)

@@ -10,7 +10,7 @@ from thinkeval.service.api.pages import charts, differences
 from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.reports.comparison import Rewrites, compare
 from thinkeval.service.reports.paired import paired
-from thinkeval.service.reports.table import caption, method_table
+from thinkeval.service.reports.table import by_ifr, caption, method_table, unranked
 from thinkeval.service.schemas import MEASURE_NAMES, Measure
 from thinkeval.service.scoring import record
 
@@ -65,13 +65,12 @@ def _board(
     found = compare(db, [score for score in scores if by in score.measures], by, rewrites)
     shown, families = found.scores, found.families
     table: list[dict[str, Any]] = []
+    last = ""
     if shown:
         # What cannot be compared is not ranked.
-        order = "IFR" if found.comparable else "Technique"
-        table = sorted(
-            method_table(shown, by, families).to_dict("records"),
-            key=lambda r: (r["Model"], r[order]),
-        )
+        frame = by_ifr(method_table(shown, by, families), ranked=found.comparable)
+        last = unranked(frame) if found.comparable else ""
+        table = frame.to_dict("records")
     asked = {"graph": graph, "model": model, "measure": by}
     if rewrites != "common":
         asked["rewrites"] = rewrites
@@ -85,6 +84,7 @@ def _board(
         "warnings": found.warnings,
         "partial": bool(found.left_out),
         "ranked": found.comparable,
+        "last": last,
         "rows": table,
         "columns": COLUMNS,
         "figures": FIGURES,

@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING, Any
 from thinkeval.cypher.metric_options import interval_titles
 from thinkeval.service.cli.output import emit_table
 from thinkeval.service.formatting import cell, interval, signed, with_interval
+from thinkeval.service.reports.comparison import COUNTED
 from thinkeval.service.reports.formats import Column
-from thinkeval.service.reports.table import STEPS, by_ifr, caption, caption_each, method_table
+from thinkeval.service.reports.table import (
+    STEPS,
+    by_ifr,
+    caption,
+    caption_each,
+    method_table,
+    unranked,
+)
 from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
 
 if TYPE_CHECKING:
@@ -39,7 +47,7 @@ HIDDEN = ["n gen.", "n ret.", "IFR sd", "IFR beyond mean"]
 COUNTS = ("Model", "rewrites", "families", "chains")
 """Columns that say the same in every row go below the table."""
 
-ORDER = ("Model", "Technique", "Efficacy", "IFR", "Preservation", "Subject retention")
+ORDER = ("Model", "Method", "Efficacy", "IFR", "Preservation", "Subject retention")
 """The columns that come first."""
 
 EACH = ("efficacy", "ifr", "preservation", "subject_retention")
@@ -47,9 +55,13 @@ EACH = ("efficacy", "ifr", "preservation", "subject_retention")
 
 
 def show_method_table(found: Comparison, measure: Measure) -> None:
-    """One row a method, lowest IFR first; columns that say the same in every row go below."""
+    """One row a method, lowest IFR first, those that installed nothing last.
+
+    Columns that say the same in every row go below.
+    """
     scores, families = found.scores, found.families
     frame = by_ifr(method_table(scores, measure, families), ranked=found.comparable)
+    last = [unranked(frame)] if found.comparable and unranked(frame) else []
     frame = frame.drop(columns=HIDDEN)
     values = {c: list(dict.fromkeys(frame[c].tolist())) for c in COUNTS}
     constant = [c for c, found_values in values.items() if len(found_values) == 1]
@@ -64,7 +76,11 @@ def show_method_table(found: Comparison, measure: Measure) -> None:
         [_column(name, name in bounded) for name in columns],
         frame.to_dict("records"),
         note=" ".join(
-            [*found.warnings, f"{', '.join(same)}. {caption(scores, measure, columns, families)}"]
+            [
+                *found.warnings,
+                *last,
+                f"{', '.join(same)}. {caption(scores, measure, columns, families)}",
+            ]
         ),
     )
 
@@ -103,15 +119,18 @@ def _column(name: str, bounded: bool) -> Column[Mapping[str, Any]]:
         return with_interval(row[name], low, high).replace(" [", "\n[", 1)
 
     return Column(
-        "method" if name == "Technique" else name,
+        "method" if name == "Method" else name,
         with_bounds if bounded else itemgetter(name),
         optional=OPTIONAL.get(name, 0),
-        whole=bounded or name == "Technique",
+        whole=bounded or name == "Method",
     )
 
 
+_LAST = "Edits that did not take (efficacy of .5 or less) are last, whatever their IFR. "
+
+
 def show_each_table(scores: Sequence[Score], measure: Measure) -> None:
-    """One row an edit, lowest IFR first."""
+    """One row an edit, lowest IFR first, those that did not take last."""
 
     def value(metric: str) -> Column[Score]:
         title = interval_titles()[metric]
@@ -125,14 +144,16 @@ def show_each_table(scores: Sequence[Score], measure: Measure) -> None:
         Column("model", lambda score: score.model, whole=True, optional=3),
         Column("rewrite", lambda score: score.rewrite, whole=True, optional=4),
     ]
-    ordered = sorted(scores, key=lambda score: _undefined_last(score.number("ifr", measure)))
+    ordered = sorted(scores, key=lambda score: _place(score, measure))
     emit_table(
         f"Scores by edit: {MEASURE_NAMES[measure]}, lowest IFR first",
         columns,
         ordered,
-        note=caption_each(scores, measure),
+        note=f"{_LAST}{caption_each(scores, measure)}",
     )
 
 
-def _undefined_last(value: float | None) -> tuple[bool, float]:
-    return value is None, value or 0.0
+def _place(score: Score, measure: Measure) -> tuple[bool, bool, float]:
+    """Sorts edits by IFR: those of too little efficacy after the others, undefined ones last."""
+    efficacy, ifr = score.number("efficacy", measure), score.number("ifr", measure)
+    return efficacy is None or efficacy <= COUNTED, ifr is None, ifr or 0.0

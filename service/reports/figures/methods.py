@@ -57,7 +57,7 @@ def by_steps(
         values = [row[f"{n}-step"] for n in held]
         axes.plot(at, values, **look, lw=1.4, markersize=5, label=_named(row))
         for x, n, value in zip(at, held, values, strict=True):
-            low, high = stored.get((row["Model"], row["Technique"], n), (math.nan, math.nan))
+            low, high = stored.get((row["Model"], row["Method"], n), (math.nan, math.nan))
             if low == low:
                 axes.errorbar([x], [value], [[value - low], [high - value]], fmt="none", lw=0.9,
                               ecolor=look["color"], capsize=2)  # fmt: skip
@@ -140,7 +140,7 @@ def _rows(
     if not taken:
         return []
     rows = method_table(taken, measure, families).to_dict("records")
-    return sorted(rows, key=lambda r: (r["Model"], r["Technique"]))  # type: ignore[return-value]
+    return sorted(rows, key=lambda r: (r["Model"], r["Method"]))  # type: ignore[return-value]
 
 
 def _held(row: Row, column: str) -> bool:
@@ -151,7 +151,7 @@ def _held(row: Row, column: str) -> bool:
 def _named(row: Row) -> str:
     known = ["Efficacy", *([RETENTION] if _held(row, RETENTION) else [])]
     values = ", ".join(f"{row[name]:.2f}" if _held(row, name) else "–" for name in known)
-    return f"{row['Technique']} ({values})"
+    return f"{row['Method']} ({values})"
 
 
 def _shared(rows: Sequence[Row], *names: str) -> tuple[float, float]:
@@ -216,7 +216,7 @@ def _panels(
     draw: Any,
 ) -> tuple[Figure, list[Axes]]:
     """One panel a model with its own legend beside it; a method looks the same in all of them."""
-    names = sorted({row["Technique"] for row in rows})
+    names = sorted({row["Method"] for row in rows})
     found = looks(names)
     models = sorted({row["Model"] for row in rows})
     abreast = min(ABREAST, len(models))
@@ -235,8 +235,8 @@ def _panels(
         kept = any(_held(row, RETENTION) for row in mine)
         legend = "method (efficacy,\nsubject retention)" if kept else "method (efficacy)"
         for row in mine:
-            place = names.index(row["Technique"]) - (len(names) - 1) / 2
-            draw(axes, row, found[row["Technique"]], 0.03 * place)
+            place = names.index(row["Method"]) - (len(names) - 1) / 2
+            draw(axes, row, found[row["Method"]], 0.03 * place)
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.03), fontsize=CAPTION_PT,
                     title=legend, title_fontsize=CAPTION_PT, alignment="left",
                     handlelength=3.2, labelspacing=0.55)  # fmt: skip

@@ -204,15 +204,15 @@ def test_a_sweep_gives_the_table_of_the_command_line(
     for measure in ("likelihood", "p"):
         told = service.get(where, measure=measure)
         report = thinkeval("report", *told["edits"], "-f", "json", "--measure", measure).json
-        table = {row["Technique"]: row for row in told["table"]}
+        table = {row["Method"]: row for row in told["table"]}
         assert set(table) == {"none", "rome", "memit"}
         for row in report:
-            assert table[row["Technique"]] == {
+            assert table[row["Method"]] == {
                 key: pytest.approx(value, rel=1e-12) if isinstance(value, float) else value
                 for key, value in row.items()
             }
     board = service.get("/v1/leaderboard", graph=body["graph"])
-    assert {row["Technique"] for row in board["rows"]} == {"none", "rome", "memit"}
+    assert {row["Method"] for row in board["rows"]} == {"none", "rome", "memit"}
     assert board["caption"]
     # The same sweep is the same; it goes, its edits stay.
     assert service.http.post("/v1/sweeps", json=sweep).headers["location"] == where

@@ -217,10 +217,14 @@ def test_one_report_in_four_formats_holds_the_same_numbers(
     other = at_once(*scoring(mine, DEMO, "-m", "memit", "--json")).json[0]["edit"]
     edits = (rome.edit, other)
     rows = json.loads(at_once("report", *edits, "-f", "json").out)
-    assert [r["Technique"] for r in rows] == ["rome", "memit"]
+    assert [r["Method"] for r in rows] == ["rome", "memit"]
     assert rows[0]["IFR"] == pytest.approx(rome.value("ifr"), rel=1e-12)
     assert rows[0]["Efficacy"] == pytest.approx(rome.value("efficacy"), rel=1e-12)
     assert (rows[0]["rewrites"], rows[0]["chains"]) == (1, 103)
+    assert rows[0]["differences"] == [], "the best method is what the others are compared with"
+    (ifr,) = (each for each in rows[1]["differences"] if each["metric"] == "ifr")
+    assert (ifr["best"], ifr["method"], ifr["rewrites"]) == ("rome", "memit", 1)
+    assert ifr["value"] == pytest.approx(rows[1]["IFR"] - rows[0]["IFR"], rel=1e-12)
     table = list(csv.DictReader(io.StringIO(at_once("report", *edits, "-f", "csv").out)))
     assert float(table[0]["Preservation"]) == pytest.approx(rome.value("preservation"), rel=1e-12)
     rounded = f"{rome.value('ifr'):.3f}"
@@ -243,7 +247,7 @@ def test_all_rewrites_by_several_methods_give_one_table(
     assert (shown.code, shown.err) == (0, "")
     assert "12 edits" in shown.out
     rows = json.loads(at_once("report", "-g", mine.graph, "--all-rewrites", "-f", "json").out)
-    counted = {r["Technique"]: r["rewrites"] for r in rows}
+    counted = {r["Method"]: r["rewrites"] for r in rows}
     assert counted["fine_tuning"] == 6
     # rome was scored on one rewrite.
     assert counted[rome.score["method"]] == 1
@@ -251,7 +255,7 @@ def test_all_rewrites_by_several_methods_give_one_table(
     assert "The methods were scored on different rewrites" in common.err
     assert "left out: " in common.err
     assert {r["rewrites"] for r in json.loads(common.out)} == {1}
-    control = next(r for r in rows if r["Technique"] == "none")
+    control = next(r for r in rows if r["Method"] == "none")
     assert (control["IFR"], control["Preservation"]) == (1.0, 1.0)
 
 

@@ -160,7 +160,7 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     assert [each["id"] for each in session("coedits", "-g", graph)] == [coedit]
     assert session("diff", *edits)["a"]["edit"] == edits[0]
     by_method = session("report", "-g", graph)
-    assert {row["Technique"] for row in by_method} == {"fine_tuning", "none"}
+    assert {row["Method"] for row in by_method} == {"fine_tuning", "none"}
     assert by_method == session("report", "-g", graph, "-f", "json")
     assert session("sweep", REWRITE, *on, "-m", "none", "--workers", "1")["failed"] == []
     assert session("sequence", REWRITE, *on, "-m", "none")

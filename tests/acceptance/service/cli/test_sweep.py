@@ -26,7 +26,7 @@ def swept(thinkeval: Cli, mine: Mine) -> Done:
 
 
 def test_a_sweep_gives_a_table_and_methods_at_equal_efficacy(swept: Done) -> None:
-    table = {row["Technique"]: row for row in swept.json["table"]}
+    table = {row["Method"]: row for row in swept.json["table"]}
     assert table["none"]["IFR"] == pytest.approx(1.0, abs=1e-5)
     assert table["none"]["rewrites"] == table["memit"]["rewrites"] == 2
     assert table["memit"]["Efficacy"] > 0.5
@@ -47,8 +47,8 @@ def test_a_sweep_goes_on_and_the_report_shows_its_whole_edits(
     again = at_once("sweep", *args(mine, *more)).json
     assert sorted(again["edits"]) == sorted(swept.json["edits"])
     said = at_once("report", "-g", mine.graph, "-f", "json").json
-    assert {row["Technique"]: row["IFR"] for row in said} == pytest.approx(
-        {row["Technique"]: row["IFR"] for row in again["table"]}
+    assert {row["Method"]: row["IFR"] for row in said} == pytest.approx(
+        {row["Method"]: row["IFR"] for row in again["table"]}
     )
 
 

@@ -131,8 +131,8 @@ def test_two_edits_are_compared(te: Client, score: Score, control: Score) -> Non
 def test_the_leaderboard_is_the_reports_table(
     te: Client, mine: Mine, score: Score, control: Score
 ) -> None:
-    frame = te.leaderboard(mine.graph).set_index("Technique")
-    table = method_table([control, score], "likelihood").set_index("Technique")
+    frame = te.leaderboard(mine.graph).set_index("Method")
+    table = method_table([control, score], "likelihood").set_index("Method")
     assert sorted(frame.index) == ["none", "rome"]
     for column in ("IFR", "Preservation", "Efficacy", "3-step", "chains"):
         assert frame[column].to_dict() == pytest.approx(table[column].to_dict())
@@ -197,7 +197,7 @@ def test_a_sweep_gives_its_table(te: Client, mine: Mine, score: Score, control: 
         timeout=300,
     )  # fmt: skip
     assert done.counts.get("succeeded") == 2
-    assert {row["Technique"] for row in done.table} == {"none", "rome"}
+    assert {row["Method"] for row in done.table} == {"none", "rome"}
 
 
 def test_who_shows_no_token_is_told_so(service: Service) -> None:
@@ -223,4 +223,4 @@ def test_the_guide_for_notebooks_works_as_written(service: Service, mine: Mine) 
     exec(compile(code, "docs/how-to/notebook.md", "exec"), made)
     assert made["ifr"].n > 0
     assert made["picture"].startswith(b"<?xml")
-    assert set(made["table"]["Technique"]) == {"none", "rome", "memit"}
+    assert set(made["table"]["Method"]) == {"none", "rome", "memit"}

@@ -38,10 +38,10 @@ SIX = [f"r{i}" for i in range(1, 7)]
 
 def test_a_method_on_one_rewrite_is_compared_on_that_rewrite() -> None:
     scores = _scores({"memit": SIX, "alphaedit": ["r6"]})
-    pooled = method_table(scores, "likelihood").set_index("Technique")["IFR"]
+    pooled = method_table(scores, "likelihood").set_index("Method")["IFR"]
     assert pooled["memit"] < pooled["alphaedit"], "over different rewrites they seem to differ"
     found = common(scores, "likelihood")
-    rows = method_table(found.scores, "likelihood").set_index("Technique")
+    rows = method_table(found.scores, "likelihood").set_index("Method")
     assert rows["IFR"].tolist() == pytest.approx([0.6, 0.6])
     assert rows["rewrites"].tolist() == [1, 1]
     assert found.left_out == {"m": SIX[:5]}

@@ -9,7 +9,7 @@ from statistics import fmean
 import pytest
 
 from thinkeval.service.reports.comparison import Comparison, common
-from thinkeval.service.reports.paired import notes, out, paired, sentences
+from thinkeval.service.reports.paired import by_row, notes, out, paired, sentences
 from thinkeval.service.schemas import MetricValue, Score
 
 
@@ -48,7 +48,9 @@ def _compared() -> Comparison:
 def test_the_best_method_is_the_lowest_of_those_that_took() -> None:
     (against,) = paired(_compared(), "likelihood")
     assert against.best == "low", "`none` has a lower IFR, and installs nothing"
-    assert [row.first for row in against.of("ifr")] == ["none", "like", "high"], "by IFR"
+    assert [row.first for row in against.of("ifr")] == ["like", "high", "none"], (
+        "by IFR, what did not take last"
+    )
 
 
 def test_differences_are_paired_by_rewrite_and_checked_against_chance() -> None:
@@ -71,7 +73,7 @@ def test_differences_are_paired_by_rewrite_and_checked_against_chance() -> None:
     assert "Lowest IFR among methods of efficacy above .5: low." in text
     assert "paired over 12 common rewrites" in text
     assert "high +0.200 [0.20, 0.20]" in text
-    assert "exceeds chance for none, high; not for like." in text
+    assert "exceeds chance for high, none; not for like." in text
 
 
 def test_rows_of_rest_say_what_an_interval_says() -> None:
@@ -112,3 +114,12 @@ def test_methods_on_different_rewrites_are_paired_over_those_both_have() -> None
         (against,) = paired(found, "likelihood")
         assert {row.n for row in against.rows} == {4}
         assert notes(found, "likelihood")[0] == found.warnings[0]
+
+
+def test_each_row_of_a_report_has_its_differences_to_the_best() -> None:
+    found = _compared()
+    rows = by_row([("m", "low"), ("m", "high"), ("other", "high")], paired(found, "likelihood"))
+    assert rows[0] == rows[2] == [], "the best method, and a model without one"
+    (ifr,) = (each for each in rows[1] if each["metric"] == "ifr")
+    assert ifr["value"] == pytest.approx(0.2)
+    assert (ifr["best"], ifr["rewrites"], ifr["exceeds_chance"]) == ("low", 12, True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 
 import pandas as pd
 import pytest
 
+from thinkeval.service.cli.results.tables import show_each_table, show_method_table
 from thinkeval.service.cli.score import Limits, check
 from thinkeval.service.errors import NothingStoredError, UsageError
 from thinkeval.service.reports.comparison import common
@@ -19,6 +21,7 @@ from thinkeval.service.reports.table import (
     caption_each,
     method_table,
     scores_frame,
+    unranked,
 )
 from thinkeval.service.schemas import MetricValue, Score
 
@@ -156,11 +159,11 @@ def test_caption_explains_the_columns_that_are_shown_and_no_others() -> None:
     whole = caption(SCORES, "likelihood")
     assert "IFR mean and sd are over rewrites" in whole
     assert "interval" not in whole  # two rewrites have none
-    shown = caption(SCORES, "likelihood", ["Technique", "IFR"])
+    shown = caption(SCORES, "likelihood", ["Method", "IFR"])
     assert "IFR mean" not in shown
     three = [*SCORES, _score("c", CHAINS["a"], 0.5, 4)]
     assert "`low`, `high`: 95 % interval over rewrites (bootstrap)." in caption(three, "likelihood")
-    brackets = caption(three, "likelihood", ["Technique", "IFR"])
+    brackets = caption(three, "likelihood", ["Method", "IFR"])
     assert brackets.endswith("[low, high]: 95 % interval over rewrites (bootstrap).")
 
 
@@ -211,8 +214,6 @@ def test_intervals_of_one_edit_stand_in_its_row_and_are_explained() -> None:
 
 
 def test_the_terminal_table_explains_its_brackets(capsys: pytest.CaptureFixture[str]) -> None:
-    from thinkeval.service.cli.results.tables import show_method_table
-
     scores = [*SCORES, _score("c", CHAINS["a"], 0.5, 4)]
     show_method_table(common(scores, "likelihood"), "likelihood")
     said = " ".join(capsys.readouterr().out.split())
@@ -225,16 +226,50 @@ IFRS = (("a", 0.9), ("b", 0.5), ("c", math.nan), ("d", 0.1))
 
 def test_rows_of_methods_are_by_ifr_undefined_ones_last() -> None:
     frame = method_table(SCORES, "likelihood")
-    rows = pd.concat([frame.iloc[[0]].assign(Technique=name, IFR=ifr) for name, ifr in IFRS])
-    assert by_ifr(rows)["Technique"].tolist() == ["d", "b", "a", "c"]
-    assert by_ifr(rows, ranked=False)["Technique"].tolist() == ["a", "b", "c", "d"]
+    rows = pd.concat([frame.iloc[[0]].assign(Method=name, IFR=ifr) for name, ifr in IFRS])
+    assert by_ifr(rows)["Method"].tolist() == ["d", "b", "a", "c"]
+    assert by_ifr(rows, ranked=False)["Method"].tolist() == ["a", "b", "c", "d"]
+    assert unranked(rows) == ""
+
+
+def test_a_method_that_installed_nothing_is_last_whatever_its_ifr() -> None:
+    frame = method_table(SCORES, "likelihood")
+    efficacies = {"a": 0.9, "b": 0.51, "c": 0.9, "d": 0.5}
+    rows = pd.concat(
+        [
+            frame.iloc[[0]].assign(Method=name, IFR=ifr, Efficacy=efficacies[name])
+            for name, ifr in IFRS
+        ]
+    )
+    assert by_ifr(rows)["Method"].tolist() == ["b", "a", "c", "d"]
+    assert unranked(rows).endswith("(efficacy of .5 or less): d.")
+    assert by_ifr(rows, ranked=False)["Method"].tolist() == ["a", "b", "c", "d"]
+    nothing = rows.assign(Efficacy=0.1)
+    assert by_ifr(nothing)["Method"].tolist() == ["d", "b", "a", "c"]
+    assert unranked(nothing) == "", "where no method took, all are ranked alike"
+
+
+def test_the_terminal_lists_edits_that_did_not_take_last(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    idle = _score("idle", [(1, 0.0)], 1.0, 2)
+    values = [v.model_copy(update={"value": 0.2}) if v.metric == "efficacy" else v
+              for v in idle.values]  # fmt: skip
+    idle = idle.model_copy(update={"values": values, "method": "weak"})
+    show_each_table([idle, *SCORES], "likelihood")
+    text = capsys.readouterr().out
+    assert re.findall(r"^(?:│\s*)?(idle|a|b)\s", text, re.M) == ["b", "a", "idle"]
+    assert "did not take (efficacy of .5 or less) are last" in " ".join(text.split())
+    took = SCORES[0].model_copy(update={"rewrite": "idle"})
+    show_method_table(common([idle, took], "likelihood"), "likelihood")
+    text = capsys.readouterr().out
+    assert text.index("rome") < text.index("weak")
+    assert "(efficacy of .5 or less): weak." in " ".join(text.split())
 
 
 def test_the_table_of_methods_fits_80_columns_with_whole_words(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from thinkeval.service.cli.results.tables import show_each_table, show_method_table
-
     monkeypatch.setenv("COLUMNS", "80")
     show_method_table(
         common([*SCORES, _score("c", CHAINS["a"], 0.5, 4)], "likelihood"), "likelihood"

@@ -302,7 +302,7 @@ def test_the_leaderboard_has_the_numbers_of_rest(
     assert len(board["rows"]) >= len(edits)
     table = page.get_by_role("region", name="Scores by method")
     for told in board["rows"]:
-        name = page.get_by_role("rowheader", name=told["Technique"])
+        name = page.get_by_role("rowheader", name=told["Method"])
         row = table.get_by_role("row").filter(has=name)
         expect(row).to_contain_text(f"{told['IFR']:.3f}")
         expect(row).to_contain_text(f"{told['Preservation']:.3f}")

@@ -64,14 +64,14 @@ def test_the_leaderboard_over_rest_compares_common_rewrites(
                 method=method, rewrite=f"rewrite-{number}",
             )  # fmt: skip
         board = client.get("/v1/leaderboard", params={"graph": prefix}).json()
-        assert {row["Technique"]: row["rewrites"] for row in board["rows"]} == {
+        assert {row["Method"]: row["rewrites"] for row in board["rows"]} == {
             "rome": 1,
             "memit": 1,
         }
         assert board["left_out"] == {"m": ["rewrite-0"]}
         assert "left out: 1 rewrite (rewrite-0)" in board["warnings"][0]
         whole = client.get("/v1/leaderboard", params={"graph": prefix, "rewrites": "all"}).json()
-        assert {row["Technique"]: row["rewrites"] for row in whole["rows"]}["rome"] == 2
+        assert {row["Method"]: row["rewrites"] for row in whole["rows"]}["rome"] == 2
         figure = f"/v1/figures/ifr_by_steps.svg?graph={prefix}"
         assert client.get(figure).content != client.get(f"{figure}&rewrites=all").content
         refused = client.get("/v1/leaderboard", params={"graph": prefix, "rewrites": "some"})

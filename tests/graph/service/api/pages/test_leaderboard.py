@@ -29,7 +29,7 @@ def finished(db: Database, edit: str, moment: str) -> None:
 
 
 def edits(answer: dict[str, Any]) -> dict[str, int]:
-    return {row["Technique"]: row["rewrites"] for row in answer["rows"]}
+    return {row["Method"]: row["rewrites"] for row in answer["rows"]}
 
 
 def on_rewrite(db: Database, edit: str, number: int, **more: Any) -> None:
@@ -56,7 +56,7 @@ def test_methods_on_different_rewrites_are_compared_on_those_they_share(
     assert "rewrites=all" in page
     whole = board("all")
     assert edits(whole) == {"rome": 3, "memit": 1}
-    assert [row["Technique"] for row in whole["rows"]] == ["memit", "rome"], "not ranked"
+    assert [row["Method"] for row in whole["rows"]] == ["memit", "rome"], "not ranked"
     assert "rewrites=all" in whole["figure_query"]
 
 

@@ -135,7 +135,7 @@ def row(name: str, ifr: float, preservation: float, steps: list[float]) -> dict[
     bounds = {f"{m} {end}": math.nan for m in ("IFR", "Preservation") for end in ("low", "high")}
     by_step = {f"{n}-step": value for n, value in enumerate(steps, 1)}
     return (
-        {"Model": "m", "Technique": name, "IFR": ifr, "Preservation": preservation}
+        {"Model": "m", "Method": name, "IFR": ifr, "Preservation": preservation}
         | by_step
         | (bounds)
     )
