@@ -6,11 +6,9 @@ Every number the client shows is held against what the services of this process 
 from __future__ import annotations
 
 import io
-import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,7 +23,6 @@ from thinkeval.service.scoring import record
 from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
 
 REWRITE = "harry-potter--studied-at"
-REPOSITORY = Path(__file__).resolve().parents[4]
 TOKEN = "a token of at least sixteen characters"
 
 
@@ -205,22 +202,3 @@ def test_who_shows_no_token_is_told_so(service: Service) -> None:
         stranger.graphs()
     assert caught.value.status == 401
     assert caught.value.remedy
-
-
-def test_the_guide_for_notebooks_works_as_written(service: Service, mine: Mine) -> None:
-    guide = (REPOSITORY / "docs" / "how-to" / "notebook.md").read_text(encoding="utf-8")
-    code = "\n".join(re.findall(r"```python\n(.*?)```", guide, flags=re.DOTALL))
-    # The same walk on the graph, the model and the service of this module.
-    here = {
-        "Client()": f"Client({service.url!r}, {TOKEN!r})",
-        '"hogwarts", "organism"': f"{mine.graph!r}, {mine.model!r}",
-        'import_graph("hogwarts")': f'import_graph("hogwarts", name={mine.graph!r})',
-    }
-    for written, meant in here.items():
-        assert code.count(written) == 1, written
-        code = code.replace(written, meant)
-    made: dict[str, Any] = {}
-    exec(compile(code, "docs/how-to/notebook.md", "exec"), made)
-    assert made["ifr"].n > 0
-    assert made["picture"].startswith(b"<?xml")
-    assert set(made["table"]["Method"]) == {"none", "rome", "memit"}

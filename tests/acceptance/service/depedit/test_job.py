@@ -5,10 +5,8 @@ Real processes, a real Neo4j, the organism of `atlas` (trained once and cached b
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +27,6 @@ GRAPH = "atlas"
 LONG = {"num_steps": 100_000, "stop_loss": 0.0}
 """Fine-tuning that goes on until it is stopped."""
 QUICK = {"num_steps": 10}
-REPOSITORY = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture(scope="module")
@@ -253,19 +250,6 @@ def test_from_a_notebook(service: Service, sets: list[str]) -> None:
         late = te.jobs()[0].id
         assert te.cancel_job(late) in ("running", "cancelled")
     assert ended(service, late, 30)["status"] == "cancelled"
-
-
-def test_the_guide_for_notebooks_works_as_written(service: Service, sets: list[str]) -> None:
-    guide = (REPOSITORY / "docs" / "how-to" / "notebook.md").read_text(encoding="utf-8")
-    code = "\n".join(re.findall(r"```python run\n(.*?)```", guide, flags=re.DOTALL))
-    all_of_atlas = 'te.knowledge_sets("atlas")["id"]'
-    assert code.count(all_of_atlas) == 1
-    code = code.replace(all_of_atlas, repr(sets))  # the sets of this module
-    with Client(service.url) as te:
-        made: dict[str, Any] = {"te": te}
-        exec(compile(code, "docs/how-to/notebook.md", "exec"), made)
-    assert made["job"].done == 6
-    assert made["answers"].attrs["metrics"]["upd_i"]["n"] >= 1
 
 
 def test_edits_and_jobs_wait_in_one_row(

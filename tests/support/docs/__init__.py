@@ -1,0 +1,1 @@
+"""The documentation as a test reads and runs it."""

@@ -1,0 +1,257 @@
+"""The pages of the documentation, and one of them run as a reader would run it."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import os
+import re
+import shlex
+import sys
+import tomllib
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from getpass import GetPassWarning
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import neo4j
+import pytest
+import typer
+import yaml
+
+from support.commands import Cli, Done
+from support.docs.blocks import Block, Command, commands, differences
+from support.docs.shell import PageShell
+from support.serving import until
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.service import cli
+from thinkeval.service.graphs.delete import delete_graph
+
+ROOT = Path(__file__).resolve().parents[3]
+GENERATED = ("docs/decisions", "docs/reference", "docs/generate", "docs/project/changelog.md")
+"""Generated from the code, or records of their time: not run."""
+
+HERE = re.compile(r"(http://)?(?:localhost|127\.0\.0\.1):8000(?!\d)")
+STAYS = (["serve"], ["worker"], ["db", "start"], ["db", "stop"])
+"""Commands that wait for ever, or stop what other tests use: their options are checked only."""
+
+QUICK_S = 120
+"""No command of a page takes longer."""
+
+
+def pages() -> list[Path]:
+    """The README and every written page under docs/."""
+    found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    left_out = [ROOT / name for name in GENERATED]
+    return [page for page in found if not any(page.is_relative_to(each) for each in left_out)]
+
+
+def parsed(words: list[str]) -> str | None:
+    """What the command line would say against a command, without running it; None if nothing."""
+    command = typer.main.get_command(cli.app)
+    context = None
+    name = "thinkeval"
+    try:
+        while True:
+            context = command.make_context(name, words, parent=context)
+            resolve = getattr(command, "resolve_command", None)
+            words = [*context._protected_args, *context.args]
+            if resolve is None or not words:
+                return None
+            name, command, words = resolve(context, words)
+    except typer.Exit:
+        return None
+    except GetPassWarning:  # it would ask for a password, and nobody types one
+        return None
+    except typer.TyperException as error:
+        return error.format_message()
+
+
+def inside(program: Cli, words: list[str], env: Mapping[str, str]) -> Done:
+    """`thinkeval` in this process; what would stay for ever is only looked at."""
+    if any(words[: len(each)] == each for each in STAYS) and "--help" not in words:
+        problem = parsed(words)
+        return Done(2 if problem else 0, "", f"error: {problem}\n" if problem else "")
+    with nothing_typed():
+        try:
+            return program(*words, code=None, **env)
+        except Exception:  # a defect of the program: told like any other failure
+            return Done(99, "", traceback.format_exc(limit=-6))
+
+
+@contextmanager
+def nothing_typed() -> Iterator[None]:
+    """Standard input of a program that nobody types at."""
+    before = sys.stdin
+    with open(os.devnull, encoding="utf-8") as sys.stdin:
+        try:
+            yield
+        finally:
+            sys.stdin = before
+
+
+class Page:
+    """A page that is being run, block by block.
+
+    Args:
+        program: in the page's folder.
+        real: a text with ids for its placeholders.
+        url: the address of the running service.
+        session: a session that may not write.
+        names: what rows of tables are about, longest first.
+    """
+
+    def __init__(
+        self,
+        program: Cli,
+        shell: PageShell,
+        session: neo4j.Session,
+        real: Callable[[str], str],
+        url: str,
+        names: tuple[str, ...] = (),
+    ) -> None:
+        self._program, self._shell, self._session = program, shell, session
+        self._real_ids, self._url, self._names = real, url, names
+        self._python: dict[str, Any] = {}
+
+    def real(self, text: str) -> str:
+        """A text of the page with real ids and the service's address."""
+        bare = self._url.removeprefix("http://")
+        return HERE.sub(lambda m: (m[1] or "") + bare, self._real_ids(text))
+
+    def run(self, block: Block) -> Iterator[tuple[int, str]]:
+        """Run a block; the lines where something went wrong, and what."""
+        if block.title is not None:
+            file = self._program.cwd / block.title
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(self.real(block.text) + "\n", encoding="utf-8")
+        if block.language in ("sh", "console"):
+            look = self._command if block.not_run is None else _options
+            for command in commands(block):
+                if problem := look(command):
+                    yield command.line, problem
+            return
+        try:
+            problem = self._other(block)
+        except (ValueError, SyntaxError, yaml.YAMLError) as error:
+            problem = str(error)
+        if problem:
+            yield block.line, problem
+
+    def _other(self, block: Block) -> str | None:
+        match block.language:
+            case "python" if block.not_run is None:
+                return self._exec(block)
+            case "python":
+                ast.parse(block.text)
+            case "cypher" if block.not_run is None:
+                return self._query(block)
+            case "json":
+                json.loads(block.text)
+            case "yaml":
+                list(yaml.safe_load_all(block.text))
+            case "toml":
+                tomllib.loads(block.text)
+        return None
+
+    def _command(self, command: Command) -> str | None:
+        text = self.real(command.text)
+        done = self._shell.run(text, QUICK_S)
+        output = f"\n--- output\n{done.out}{done.err}---"
+        if done.code not in command.expected and not _refused(command):
+            return f"{text}\nended with {done.code}, not {set(command.expected)}{output}"
+        if command.shown is None:
+            return None
+        shown = [self.real(line) for line in command.shown]
+        found = differences(shown, done.out, done.err, self._names)
+        return "\n".join([text, *found]) + output if found else None
+
+    def _exec(self, block: Block) -> str | None:
+        out = StringIO()
+        text = self.real(block.text).replace("Client()", f"Client({self._url!r})")
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            contextlib.chdir(self._program.cwd),
+            contextlib.redirect_stdout(out),
+        ):
+            for key, value in self._program.env.items():
+                patch.setenv(key, value)
+            try:
+                exec(compile("\n" * (block.line - 1) + text, "page", "exec"), self._python)
+            except Exception:
+                return f"{traceback.format_exc(limit=-4)}{out.getvalue()}"
+        return None
+
+    def _query(self, block: Block) -> str | None:
+        text = self.real(block.text).strip()
+        result = self._session.run(text, edit=self.real("EDIT"))  # pyright: ignore
+        found = result.fetch(1)
+        told = [s for s in result.consume().gql_status_objects if s.gql_status[:2] in ("01", "03")]
+        if told:
+            return f"{text}\n{[s.status_description for s in told]}"
+        return None if found else f"{text}\nfinds nothing"
+
+
+def _refused(command: Command) -> bool:
+    """Whether the output that the page shows is that of a refusal or of a gate that failed."""
+    return any(line.startswith(("error:", "gate failed")) for line in command.shown or ())
+
+
+def _options(command: Command) -> str | None:
+    """Of a command that is not run: whether there is such a command with such options."""
+    for call in re.findall(r"(?:^|[;&|(]\s*|/bin/)thinkeval\s+([^|;&<>]*)", command.text):
+        try:
+            words = shlex.split(call.replace("\\\n", " "), comments=True)
+        except ValueError:
+            continue  # a quoted text that holds one of the separators
+        if problem := parsed(words):
+            return f"thinkeval {' '.join(words)}\n{problem}"
+    return None
+
+
+@contextmanager
+def as_before(db: Database, kept: set[str]) -> Iterator[None]:
+    """Delete at the end what was stored since, save for the ids in `kept` then."""
+    before = _datasets(db)
+    runs = {run.id for run in db.read(rows.GrowthRunRow)}
+    try:
+        yield
+    finally:
+        until(lambda: not any(found.active for found in _datasets(db).values()), 300)
+        for run in {run.id for run in db.read(rows.GrowthRunRow)} - runs - kept:
+            db.autocommit(rows.DeleteGrowthRunRow, id=run)
+        for graph, found in _datasets(db).items():
+            if graph in before:
+                _forget(db, graph, before[graph], found, kept)
+            else:
+                delete_graph(db, graph, with_dependents=True)
+
+
+def _datasets(db: Database) -> dict[str, rows.DependentsRow]:
+    """Data sets, and what was made from each."""
+    return {
+        graph.graph: db.read(rows.DependentsRow, graph=graph.graph)[0]
+        for graph in db.read(rows.GraphRow, incomplete=True)
+        if graph.kind == "dataset"
+    }
+
+
+def _forget(
+    db: Database, graph: str, old: rows.DependentsRow, new: rows.DependentsRow, kept: set[str]
+) -> None:
+    for ids, known, row in (
+        (new.sweeps, old.sweeps, rows.DeleteSweepRow),
+        (new.jobs, old.jobs, rows.DeleteJobRow),
+        (new.sets, old.sets, rows.DeleteSetRow),
+        (new.coedits, old.coedits, rows.DeleteCoEditRow),
+        (new.edits, old.edits, rows.DeleteEditRow),
+    ):
+        for each in set(ids) - set(known) - kept:
+            db.write(row, id=each)
+    if new.rules and not old.rules and not kept & {"RULE"}:
+        db.write(rows.DeleteRulesRow, dataset=graph)
