@@ -74,7 +74,8 @@ def _cut(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _cut(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [_cut(part) for part in value[:ITEMS]]
+        kept = value if len(value) == 3 else value[:ITEMS]  # 3: a triplet, which is one thing
+        return [_cut(part) for part in kept]
     if isinstance(value, float):
         return float(f"{value:.4g}")
     if isinstance(value, str) and len(value) > LETTERS:

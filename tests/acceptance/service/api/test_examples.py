@@ -46,6 +46,7 @@ APPEND = {
     "para_add_prompts": ["Harry Potter was a close friend of"],
     "neighborhood_prompts": [["Neville Longbottom was friends with", "Ginny Weasley"]],
 }
+RUNNING = ("queued", "running")
 SMALL_SET = {"facts": 6, "unrelated": 2, "implications": 3, "copies": 1, "updates": 3}
 
 
@@ -69,6 +70,7 @@ def ask(service: Service, mine: Mine, atlas: str, environment: dict[str, str]) -
         mine.model: "organism", str(Path(mine.model).parent): "/models",
         environment["THINKEVAL_HOME"]: "/data", environment["THINKEVAL_CACHE"]: "/cache",
         environment["THINKEVAL_NEO4J_URI"]: "bolt://127.0.0.1:7687",
+        environment.get("THINKEVAL_BROWSER_URL", "-"): "http://127.0.0.1:7474/browser/",
         service.url: "http://127.0.0.1:8000",
     }  # fmt: skip
     return Recorder(service.http, service.get("/openapi.json"), replaced)
@@ -103,6 +105,7 @@ def of_graphs(ask: Recorder, mine: Mine, atlas: str) -> None:
     ask("import_graph", asked)
     text = json.dumps([APPEND]).encode()
     files = {"file": ("friends.json", text, "application/json")}
+    ask("preview_graph", files=files, form={"name": f"{mine.prefix}-friends"})
     ask("upload_graph", files=files, form={"name": f"{mine.prefix}-friends"})
     ask("list_graphs", query={"kind": "dataset"})
     ask("get_graph", graph=mine.graph)
@@ -131,7 +134,7 @@ def of_edits(ask: Recorder, mine: Mine, atlas: str) -> None:
     ask("cancel_sweep", sweep=sweep)
     ask("get_diff", a=edit, b=next(each for each in other if each.startswith("none")))
     ask("leaderboard", query={"graph": mine.graph})
-    late = service_post(ask, "post_edit", body | {"method": "ft", "seed": 7})
+    late = service_post(ask, "post_edit", body | {"method": "fine_tuning", "seed": 7})
     ask("cancel_edit", edit=late["id"])
 
 
@@ -229,21 +232,29 @@ def of_growth(ask: Recorder, mine: Mine, atlas: str) -> None:
     for name in ("get_decision_log", "verify_decision_log", "get_judge_report"):
         ask(name, run=run)
     ask("get_review_agreement", run=run)
-    ask("get_crawl_agreement", run=run, query={"to": run})
-    ask("follow_growth", run=ask_finished(ask, run))
+    ask("get_crawl_agreement", run=run, query={"other": run})
 
 
-def ask_finished(ask: Recorder, run: str) -> str:
-    ask("pause_growth", run=run)
-    ask("resume_growth", run=run)
-    ask("cancel_growth", run=run)
+def of_finished_growth(ask: Recorder, mine: Mine, atlas: str) -> None:
+    body = {
+        "seed": "Harry Potter", "elicit": "crawl", "base": mine.graph, "judge": "none",
+        "graph": f"{mine.prefix}-crawled", "answers": {"model": mine.model},
+        "crawl": {"depth": 1, "samples": 2, "wordings": 2},
+    }  # fmt: skip
+    run = service_post(ask, "post_growth", body)["id"]
     ended(ask, "get_growth", run=run)
-    return run
+    ask("export_growth", query={"packed": False}, run=run)
+    late = service_post(ask, "post_growth", body | {"graph": f"{mine.prefix}-late"})["id"]
+    ask("pause_growth", run=late)
+    until(lambda: service_json(ask, "get_growth", run=late)["status"] not in RUNNING, 60, 0.2)
+    ask("resume_growth", run=late)
+    ask("cancel_growth", run=late)
+    ask("follow_growth", run=run)
 
 
 Part = Callable[[Recorder, Mine, str], None]
 WALK: tuple[Part, ...] = (of_the_service, of_graphs, of_rules)
-JOBS: tuple[Part, ...] = (of_edits, of_coedits, of_growth, of_appends, of_protocol)
+JOBS: tuple[Part, ...] = (of_edits, of_coedits, of_growth, of_finished_growth, of_appends, of_protocol)
 """What a worker computes takes minutes: walked where the examples are written."""
 
 
@@ -251,9 +262,9 @@ JOBS: tuple[Part, ...] = (of_edits, of_coedits, of_growth, of_appends, of_protoc
 def walked(ask: Recorder, mine: Mine, atlas: str) -> Recorder:
     for part in WALK + (JOBS if writing() else ()):
         part(ask, mine, atlas)
-    if writing():
-        example_answers.write(ask.document, ask.kept)
-        example_answers.read.cache_clear()
+        if writing():
+            example_answers.write(ask.document, ask.kept)
+            example_answers.read.cache_clear()
     return ask
 
 
