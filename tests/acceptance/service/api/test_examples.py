@@ -254,7 +254,14 @@ def of_finished_growth(ask: Recorder, mine: Mine, atlas: str) -> None:
 
 Part = Callable[[Recorder, Mine, str], None]
 WALK: tuple[Part, ...] = (of_the_service, of_graphs, of_rules)
-JOBS: tuple[Part, ...] = (of_edits, of_coedits, of_growth, of_finished_growth, of_appends, of_protocol)
+JOBS: tuple[Part, ...] = (
+    of_edits,
+    of_coedits,
+    of_growth,
+    of_finished_growth,
+    of_appends,
+    of_protocol,
+)
 """What a worker computes takes minutes: walked where the examples are written."""
 
 
