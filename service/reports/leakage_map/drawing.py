@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from thinkeval.service.formatting import short
 from thinkeval.service.reports.leakage_map.layout import PORT_GAP, Edge, Layout, columns, lay_out
 from thinkeval.service.reports.leakage_map.routing import Tracks, heights, keep_apart, tracks
-from thinkeval.service.reports.leakage_map.text import text_width, wrapped
+from thinkeval.service.reports.leakage_map.text import (
+    WRAPS,
+    Wrap,
+    fitting,
+    text_width,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from thinkeval.cypher.rows import ScoredChainRow
@@ -22,23 +28,24 @@ if TYPE_CHECKING:
 
 Role = Literal["subject", "target_true", "target_new", "entity"]
 
-NODE_W, LABEL_W = 124.0, 106.0
-"""Greatest width of a column of entities, and of one of labels; short texts make narrower ones."""
+FRAME = (822.0, 516.0)
+"""Width and height of the frame of the map in the web UI, in a window of 1280 x 900 px."""
 LINE_H, THIN = 14.0, 10.0
 """Height of a line of text, and of a line that passes a column."""
-PAD, TRACK, GAP = 8.0, 6.0, 12.0
-"""Room around a box or label, between two tracks, and at both ends of a gap."""
+PAD, TRACK = 8.0, 5.0
+"""Room around a box or label, and between two tracks."""
+AFTER_BOX, BEFORE_BOX, BESIDE_LABEL = 10.0, 13.0, 5.0
+"""Room between a column and the track next to it: arrows end before boxes, few of them after."""
 BESIDE = 12.0
 """Distance between two boxes of one column."""
 MARGIN = 10.0
 NAME, LABEL = 11.5, 11.0
 """Sizes of the letters of names and of labels."""
 BOLD, MARK = 1.12, 15.0
-"""Bold letters are so much wider; room for the mark of a fact that is to be edited too."""
-ROOM, BESIDES = 18.0, 8.0
+"""Bold letters are so much wider; room for the mark of a fact that is to be edited too,
+before the relation's first line."""
+ROOM, BESIDES = 14.0, 8.0
 """Room left and right of a name, and of a label, together."""
-LINES = 3
-"""Lines of a name at most, one more for those of the edit; the rest is an ellipsis."""
 TURN = 6.0
 """Room for the bend of a line that turns back, before its label."""
 
@@ -116,7 +123,7 @@ def draw(
     limit: int,
     edited: Sequence[tuple[Link, str]] = (),
 ) -> MapDrawing:
-    """Place the strongest of these chains.
+    """Place the strongest of these chains, in the columns that make it largest in `FRAME`.
 
     Args:
         rows: chains with their numbers, strongest surviving first.
@@ -143,16 +150,25 @@ def draw(
         target_new: "target_new", target_true: "target_true", subject: "subject",
     }  # fmt: skip
     lasting = {link.id for _, row in alive for link in row.links}
-    width, height, boxes, lines = _placed(links, roles, subject, target_true, through, lasting)
-    return MapDrawing(
-        width,
-        height,
-        boxes,
-        lines,
-        tuple(shown),
-        (min(limit, len(alive)), len(alive)),
-        (min(few, len(cut)), len(cut)),
+    best: MapDrawing | None = None
+    for wrap in WRAPS:
+        drawing = _placed(links, roles, subject, target_true, through, lasting, wrap)
+        if best is None or _scale(drawing) > _scale(best):
+            best = drawing
+        if _scale(best) >= 1:
+            break
+    assert best is not None
+    return replace(
+        best,
+        shown=tuple(shown),
+        alive=(min(limit, len(alive)), len(alive)),
+        cut=(min(few, len(cut)), len(cut)),
     )
+
+
+def _scale(drawing: MapDrawing) -> float:
+    """The scale at which the whole drawing fits the frame."""
+    return min(FRAME[0] / drawing.width, FRAME[1] / drawing.height)
 
 
 def _placed(
@@ -162,18 +178,21 @@ def _placed(
     target_true: str,
     through: Mapping[str, Sequence[int]],
     lasting: Collection[str],
-) -> tuple[float, float, tuple[Box, ...], tuple[Line, ...]]:
-    """Width and height of the drawing, its boxes and its lines."""
+    wrap: Wrap,
+) -> MapDrawing:
+    """The drawing with texts wrapped like this, its boxes and its lines, without its chains."""
     names = dict.fromkeys(n for link, _ in links.values() for n in (link.subject, link.object))
-    texts = {name: entity_text(name, roles.get(name, "entity")) for name in names}
+    texts = {name: entity_text(name, roles.get(name, "entity"), wrap) for name in names}
+    labels = {id: label_text(link, wrap) for id, (link, _) in links.items()}
     edges = [
-        Edge(link.id, link.subject, link.object, _label_height(link)) for link, _ in links.values()
+        Edge(id, link.subject, link.object, _label_height(labels[id]))
+        for id, (link, _) in links.items()
     ]
     high = _heights(edges, columns(edges, subject, target_true), texts)
     laid = lay_out(edges, subject, target_true, {n: h + BESIDE for n, h in high.items()}, THIN)
     keep_apart(laid)
     placed = tracks(laid)
-    wide = _widths(laid, texts, [link for link, _ in links.values()])
+    wide = _widths(laid, texts, [link for link, _ in links.values()], labels)
     left = _columns(wide, placed)
     boxes = tuple(
         Box(
@@ -194,38 +213,46 @@ def _placed(
             link,
             link.id in lasting,
             _corners(laid, placed, left, wide, link.id),
-            _label_place(laid, left, wide, link),
-            label_text(link),
+            _label_place(laid, left, wide, link, labels[link.id]),
+            labels[link.id],
             tuple(through.get(link.id, ())),
             role,
         )
         for link, role in links.values()
     )
     width = left[-1] + wide[-1] + MARGIN
-    return width, laid.top - laid.bottom + 2 * MARGIN, boxes, lines
+    height = laid.top - laid.bottom + 2 * MARGIN
+    return MapDrawing(width, height, boxes, lines, (), (0, 0), (0, 0))
 
 
-def entity_text(name: str, role: Role) -> tuple[str, ...]:
+def entity_text(name: str, role: Role, wrap: Wrap = WRAPS[0]) -> tuple[str, ...]:
     """The text in an entity's box: its name, and its role where it has one."""
     said = (f"({ROLES[role]})",) if role in ROLES else ()
-    size, lines = (NAME, LINES) if role == "entity" else (NAME * BOLD, LINES + 1)
-    return (*wrapped(name, NODE_W - ROOM, size, lines), *said)
+    of_edit = role != "entity"
+    size = NAME * BOLD if of_edit else NAME
+    width = fitting(name, size, wrap.name, WRAPS[0].name)
+    return (*wrapped(name, width, size, wrap.lines + of_edit), *said)
 
 
-def label_text(link: Link) -> tuple[str, ...]:
+def label_text(link: Link, wrap: Wrap = WRAPS[0]) -> tuple[str, ...]:
     """The text on a fact's line: the relation, and its probability before and after."""
     relation = link.relation.replace("_", " ").replace("-", " ")
-    return (
-        *wrapped(relation, LABEL_W - BESIDES, LABEL, 2),
-        f"{short(link.pre)} → {short(link.post)}",
-    )
+    numbers = f"{short(link.pre)} → {short(link.post)}"
+    asked = max(wrap.label, text_width(numbers, LABEL) - MARK)  # the label is as wide anyway
+    width = fitting(relation, LABEL, asked, WRAPS[0].label)
+    return (*wrapped(relation, width, LABEL, wrap.lines - 1), numbers)
 
 
-def _label_height(link: Link) -> float:
-    return LINE_H * len(label_text(link)) + PAD
+def _label_height(text: Sequence[str]) -> float:
+    return LINE_H * len(text) + PAD
 
 
-def _widths(laid: Layout, texts: Mapping[str, Sequence[str]], links: Sequence[Link]) -> list[float]:
+def _widths(
+    laid: Layout,
+    texts: Mapping[str, Sequence[str]],
+    links: Sequence[Link],
+    labels: Mapping[str, Sequence[str]],
+) -> list[float]:
     """Width of each column, by its longest text."""
     wide = [0.0] * (max(laid.column.values()) + 1)
     for name, text in texts.items():
@@ -235,13 +262,13 @@ def _widths(laid: Layout, texts: Mapping[str, Sequence[str]], links: Sequence[Li
     for link in links:
         column = laid.labels[link.id][0]
         bend = TURN * _turns(laid, link)
-        wide[column] = max(wide[column], _label_width(label_text(link)) + bend)
+        wide[column] = max(wide[column], _label_width(labels[link.id]) + bend)
     return wide
 
 
 def _label_width(text: Sequence[str]) -> float:
-    relation = max(text_width(line, LABEL) for line in text)
-    return max(relation, text_width(text[-1], LABEL) + MARK) + BESIDES
+    first, *others = (text_width(line, LABEL) for line in text)
+    return max(first + MARK, *others) + BESIDES
 
 
 def _columns(wide: Sequence[float], placed: Tracks) -> list[float]:
@@ -249,8 +276,14 @@ def _columns(wide: Sequence[float], placed: Tracks) -> list[float]:
     left, x = [], MARGIN
     for column, width in enumerate(wide):
         left.append(x)
-        x += width + 2 * GAP + TRACK * max(0, placed.count.get(column, 0) - 1)
+        ends = BESIDE_LABEL + (BEFORE_BOX if column % 2 else AFTER_BOX)
+        x += width + ends + TRACK * max(0, placed.count.get(column, 0) - 1)
     return left
+
+
+def _after(column: int) -> float:
+    """Room between a column and the first track to its right."""
+    return BESIDE_LABEL if column % 2 else AFTER_BOX
 
 
 def _heights(
@@ -290,12 +323,15 @@ def _down(laid: Layout, y: float) -> float:
 
 
 def _label_place(
-    laid: Layout, left: Sequence[float], wide: Sequence[float], link: Link
+    laid: Layout,
+    left: Sequence[float],
+    wide: Sequence[float],
+    link: Link,
+    text: Sequence[str],
 ) -> tuple[float, float, float, float]:
     """A label as wide as its text: in the middle of its column, or where its line turns back."""
     column, slot = laid.labels[link.id]
-    text = label_text(link)
-    w, h = _label_width(text), _label_height(link) - PAD
+    w, h = _label_width(text), _label_height(text) - PAD
     x = left[column] + (TURN if _turns(laid, link) else (wide[column] - w) / 2)
     return x, _down(laid, laid.y[slot]) - h / 2, w, h
 
@@ -319,7 +355,7 @@ def _corners(
         points.append((left[a] + wide[a] * (b > a), _down(laid, at)))
         track = placed.of.get((fact, part))
         if track is not None:
-            x = left[min(a, b)] + wide[min(a, b)] + GAP + TRACK * track
+            x = left[min(a, b)] + wide[min(a, b)] + _after(min(a, b)) + TRACK * track
             points += [(x, _down(laid, at)), (x, _down(laid, arrive))]
             at = arrive
         points.append((left[b] + wide[b] * (b < a), _down(laid, at)))

@@ -95,17 +95,17 @@ def arrow(corners: Sequence[tuple[float, float]], size: float) -> str:
 
 
 MARK = '<tspan class="scissors">✂</tspan> '
-"""Mark of a fact of the leak cut, before its probabilities."""
+"""Mark of a fact of the leak cut, before its relation."""
 
 
 def _lines_of(text: Sequence[str], middle: float, top: float, last: str, mark: str = "") -> str:
-    """Lines of a text, the last with a class and a mark before it."""
+    """Lines of a text, the first with a mark before it and the last with a class."""
     out = []
     for i, line in enumerate(text):
         ends = i == len(text) - 1
         of_class = f' class="{last}"' if ends and last else ""
         place = f'x="{middle:.1f}" y="{top + LINE_H * (i + 0.78):.1f}"'
-        out.append(f"<tspan {place}{of_class}>{mark * ends}{escape(line)}</tspan>")
+        out.append(f"<tspan {place}{of_class}>{mark * (i == 0)}{escape(line)}</tspan>")
     return "".join(out)
 
 

@@ -7,6 +7,7 @@ browsers: what fits by them fits.
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import dataclass
 
 _GROUPS = {
     0.32: "ijlIJ'., ",
@@ -29,9 +30,34 @@ FULL = 1.05
 ELLIPSIS = "…"
 
 
+@dataclass(frozen=True, slots=True)
+class Wrap:
+    """How far names and relations are wrapped.
+
+    Attributes:
+        name, label: width of a name's lines, and of a relation's, where no word is longer.
+        lines: lines of a name at most; one more for the edit's own, one less for relations. The
+            rest is an ellipsis.
+    """
+
+    name: float
+    label: float
+    lines: int
+
+
+WRAPS = (Wrap(106.0, 98.0, 3), Wrap(84.0, 78.0, 4), Wrap(64.0, 60.0, 5))
+"""From the widest columns to the narrowest."""
+
+
 def text_width(text: str, size: float) -> float:
     """Width of one line in letters of this size, in the size's unit."""
     return size * sum(_advance(letter) for letter in text)
+
+
+def fitting(text: str, size: float, width: float, most: float) -> float:
+    """The width to wrap a text by: as asked, unless that breaks a word that `most` holds."""
+    longest = max((text_width(word, size) for word in text.split()), default=0.0)
+    return max(width, min(longest, most))
 
 
 def wrapped(text: str, width: float, size: float, lines: int) -> tuple[str, ...]:

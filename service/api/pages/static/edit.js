@@ -7,8 +7,8 @@ let data = read();
 let pending = null;
 let scale = 1;
 
-/** Below this scale a drawing is larger than its frame, which scrolls: its texts could not be read. */
-const READABLE = 0.64;
+/** Below this scale letters are smaller than 7.5 px: the first view is then larger than its frame, which scrolls. */
+const READABLE = 0.68;
 
 function read() {
   return JSON.parse(document.getElementById("map-data").textContent);
@@ -77,7 +77,7 @@ function bind() {
   if (!svg) return;
   for (const tool of map.querySelectorAll("[data-tool]")) {
     tool.hidden = false;
-    tool.addEventListener("click", () => ({ in: () => zoom(1.25), out: () => zoom(0.8), fit })[tool.dataset.tool]());
+    tool.addEventListener("click", () => ({ in: () => zoom(1.25), out: () => zoom(0.8), fit: () => fit(0), end })[tool.dataset.tool]());
   }
   svg.addEventListener("pointerover", (event) => light(event.target.closest("[data-chains]")));
   svg.addEventListener("pointerleave", () => light(null));
@@ -87,16 +87,27 @@ function bind() {
   fit();
 }
 
-/** Size the drawing: the whole in view where that is readable, else scrolled. */
-function fit() {
+/** Size the drawing so that the whole is in view, but at `least` this scale; then it is scrolled. */
+function fit(least = READABLE) {
   const canvas = document.getElementById("canvas");
   const { width, height } = document.getElementById("map-svg").viewBox.baseVal;
   const whole = Math.min((canvas.clientWidth - 2) / width, (canvas.clientHeight - 2) / height);
-  size(Math.min(1.25, Math.max(whole, READABLE)));
+  size(Math.min(1.25, Math.max(whole, least)));
   const subject = document.querySelector("#map-svg .subject")?.getBoundingClientRect();
   const frame = canvas.getBoundingClientRect();
   canvas.scrollLeft = 0;
   if (subject) canvas.scrollTop += subject.top + subject.height / 2 - frame.top - frame.height / 2;
+  if (wider()) document.getElementById("map-status").textContent = "Scroll sideways to the old object, or press Fit.";
+}
+
+function wider() {
+  const canvas = document.getElementById("canvas");
+  return document.getElementById("map-svg").getBoundingClientRect().width > canvas.clientWidth + 1;
+}
+
+/** Scroll to the old object. */
+function end() {
+  document.querySelector("#map-svg .target_true rect")?.scrollIntoView({ block: "nearest", inline: "center" });
 }
 
 function size(next) {
@@ -104,6 +115,8 @@ function size(next) {
   scale = Math.max(0.25, Math.min(3, next));
   svg.setAttribute("width", svg.viewBox.baseVal.width * scale);
   svg.setAttribute("height", svg.viewBox.baseVal.height * scale);
+  const there = map.querySelector("[data-tool=end]");
+  if (there) there.hidden = !wider();
 }
 
 function zoom(factor) {
@@ -191,7 +204,7 @@ function keys(canvas, svg) {
     } else if (event.key === "Escape") document.getElementById("reset").click();
     else if (event.key === "+" || event.key === "=") zoom(1.25);
     else if (event.key === "-") zoom(0.8);
-    else if (event.key === "0") fit();
+    else if (event.key === "0") fit(0);
     else return;
     event.preventDefault();
   });

@@ -18,6 +18,7 @@ from support.commands import Mine
 from support.serving import Service
 from support.watching import Open, fits
 from thinkeval.service.api.pages.edit.view import TABS
+from thinkeval.service.reports.leakage_map.drawing import FRAME
 from thinkeval.service.settings import Settings
 
 REWRITE = "harry-potter--studied-at"
@@ -66,10 +67,34 @@ def test_the_first_screen_holds_verdict_figures_map_and_next_step(
     told = page.locator(".verdict").inner_text()
     assert "can still be deduced" in told
     assert "% of the old fact" in told
-    drawn = [box(page, f"#map-svg .{end}") for end in ("subject", "target_true")]
-    if width > 1000:  # both ends of the chains are in sight; on a telephone the map is scrolled
-        for end in drawn:
-            assert canvas["x"] <= end["x"] <= canvas["x"] + canvas["width"] - end["width"] / 2
+    there = page.get_by_role("button", name="Go to the old object")
+    if width > 1000:
+        frame = page.locator("#canvas").evaluate("each => [each.clientWidth, each.clientHeight]")
+        for room, assumed in zip(frame, FRAME, strict=True):
+            assert room >= assumed, "maps are laid out for a larger frame"
+        assert ends_in_sight(page) == [True, True]
+        expect(there).to_be_hidden()
+        return
+    assert ends_in_sight(page)[1] is False, "letters that can be read come first"
+    expect(page.locator("#map-status")).to_contain_text("Scroll sideways to the old object")
+    there.click()
+    assert ends_in_sight(page)[1]
+    page.get_by_role("button", name="Fit").click()
+    assert ends_in_sight(page) == [True, True]
+    expect(there).to_be_hidden()
+
+
+def ends_in_sight(page: Page) -> list[bool]:
+    """Whether the boxes of subject and old object are within the map's frame."""
+    frame = box(page, "#canvas")
+    ends = [box(page, f"#map-svg .entity.{role} rect") for role in ("subject", "target_true")]
+    return [
+        all(
+            frame[at] <= end[at] and end[at] + end[long] <= frame[at] + frame[long]
+            for at, long in (("x", "width"), ("y", "height"))
+        )
+        for end in ends
+    ]
 
 
 def test_no_tab_is_long_and_screens_are_kept(open_page: Open, edits: dict[str, str]) -> None:

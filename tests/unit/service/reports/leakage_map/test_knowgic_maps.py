@@ -14,7 +14,7 @@ from support.references.reference import Case, Edge, chains
 from thinkeval.cypher.rows import ScoredChainRow
 from thinkeval.cypher.rows.chains import Link
 from thinkeval.loaders import knowgic
-from thinkeval.service.reports.leakage_map.drawing import draw
+from thinkeval.service.reports.leakage_map.drawing import FRAME, LABEL, draw
 from thinkeval.service.reports.leakage_map.selection import Selection
 
 
@@ -62,6 +62,22 @@ def test_nothing_overlaps(rewrites, limit: int) -> None:
         check_apart(drawing)
         drawn = {each.link.id for each in drawing.lines}
         assert drawn == {"new"} | {each.id for _, chain in drawing.shown for each in chain.links}
+
+
+def test_the_first_view_of_each_map_is_whole_and_its_letters_can_be_read(rewrites) -> None:
+    """At 1280 x 900 px subject and old object are both in sight; the old object was scrolled to."""
+    for name, (case, new, found) in rewrites.items():
+        link = Link("new", case.subject, "is-now", new, "{}", None, 0.01, 0.9, 90.0)
+        drawing = draw(
+            list(enumerate(found, 1)), case.subject, case.object, new,
+            limit=8, edited=[(link, "target_new")],
+        )  # fmt: skip
+        scale = min(FRAME[0] / drawing.width, FRAME[1] / drawing.height)
+        assert scale * LABEL >= 9.0, (name, drawing.width, drawing.height)
+        words = {word for each in found for entity in each.entities for word in entity.split()}
+        for box in drawing.boxes:
+            for line in box.text:
+                assert line.startswith("(") or set(line.split()) <= words | set(new.split()), line
 
 
 def test_the_map_of_each_entity_of_the_largest_rewrite_is_as_clear(rewrites) -> None:
