@@ -197,11 +197,9 @@ def unranked(frame: pd.DataFrame) -> str:
     """
     several_models = frame["Model"].nunique() > 1
     last = [
-        f"{method} ({model})" if several_models else str(method)
-        for model, method, efficacy in zip(
-            *(frame[name].tolist() for name in ("Model", "Method", "Efficacy")), strict=True
-        )
-        if not efficacy > COUNTED
+        f"{row['Method']} ({row['Model']})" if several_models else str(row["Method"])
+        for row in frame.to_dict("records")
+        if not float(row["Efficacy"]) > COUNTED
     ]
     if not last or len(last) == len(frame):
         return ""
