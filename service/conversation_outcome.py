@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 
 class ActiveInConversation(BaseModel):
-    """Chains that IFR calls active by one measure, walked as conversations.
+    """Chains that survive by one measure, walked as conversations.
 
     Attributes:
         n: chains that survive by this measure and were walked.
@@ -28,7 +28,7 @@ class ConversationOut(BaseModel):
             are too long for the model.
         leaking: chains whose last answer names the old object.
         share: leaking / n; None where n is 0.
-        active: the same over the chains that IFR calls active.
+        active: the same over the chains that survive.
         chat: whether the model's chat template was used; else the turns were one text.
     """
 

@@ -21,13 +21,13 @@ Measure = Literal["p", "likelihood", "likelihood_norm"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 MEASURE_NAMES: dict[str, str] = {
-    "p": "sampled",
+    "p": "sampled share",
     "likelihood": "likelihood",
     "likelihood_norm": "likelihood, length-normalised",
 }
 
 BareFact = Literal["listed", "include", "exclude"]
-"""Whether the edited fact itself is a 1-step chain: if the data set lists it, always, or never."""
+"""Whether the edited fact counts as a chain: if the data set lists it, always, or never."""
 
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -53,7 +53,7 @@ class ScoringOptions(BaseModel):
 
     Attributes:
         max_steps: longest chain, 1..5 (ThinkEval uses 5).
-        bare: whether the edited fact counts as a 1-step chain.
+        bare: whether the edited fact counts as a chain of one fact.
         threshold: a chain survives when R' > threshold · R; None is 0 for sampled probabilities
             (the papers' R' > 0) and 0.01 for likelihoods, which are never exactly 0.
         unit: Preservation over the rewrite's facts, or averaged over its records.
@@ -66,7 +66,8 @@ class ScoringOptions(BaseModel):
         default=5, ge=1, le=5, description="Longest chain."
     )
     bare: Annotated[BareFact, Option(recorded="options.bare")] = Field(
-        default="listed", description="Edited fact as a 1-step chain: listed, include or exclude."
+        default="listed",
+        description="Edited fact as a chain of one fact: listed, include or exclude.",
     )
     threshold: Annotated[float | None, Option(recorded="options.threshold")] = Field(
         default=None,
@@ -233,7 +234,7 @@ class SharedOptions(ScoringOptions):
     )
     implications: Annotated[bool, Option(recorded="implications", since=2)] = Field(
         default=False,
-        description="Also probe facts implied by the graph's rules (`thinkeval rules`).",
+        description="Also probe the conclusions of the graph's rules (`thinkeval rules`).",
     )
     force: bool = Field(default=False, description="Score again even if stored.")
 

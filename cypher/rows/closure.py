@@ -155,7 +155,7 @@ class OmegaRow(Row):
 
     Attributes:
         kind: `paths`: chains of facts. `rules`: proofs of the edited fact in its old form, one a
-            size. `both`: chains with at least one implied link.
+            size. `both`: chains with at least one conclusion among its links.
         step: maximum number of facts.
         chains: number of ways; `surviving` of them survive.
         value: deep-edited up to `step`: 1 if none survives, else 0.
@@ -171,7 +171,7 @@ class OmegaRow(Row):
 
 @dataclass(frozen=True, slots=True)
 class MixedLink:
-    """One link of a chain with implied links: a fact or a conclusion.
+    """One link of a chain over conclusions: a fact or a conclusion.
 
     Attributes:
         id: id of the fact or conclusion in the database.
@@ -191,7 +191,7 @@ class MixedLink:
 
 @dataclass(frozen=True)
 class MixedChainRow(Row):
-    """A chain with at least one implied link; `steps` counts facts, None without a strength."""
+    """A chain over at least one conclusion; `steps` counts facts, None without a strength."""
 
     QUERY: ClassVar[str] = "closure/mixed"
     steps: int | None

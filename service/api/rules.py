@@ -283,7 +283,7 @@ class ClosureChoice(ClosureOptions):
 
 
 class MixedChoice(BaseModel):
-    """Filter of the chains with implied links; steps count facts."""
+    """Filter of the chains over conclusions; `steps` counts facts."""
 
     surviving: bool = False
     steps: int | None = Field(default=None, ge=1, le=5)
@@ -354,14 +354,14 @@ def get_omega(edit: EditId, db: Db, measure: MeasureQuery = None) -> OmegaOut:
 @closure_router.get(
     "/edits/{edit}/omega/chains",
     response_model=MixedPage,
-    summary="List the chains with implied links",
+    summary="List the chains over conclusions of rules",
 )
 def get_mixed_chains(
     edit: EditId, db: Db, chosen: Annotated[MixedChoice, Query()], measure: MeasureQuery = None
 ) -> MixedPage:
     """Chains over facts and conclusions, strongest after the edit first.
 
-    Steps count facts: an implied link has as many as its proof, which states rule and premises.
+    `steps` counts facts: a conclusion has as many as its proof, which states rule and premises.
     """
     score = record.get_score(db, edit)
     part = Chosen(

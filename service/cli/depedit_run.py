@@ -91,10 +91,12 @@ def run(
 ) -> None:
     """Establish knowledge sets in a model, update them, and measure which implications follow.
 
-    Each strategy puts a set's facts into the model and is asked everything. Then each copy's
-    updates are put in, from the established model, and everything is asked again. Answers are
-    greedy, and right if they are the expected name. Runs are stored; what is stored is not run
-    again. Printed are the paper's two tables: facts (specificity) and implications.
+    A strategy is DepEdit's word for a way to put a set's facts into the model: a method
+    (`memit`), or a method and a choice of further facts (`memit+forwchain`). After each, the model
+    is asked everything. Then each copy's updates are put in, from the established model, and
+    everything is asked again. Answers are greedy, and right if they are the expected name. Runs are
+    stored; what is stored is not run again. Printed are the paper's two tables: facts (specificity)
+    and implications, the paper's word for the questions that test a conclusion.
     """
     require_json(output, json)
     from thinkeval.service.depedit import run as running

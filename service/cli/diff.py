@@ -65,8 +65,7 @@ def diff(
         MeasureName | None,
         typer.Option(
             "--measure",
-            help="How probabilities are measured; default: the first that both edits"
-            " have, usually likelihood.",
+            help="The measure; default: the first that both edits have, usually likelihood.",
         ),
     ] = None,
     limit: Annotated[int, typer.Option(min=0, help="Rows a table at most; 0 shows all.")] = 20,

@@ -169,7 +169,7 @@ def rewrites(
     if any(r.kind == "append" for r in listed):
         columns.insert(1, Column("kind", lambda r: r.kind))
         columns.append(Column("correct / hard / random", _answers, optional=1))
-    note = f"{len(listed)} rewrites, {sum(counts.values())} chains of ≤ 5 steps"
+    note = f"{len(listed)} rewrites, {sum(counts.values())} chains of ≤ 5 facts"
     emit_table(f"Rewrites of {graph}", columns, listed, note=note)
 
 

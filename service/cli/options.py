@@ -54,7 +54,7 @@ def field_option(field: FieldInfo, *flags: str, help: str | None = None) -> Any:
 
 
 class MeasureName(StrEnum):
-    """How probabilities are measured; the values are the stored property prefixes."""
+    """The measures; the values are the stored property prefixes."""
 
     p = "p"
     likelihood = "likelihood"
@@ -72,7 +72,7 @@ MeasureOption = Annotated[
     typer.Option(
         "--measure",
         metavar="MEASURE",
-        help="p: fraction of sampled answers (the papers' protocol); likelihood: exact,"
+        help="p: share of sampled answers (the papers' protocol); likelihood: exact,"
         " teacher-forced; likelihood_norm: per token.",
     ),
 ]

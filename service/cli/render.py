@@ -73,7 +73,7 @@ def show_score(score: Score) -> None:
     overall = score.get("ifr", score.measures[0])
     if overall is not None and overall.n == 0:
         console().print(
-            "No chain of ≤ 5 steps leads from subject to old object in this graph: IFR is 0 by"
+            "No chain of ≤ 5 facts leads from subject to old object in this graph: IFR is 0 by"
             " definition, and says nothing about the edit."
         )
 
@@ -105,7 +105,7 @@ def _fine(place: int, line: AdditivityLine) -> str:
 
 
 def _show_conversation(found: ConversationOut) -> None:
-    """Fractions of chains that leak in conversation: all walked, then the active ones."""
+    """Fractions of chains that leak in conversation: all walked, then the surviving ones."""
     emit_table(
         TITLE,
         indexed("chains", "leak", "n", "fraction"),
@@ -138,7 +138,7 @@ def show_chains(
         text.append(f"{i}. ")
         text.append(*mark)
         text.append(
-            f"  {several(row.steps, 'step')}  R {number(row.r_pre)} → R' {number(row.r_post)}"
+            f"  {several(row.steps, 'fact')}  R {number(row.r_pre)} → R' {number(row.r_post)}"
             f"  retention {cell(row.ratio)}\n"
         )
         text.append(f"   {row.entities[0]}\n", "blue")
@@ -163,7 +163,7 @@ def _link_text(link: Link) -> str:
     out = console()
     text = (
         f"─ {link.relation} → {link.object}   {number(link.pre)} → {number(link.post)}"
-        f"  (× {cell(link.ratio)})"
+        f"  retention {cell(link.ratio)}"
     )
     if out.soft_wrap:
         return f"     {text}"

@@ -172,10 +172,10 @@ def print_rules(
 
 
 def show_mixed(page: MixedPage) -> None:
-    """The chains, strongest after the edit first; implied links with their proofs."""
+    """The chains, strongest after the edit first; conclusions with their proofs."""
     out = console()
     out.print(
-        f"{page.surviving} of {several(page.looked_at, 'chain')} with implied links"
+        f"{page.surviving} of {several(page.looked_at, 'chain')} over conclusions of rules"
         f" {'survives' if page.surviving == 1 else 'survive'}, within"
         f" {several(page.max_steps, 'fact')}, by {several(page.rules, 'rule')}"
         f" ({MEASURE_NAMES[page.measure]})",
@@ -209,9 +209,9 @@ def _tree(number: int, item: MixedChainOut) -> Tree:
 def _link(link: MixedLinkOut) -> Text:
     text = Text("∴ " if link.implied else "─ ")
     text.append(f"{link.relation} → {link.object}", "bold" if link.implied else "")
-    text.append(f"   {cell(link.pre)} → {cell(link.post)}  (× {cell(link.ratio)})")
+    text.append(f"   {cell(link.pre)} → {cell(link.post)}  retention {cell(link.ratio)}")
     if link.implied and link.facts:
-        text.append(f"   implied, by {several(link.facts, 'fact')}", "dim")
+        text.append(f"   a conclusion, by {several(link.facts, 'fact')}", "dim")
     return text
 
 

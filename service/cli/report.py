@@ -89,7 +89,7 @@ def chains(
         bool, typer.Option("--surviving", help="Only chains that still imply the old fact.")
     ] = False,
     steps: Annotated[
-        int | None, typer.Option(min=1, max=5, help="Only chains of this many steps.")
+        int | None, typer.Option(min=1, max=5, help="Only chains of this many facts.")
     ] = None,
     implied: Annotated[
         bool,
@@ -109,8 +109,8 @@ def chains(
 
     Where the graph has rules ([bold]thinkeval rules[/bold]): whether the old object is recovered
     by chains, by rules or by both, and which conclusions the edit should have changed.
-    [bold]--implied --surviving[/bold] lists the chains that facts and rules make together; their
-    steps are facts too, an implied link counting those of its proof.
+    [bold]--implied --surviving[/bold] lists the chains over conclusions of rules; their length is
+    in facts too, a conclusion counting those of its proof.
     """
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         score = record.get_score(runtime.db, edit)
@@ -165,7 +165,7 @@ def report(
         Path | None,
         typer.Option(
             help="Draw into this folder: IFR by steps and IFR against Preservation of all edits;"
-            " of edits named, the leakage graph and the strongest surviving chain."
+            " of edits named, the leakage map and the strongest surviving chain."
         ),
     ] = None,
     figure_format: Annotated[

@@ -172,7 +172,7 @@ def instantiate(
     ] = None,
     relation: Annotated[str | None, typer.Option(help="… and of this relation.")] = None,
     measure: Annotated[
-        MeasureName, typer.Option("--measure", help="Which probabilities are shown.")
+        MeasureName, typer.Option("--measure", help="The measure that is shown.")
     ] = MeasureName.likelihood,
     limit: Annotated[int, typer.Option(min=1, help="Groundings at most.")] = 1000,
     output: OutputOption = None,

@@ -237,7 +237,7 @@ def sequence(
 def _implied(
     runtime: Runtime, found: list[SequenceScore], measure: Measure
 ) -> dict[str, SummaryOut]:
-    """What the rules say of all edits, each after its own batch, and at the end."""
+    """Conclusions of rules for all edits, each after its own batch, and at the end."""
     from thinkeval.service.rules import summary
 
     return {

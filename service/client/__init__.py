@@ -1,4 +1,4 @@
-"""A client for notebooks: scores as objects, tables as DataFrames, leakage graphs for networkx.
+"""A client for notebooks: scores as objects, tables as DataFrames, edits as graphs for networkx.
 
     from thinkeval.service.client import Client
 

@@ -279,7 +279,7 @@ def _store(
                 tx.run(rows.DescribeEditsRow, dataset=like.graph, rows=described)
             except IncompleteWriteError as error:  # the graph was deleted meanwhile
                 raise NotFoundError(
-                    "dataset graph", like.graph, [], listing="thinkeval graphs"
+                    "graph of a data set", like.graph, [], listing="thinkeval graphs"
                 ) from error
     return {str(cell.job["id"]): one for cell, one in zip(cells, accepted, strict=True)}
 

@@ -80,7 +80,7 @@ class Program:
             return None
         raise UsageError(
             f"No cut was found in {limit_s:g} s ({result.message}).",
-            remedy="Give more time, or fewer steps.",
+            remedy="Give more time, or shorter chains.",
         )
 
     def _add(self, row: Mapping[int, float], lower: float, upper: float) -> None:

@@ -15,7 +15,7 @@ class ConversationLine:
     """Chains that leak in conversation.
 
     Attributes:
-        chains: which were walked: all, or those that IFR calls active by one measure.
+        chains: which were walked: all, or those that survive by one measure.
         n: their number.
         share: leaking / n; None where n is 0.
     """
@@ -27,10 +27,10 @@ class ConversationLine:
 
 
 def conversation_lines(found: ConversationOut) -> list[ConversationLine]:
-    """All chains that were walked, then the active ones by each measure."""
+    """All chains that were walked, then the surviving ones by each measure."""
     lines = [ConversationLine("all chains", found.leaking, found.n, found.share)]
     for each in found.active:
-        name = f"active by {MEASURE_NAMES.get(each.measure, each.measure)}"
+        name = f"surviving by {MEASURE_NAMES.get(each.measure, each.measure)}"
         lines.append(ConversationLine(name, each.leaking, each.n, each.share))
     return lines
 

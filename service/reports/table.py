@@ -280,11 +280,11 @@ def caption_each(scores: Sequence[Score], measure: str) -> str:
 def _what(scores: Sequence[Score], measure: str) -> str:
     options = {s.options.model_dump_json(): s.options for s in scores}.values()
     rules = "; ".join(
-        f"chains of ≤ {o.max_steps} steps, bare fact: {o.bare}, Preservation unit: {o.unit}"
+        f"chains of ≤ {o.max_steps} facts, bare fact: {o.bare}, Preservation unit: {o.unit}"
         for o in sorted(options, key=lambda o: o.max_steps)
     )
     edits = f"{len(scores)} edit{'s' if len(scores) > 1 else ''}{_mixture(scores)}"
-    return f"{edits}, probabilities: {MEASURE_NAMES[measure]}; {rules}."
+    return f"{edits}, measure: {MEASURE_NAMES[measure]}; {rules}."
 
 
 def _undefined(scores: Sequence[Score], measure: str) -> str:

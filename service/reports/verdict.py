@@ -127,7 +127,7 @@ def _left(score: Score, measure: Measure, chains: Sequence[ScoredChainRow]) -> P
     rule = _rule("IFR", LEFT)
     if not chains:
         steps = score.options.max_steps
-        sentence = f"No chain of ≤ {steps} steps leads to {score.target_true} in this graph."
+        sentence = f"No chain of ≤ {steps} facts leads to {score.target_true} in this graph."
         return Part(UNKNOWN, sentence, rule, None)
     if found is None or found.value is None or not found.n:
         sentence = (

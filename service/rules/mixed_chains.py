@@ -44,7 +44,7 @@ class MixedLinkOut(rows.MixedLink):
 
 
 class MixedChainOut(BaseModel):
-    """A chain with at least one implied link, in its strongest form.
+    """A chain with at least one conclusion among its links, in its strongest form.
 
     Attributes:
         steps: number of its facts. None, like strengths and verdict, if one was not probed.
@@ -63,7 +63,7 @@ class MixedChainOut(BaseModel):
 
 
 class MixedPage(BaseModel):
-    """Chains with implied links, strongest after the edit first.
+    """Chains over conclusions, strongest after the edit first.
 
     Attributes:
         rules: number of rules.
@@ -111,7 +111,7 @@ def mixed(
     rules: Sequence[StoredRule] | None = None,
     chosen: Chosen | None = None,
 ) -> MixedPage:
-    """The chains with implied links that recover the old object.
+    """The chains over conclusions that recover the old object.
 
     Args:
         rules: None for the kept rules of the edit's data set.

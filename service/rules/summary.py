@@ -126,7 +126,7 @@ def share_text(tally: TallyOut) -> str:
 
 
 STRONGEST = 3
-"""Number of surviving chains with implied links in a report."""
+"""Number of surviving chains over conclusions in a report."""
 
 
 def implied_lines(db: Database, scores: Sequence[Score], measure: Measure) -> str:
@@ -155,8 +155,8 @@ def implied_lines(db: Database, scores: Sequence[Score], measure: Measure) -> st
 
 
 def _listed(page: MixedPage) -> str:
-    """The strongest surviving chains with implied links, one an entry of a list."""
-    head = f"Strongest of {several(page.total, 'surviving chain')} with implied links:"
+    """The strongest surviving chains over conclusions, one an entry of a list."""
+    head = f"Strongest of {several(page.total, 'surviving chain')} over conclusions of rules:"
     return "\n".join([head, "", *(_entry(item) for item in page.items)])
 
 

@@ -13,6 +13,10 @@ import re
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("service", "cypher", "editing", "loaders", "benchmarks", "docs")
@@ -49,11 +53,25 @@ STANDARD = {
     r"made of": "derived from",
     r"stands?": "status, is",
     r"posted": "submitted",
-    r"share of": "fraction of, proportion of",
+    r"share of(?! sampled answers)": "fraction of, proportion of",
     r"things?": "resource, item",
     r"harmed": "broken",
 }
 """Pattern refused, and the standard terms (docs/project/glossary.md)."""
+
+ON_SURFACES = {
+    r"[Tt]echniques?": "method",
+    r"[Ll]eakage graphs?": "leakage map",
+    r"[Ff]acts? to change": "rewrite request",
+    r"rules say|implied links?|[Mm]ixed chains?": "conclusions of rules, chains over conclusions",
+    r"\d-step chains?|(?:≤|at most) \S*(?:\d|max_steps\S*) steps?|steps? leads?": "n facts",
+    r"chain\.steps \}\} step|[Ss]teps \(none|steps of the chain": "n facts, length in facts",
+    r"kept \(p|[Aa]t least ×|best ×": "retention",
+    r"[Ff]ractions? of (?:the )?sampled answers|\(sampled\)": "sampled share",
+    r"probabilities: |[Hh]ow probabilities are measured": "measure",
+    r"[Dd]ataset graphs?": "graph, data set",
+}
+"""Pattern refused on surfaces, and the term (the first table of the glossary)."""
 
 DATA = {"editing/organism/unknown.py": ("nobody knows",)}
 """Texts that a model is taught or asked: data, not prose."""
@@ -103,6 +121,74 @@ def files() -> list[Path]:
 def test_prose_uses_the_standard_terms() -> None:
     problems = [problem for path in files() for problem in found(path)]
     assert not problems, f"{len(problems)} refused words:\n" + "\n".join(problems[:200])
+
+
+SURFACE = re.compile(
+    "|".join(rf"(?<![\w])(?:{pattern})" for pattern in ON_SURFACES)
+    # A retention is named: `× .71` says nothing. `× {strength}` is the strength of an edit.
+    + r"|× ?(?:\{\{|\$\{|\{(?!self\.strength))"
+)
+
+
+def shown(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file that a surface shows: templates, scripts, strings but no docstrings."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        yield from enumerate(source.splitlines(), 1)
+        return
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.JoinedStr):
+            yield node.lineno, ast.get_source_segment(source, node) or ""
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            docstring = source.splitlines()[node.lineno - 1].strip().startswith('"""')
+            if not docstring:
+                yield node.lineno, node.value
+
+
+def test_one_term_for_each_idea_on_every_surface() -> None:
+    files_shown = [p for p in files() if p.is_relative_to(ROOT / "service")]
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {match[0]!r} in {text.strip()[:90]!r}"
+        for path in files_shown
+        for number, text in shown(path)
+        for match in SURFACE.finditer(text)
+    ]
+    assert not found, f"{len(found)} refused words:\n" + "\n".join(found)
+
+
+def test_help_names_each_idea_by_its_term() -> None:
+    """Docstrings of commands are help, so all pages of `--help` are read."""
+    from thinkeval.service.cli import app
+
+    def pages(command: Any, name: str) -> Iterator[tuple[str, str]]:
+        texts = [command.help or "", *(getattr(p, "help", None) or "" for p in command.params)]
+        yield name, " ".join(" ".join(texts).split())
+        for each, sub in getattr(command, "commands", {}).items():
+            yield from pages(sub, f"{name} {each}")
+
+    read = dict(pages(typer.main.get_command(app), "thinkeval"))
+    assert len(read) > 40, "every command has a page"
+    found = [
+        f"{name}: {match[0]!r}" for name, text in read.items() for match in SURFACE.finditer(text)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_the_glossary_has_each_refused_term() -> None:
+    glossary = (ROOT / "docs/project/glossary.md").read_text(encoding="utf-8")
+    for terms in ON_SURFACES.values():
+        for term in terms.split(", "):
+            assert term.removeprefix("n ") in glossary, term
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Technique", "a 1-step chain", "No chain of ≤ 5 steps leads", "× {{ link.ratio|short }}",
+     "(× {cell(link.ratio)})", "At least × 0.5 kept", "with implied links", "p (sampled)"],
+)  # fmt: skip
+def test_the_check_of_surfaces_finds_what_it_refuses(text: str) -> None:
+    assert SURFACE.search(text)
+    assert not SURFACE.search("3-step IFR; retention .71; sampled share; method × {self.strength}")
 
 
 def test_the_check_finds_what_it_refuses(tmp_path: Path) -> None:

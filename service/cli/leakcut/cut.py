@@ -78,7 +78,7 @@ def leakcut(
     ] = None,
     measure: Annotated[
         MeasureName | None,
-        typer.Option(help="Of an edit's probabilities; default: the first that it has."),
+        typer.Option(help="The measure, of an edit; default: the first that it has."),
     ] = None,
     json: JsonFlag = False,
     output: OutputOption = None,
@@ -127,7 +127,7 @@ def show_cut(cut: CutOut) -> None:
     _show_others(cut)
     _show_beyond(cut)
     if cut.facts:
-        emit_note("Edit them too, and measure again:")
+        emit_note("Edit them too, and score again:")
         emit_command(words.command(cut))
 
 

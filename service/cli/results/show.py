@@ -201,7 +201,7 @@ def _branch_text(branch: Branch) -> Text:
     """A branch in a line; dim where none of its chains survives."""
     keeps = "" if branch.best is None else f"  keeps {percent(branch.best)}"
     if keeps and branch.chains > 1:
-        keeps = f"  best keeps {percent(branch.best or 0.0)}"
+        keeps = f"  best retention {percent(branch.best or 0.0)}"
     style = "" if branch.surviving else "dim"
     return Text.assemble(
         (_counts(branch.ifr_share, branch.chains), "cyan" if branch.surviving else "dim"),
@@ -221,7 +221,7 @@ def show_next(score: Score, cut: CutOut) -> None:
     if len(cut.facts) > FACTS_SHOWN:
         emit_note(f"and {len(cut.facts) - FACTS_SHOWN} more", "dim", indent=2)
     if cut.facts:
-        emit_note("Edit them too, and measure again:")
+        emit_note("Edit them too, and score again:")
         emit_command(words.command(cut))
     emit_note("More of this edit: --depth 2 unfolds the tree, and")
     emit_command(f"thinkeval chains {score.edit} --surviving")

@@ -33,7 +33,7 @@ KINDS: dict[str, str] = {
 """Every kind of figure, and what it shows."""
 
 SHOWN = 12
-"""Surviving chains that a leakage graph draws at most, unless more are asked for."""
+"""Surviving chains that a leakage map draws at most, unless more are asked for."""
 
 __all__ = [
     "EDIT_KINDS",

@@ -35,7 +35,7 @@ def draw(score: Score, rows: Sequence[ScoredChainRow], measure: str, n: int) -> 
     """Chain `n` of the edit's chains, the strongest after the edit being 1."""
     title = f"{score.subject}: {score.target_true} → {score.target_new} ({score.method})"
     if not rows:
-        reason = f"No chain of at most {score.options.max_steps} steps leads from"
+        reason = f"No chain of at most {score.options.max_steps} facts leads from"
         return in_words(title, f"{reason} {score.subject} to {score.target_true}.")
     row = rows[n - 1]
     width = max(6.4, (row.steps + 1) * BOX_W + row.steps * GAP + 0.4)
@@ -59,9 +59,9 @@ def _caption(score: Score, rows: Sequence[ScoredChainRow], measure: str, n: int)
     lasting = "survives" if row.surviving else "is cut"
     return (
         f"Chain {n} of {len(rows)} ({alive} survive), {row.steps}"
-        f" step{'s' if row.steps > 1 else ''}: R = Π p_pre = {number(row.r_pre)},"
+        f" fact{'s' if row.steps > 1 else ''}: R = Π p_pre = {number(row.r_pre)},"
         f" R' = Π p_post = {number(row.r_post)}, retention R'/R = {ratio}; it {lasting}. Under each"
-        f" link p_pre → p_post ({MEASURE_NAMES[measure]}) and × p_post/p_pre."
+        f" link p_pre → p_post ({MEASURE_NAMES[measure]}) and retention p_post/p_pre."
         f" Edit {score.edit} on {score.model}."
     )
 
@@ -94,7 +94,7 @@ def _arrow(axes: Axes, x: float, link: Link, surviving: bool) -> None:
     middle = x + GAP / 2
     axes.text(middle, 0.1, short(link.relation, 16, 3), ha="center", va="bottom", fontsize=8,
               color=INK, linespacing=1.05)  # fmt: skip
-    ratio = "undefined" if link.ratio is None else f"× {link.ratio:.2f}"
+    ratio = "undefined" if link.ratio is None else f"retention {link.ratio:.2f}"
     axes.text(middle, -0.11, f"{link.pre:.2f} → {link.post:.2f}", ha="center", va="top",
               fontsize=8, color=INK)  # fmt: skip
     axes.text(middle, -0.27, ratio, ha="center", va="top", fontsize=8, weight="bold",

@@ -57,7 +57,7 @@ def draw(
     """
     title = f"{score.subject}: {score.target_true} → {score.target_new} ({score.method})"
     if not rows:
-        reason = f"No chain of at most {score.options.max_steps} steps leads from"
+        reason = f"No chain of at most {score.options.max_steps} facts leads from"
         said = f"{reason} {score.subject} to {score.target_true}{' ' * bool(chosen)}{chosen}."
         return in_words(title, said)
     drawing = placed(
@@ -128,7 +128,7 @@ def _caption(score: Score, measure: str, drawing: MapDrawing, chosen: str) -> st
     bounds = ", ".join(f"{bound:g}" for bound in BANDS)
     return (
         f"{shown}; n = {alive + cut} chains of at most {score.options.max_steps}"
-        " steps. Solid: facts of a surviving chain; dashed: of cut chains alone. Width: p_post."
+        " facts. Solid: facts of a surviving chain; dashed: of cut chains alone. Width: p_post."
         f" Colour: retention p_post / p_pre, darker from {bounds}."
         f" Labels: relation, p_pre → p_post ({MEASURE_NAMES[measure]})."
         f" Edit {score.edit} on {score.model}."

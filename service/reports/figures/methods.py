@@ -65,7 +65,7 @@ def by_steps(
     figure, panels = _panels(rows, title, caption, draw)
     highest = max(1.02, *(axes.get_ylim()[1] for axes in panels))
     for axes in panels:
-        axes.set_xlabel("steps of the chain (facts)")
+        axes.set_xlabel("length of the chain (facts)")
         axes.set_ylabel(f"IFR ({MEASURE_NAMES[measure]})")
         axes.set_xticks(STEPS)
         axes.set_xlim(0.6, 5.4)

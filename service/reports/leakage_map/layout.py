@@ -1,4 +1,4 @@
-"""Places of the entities and labels of a leakage graph: layers by distance from the subject.
+"""Places of the entities and labels of a leakage map: layers by distance from the subject.
 
 Sugiyama's walk in small: entities in columns by distance, a column of labels between two of them,
 and every link led through one slot of each column it crosses. A slot belongs to one entity or one

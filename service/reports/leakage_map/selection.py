@@ -59,7 +59,7 @@ class Selection(BaseModel, frozen=True):
         return urlencode(given, doseq=True)
 
     def in_words(self, rows: Sequence[ScoredChainRow]) -> str:
-        """The selection as words after "chains": "through Ron Weasley, of 2 steps"; "" for all."""
+        """The selection as words after "chains": "through Ron Weasley, of 2 facts"; "" for all."""
         links = {link.id: link for row in rows for link in row.links}
         said = []
         if self.through:
@@ -72,9 +72,9 @@ class Selection(BaseModel, frozen=True):
             said.append(f"with number {self.chain}")
         if self.steps:
             lengths = " or ".join(map(str, self.steps))
-            said.append(f"of {lengths} step{'s' * (self.steps != (1,))}")
+            said.append(f"of {lengths} fact{'s' * (self.steps != (1,))}")
         if self.min_ratio:
-            said.append(f"that keep at least {self.min_ratio:g}")
+            said.append(f"of retention {self.min_ratio:g} or more")
         if self.surviving:
             said.append("that survive")
         return ", ".join(said)

@@ -51,7 +51,7 @@ def page_svg(
 def fact_sentence(line: Line) -> str:
     """What a line shows, in words: for screen readers and as a tooltip."""
     link = line.link
-    kept = "p before is 0" if line.retention is None else f"× {short(line.retention)}"
+    kept = "p before is 0" if line.retention is None else f"retention {short(line.retention)}"
     state = {
         "target_true": "the edited fact", "target_new": "the edited fact's new form",
     }.get(line.role, "on a surviving chain" if line.alive else "on cut chains only")  # fmt: skip

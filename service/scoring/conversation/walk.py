@@ -112,7 +112,7 @@ def _named(answer: str) -> str:
 def outcome(
     walks: Sequence[Walk], active: Mapping[str, Sequence[bool]], chat: bool
 ) -> ConversationOut:
-    """Fractions of leaking chains, over all that were walked and over those that IFR calls active.
+    """Fractions of leaking chains, over all that were walked and over those that survive.
 
     Args:
         active: by measure, whether each chain survives.

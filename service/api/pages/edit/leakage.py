@@ -68,7 +68,7 @@ def _link(edge: EdgeOut) -> Link:
 
 
 def _said(row: Any) -> str:
-    ratio = f"× {short(row.ratio)}" if row.ratio is not None else "not known before (R = 0)"
+    ratio = f"retention {short(row.ratio)}" if row.ratio is not None else "not known before (R = 0)"
     return f"{' → '.join(row.entities)}: {ratio}, {'survives' if row.surviving else 'cut'}"
 
 

@@ -71,7 +71,7 @@ def next_values(view: View, asked: CutAsked, browser: str) -> dict[str, Any]:
 IMPLIED_FIRST = 10
 """Conclusions shown at first; the others unfold."""
 MIXED = 10
-"""Chains with implied links that are shown; REST and the command line list all of them."""
+"""Chains over conclusions that are shown; REST and the command line list all of them."""
 
 SIDES = {
     "lost": "it no longer follows",

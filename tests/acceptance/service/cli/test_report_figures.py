@@ -79,7 +79,7 @@ def test_parquet_is_the_table_with_its_caption(
     rows = at_once("report", *edits, *options, "-f", "json").json
     column = "ifr" if each else "IFR"
     assert frame[column].tolist() == pytest.approx([row[column] for row in rows], rel=1e-12)
-    assert "2 edits, probabilities: likelihood" in frame.attrs["caption"]
+    assert "2 edits, measure: likelihood" in frame.attrs["caption"]
 
 
 def test_what_cannot_be_written_is_refused(at_once: Call, edits: list[str], tmp_path: Path) -> None:

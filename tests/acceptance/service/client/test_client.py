@@ -144,7 +144,7 @@ def test_figures_come_in_every_format(te: Client, mine: Mine, score: Score) -> N
     assert b"(sampled)" in svg
     chosen = Selection(steps=(2, 3), surviving=True)
     svg = te.figure(score.edit, "leakage", "svg", selection=chosen, caption=False)
-    assert b"chains of 2 or 3 steps, that survive" in svg
+    assert b"chains of 2 or 3 facts, that survive" in svg
     assert b"Width: p_post" not in svg
     assert te.methods_figure("ifr_by_steps", "svg", graph=mine.graph).startswith(b"<?xml")
     with pytest.raises(ProblemError, match="no chain 5000"):

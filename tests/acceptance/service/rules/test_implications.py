@@ -111,7 +111,9 @@ def test_chains_with_implied_links_are_listed_with_their_proofs(
     assert service.get(path, surviving=True, limit=1000)["items"] == alive
     shown = thinkeval("chains", edit, "--implied", "--surviving", "--limit", "0", COLUMNS="250").out
     assert shown.count("● survives") == len(alive)
-    assert shown.startswith(f"{len(alive)} of {len(whole['items'])} chains with implied links")
+    assert shown.startswith(
+        f"{len(alive)} of {len(whole['items'])} chains over conclusions of rules"
+    )
     assert f"by {omega['rules']} rules" in shown
     for item in alive[:5]:
         implied = [link for link in item["links"] if link["implied"]]
@@ -122,7 +124,7 @@ def test_chains_with_implied_links_are_listed_with_their_proofs(
             assert f"∴ {link['relation']} → {link['object']}" in shown
     if alive:
         report = thinkeval("report", edit).out
-        assert f"with implied links:\n\n- {alive[0]['steps']} facts, R " in report
+        assert f"over conclusions of rules:\n\n- {alive[0]['steps']} facts, R " in report
 
 
 def test_bad_questions_are_answered_with_a_remedy(

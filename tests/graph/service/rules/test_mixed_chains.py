@@ -1,4 +1,4 @@
-"""The chains with implied links, one by one: against every chain and proof written out."""
+"""The chains over conclusions, one by one: against every chain and proof written out."""
 
 from __future__ import annotations
 

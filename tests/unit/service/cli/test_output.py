@@ -103,7 +103,7 @@ def test_optional_columns_are_omitted_by_level_before_texts_are_narrowed(
 
 def test_prose_ends_its_lines_between_words(shown: Shown) -> None:
     """A note of 450 characters was one line, which a terminal breaks inside words."""
-    note = "probabilities: likelihood; chains of ≤ 5 steps, " * 9
+    note = "measure: likelihood; chains of ≤ 5 facts, " * 9
     lines = shown("80", note=note).splitlines()
     assert max(len(line) for line in lines if line[:1] not in "┏┃┡│└") <= 80
     assert note.split() == " ".join(lines).partition("has all). ")[2].split()

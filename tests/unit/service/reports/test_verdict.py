@@ -47,7 +47,7 @@ def test_a_grade_begins_at_its_threshold(value: float, word: str) -> None:
 
 
 def test_undefined_values_have_words_of_their_own() -> None:
-    assert judged(chains=0).left.sentence.startswith("No chain of ≤ 5 steps")
+    assert judged(chains=0).left.sentence.startswith("No chain of ≤ 5 facts")
     none = judged(n=0, preservation=None, subject_retention=None, efficacy=None)
     assert {part.word for part in none.parts} == {"undefined"}
     assert {part.grade for part in none.parts} == {"none"}

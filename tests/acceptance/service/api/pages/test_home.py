@@ -40,7 +40,7 @@ def test_the_form_asks_for_what_follows_where_there_are_rules(
     open_page: Open, service: Service, mine: Mine, ruled: str
 ) -> None:
     page = open_page(f"/?graph={mine.graph}", viewport={"width": 390, "height": 844})
-    box = page.get_by_label("Also probe the implications of the rules")
+    box = page.get_by_label("Also probe the conclusions of the rules")
     why = page.locator("#rules-why")
     expect(box).to_be_disabled()
     expect(why).to_contain_text(f"thinkeval rules mine {mine.graph}")
@@ -62,7 +62,7 @@ def test_the_form_asks_for_what_follows_where_there_are_rules(
     items = service.get(f"/v1/edits/{edit}/implications")["items"]
     assert {item["verdict"] for item in items} not in (set(), {None})
     tabs.get_by_role("link", name="Rules").click()
-    expect(page.get_by_role("heading", name="What the rules say")).to_be_visible()
+    expect(page.get_by_role("heading", name="Conclusions of rules")).to_be_visible()
     fits(page, 390)
     tabs.get_by_role("link", name="Export").click()
     expect(page.get_by_role("heading", name="Export and repeat")).to_be_visible()

@@ -57,8 +57,8 @@ def test_a_walked_edit_shows_its_conversations_with_n_and_another_has_no_such_pa
     page = client.get(f"/edits/{walked}").text
     lines = [
         ("all chains", "3", "8", "0.375"),
-        ("active by likelihood", "3", "4", "0.750"),
-        ("active by sampled", "0", "0", "–"),
+        ("surviving by likelihood", "3", "4", "0.750"),
+        ("surviving by sampled share", "0", "0", "–"),
     ]
     for name, *cells in lines:
         shown = "".join(f'<td class="n">{each}</td>' for each in cells)

@@ -99,12 +99,12 @@ def test_a_leakage_map_has_the_new_object_and_says_what_was_selected() -> None:
         rows = list(enumerate(ROWS, 1))[:1]
         return _texts(encode(
             lambda: leakage.draw(_score(), rows, "likelihood", 12, edited=[new],
-                                 chosen="of 3 steps", caption=caption), "svg", "x",
+                                 chosen="of 3 facts", caption=caption), "svg", "x",
         ))  # fmt: skip
 
     assert "Ilvermorny\n(new object)" in texts(False)
-    assert "Chains of 3 steps" not in texts(False)
-    assert "Chains of 3 steps: 1 of 1 surviving chains shown" in texts(True)
+    assert "Chains of 3 facts" not in texts(False)
+    assert "Chains of 3 facts: 1 of 1 surviving chains shown" in texts(True)
 
 
 @pytest.mark.parametrize("kind", figures.METHODS_KINDS)
@@ -158,9 +158,9 @@ def test_without_chains_the_figure_says_so() -> None:
     assert "None of these edits has a chain" in _words(text)
     text = _texts(figures.draw_methods([_score()], "ifr_by_steps", "p", "svg"))
     assert "undefined" in text  # a measure that was not taken
-    assert "No chain of at most 5 steps leads from" in _words(_svg([]))
+    assert "No chain of at most 5 facts leads from" in _words(_svg([]))
     drawn = encode(lambda: chain.draw(_score(), [], "likelihood", 1), "svg", "t")
-    assert "No chain of at most 5 steps leads from" in _words(_texts(drawn))
+    assert "No chain of at most 5 facts leads from" in _words(_texts(drawn))
 
 
 def test_no_surviving_chain_is_drawn_dashed_and_said() -> None:
@@ -198,7 +198,7 @@ def test_cut_links_are_dashed_and_surviving_ones_solid() -> None:
 def test_chain_shows_p_and_retention_under_each_link() -> None:
     drawn = encode(lambda: chain.draw(_score(), ROWS, "likelihood", 1), "svg", "t")
     text = _texts(drawn)
-    for shown in ("0.90 → 0.70", "× 0.78", "0.85 → 0.80", "× 0.94", "0.90 → 0.85"):
+    for shown in ("0.90 → 0.70", "retention 0.78", "0.85 → 0.80", "retention 0.94", "0.90 → 0.85"):
         assert shown in text
     assert "R = Π p_pre = 0.689, R' = Π p_post = 0.476" in _words(text)
     assert "retention R'/R = 0.691; it survives" in _words(text)

@@ -43,6 +43,6 @@ def test_each_condition_that_is_given_holds(asked: dict, numbers: list[int]) -> 
 def test_a_selection_in_words() -> None:
     asked = Selection(through=("A",), first="SA", steps=(2, 3), min_ratio=0.5, surviving=True)
     assert asked.in_words(ROWS) == (
-        "through A, that begin with S r A, of 2 or 3 steps, that keep at least 0.5, that survive"
+        "through A, that begin with S r A, of 2 or 3 facts, of retention 0.5 or more, that survive"
     )
     assert Selection().in_words(ROWS) == ""
