@@ -52,7 +52,7 @@ def methods(outputs: Sequence[str], before: Stored) -> Made:
     for row in json.loads(outputs[-1])["table"]:
         values = [row[name] for name in of.values()]
         values[2] = [row["IFR"], row["IFR low"], row["IFR high"]]
-        rows.append([row["Technique"], *rounded(values)])
+        rows.append([row["Method"], *rounded(values)])
     return columns, sorted(rows, key=lambda row: _place(row[0]))
 
 
@@ -70,7 +70,7 @@ def subject(outputs: Sequence[str], before: Stored) -> Made:
     """Means over rewrites: what of IFR's fall is the forgotten subject."""
     of = ["Efficacy", "IFR mean", "Preservation", "Subject retention", "IFR beyond mean"]
     titles = ["efficacy", "IFR", "Preservation", "subject retention", "IFR beyond subject"]
-    rows = {row["Technique"]: row for row in json.loads(outputs[-1])["table"]}
+    rows = {row["Method"]: row for row in json.loads(outputs[-1])["table"]}
     return [{"title": "method"}, *numbers(titles)], [
         [name, *rounded([rows[name][key] for key in of])] for name in ("rome", "memit")
     ]

@@ -92,7 +92,7 @@ def test_methods_keep_the_order_and_undefined_stays_undefined() -> None:
         "Efficacy", "Generalization", "IFR", "IFR mean", "1-step", "2-step", "3-step", "4-step",
         "5-step", "Preservation", "Subject retention", "IFR beyond subject", "IFR low", "IFR high",
     ]  # fmt: skip
-    rows = [{"Technique": name, **dict.fromkeys(names, 0.33951)} for name in ("rome", "none")]
+    rows = [{"Method": name, **dict.fromkeys(names, 0.33951)} for name in ("rome", "none")]
     rows[0] |= {"Generalization": None, "IFR low": 0.1}
     columns, made = module("made").methods([json.dumps({"table": rows})], {})
     assert [row[0] for row in made] == ["none", "rome"]
