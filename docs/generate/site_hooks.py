@@ -1,0 +1,61 @@
+"""Hooks of the site's build: links to files of the repository, and pages that show a root file.
+
+MkDocs knows the pages under docs/ only. A link from one of them to another file of the repository
+becomes that file's path as code, since the site has no copy of it. A page with `include: NAME` in
+its metadata shows the root file of that name, with its links into docs/ made relative.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\((?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?\)")
+FENCE = re.compile(r"(^```.*?^```)", re.DOTALL | re.MULTILINE)
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """The page's text with the links and inclusions above."""
+    at = Path(page.file.src_uri).parent
+    included = page.meta.get("include")
+    if included:
+        markdown = (ROOT / included).read_text(encoding="utf-8")
+        markdown = LINK.sub(lambda found: _from_root(found, at), markdown)
+    if page.file.src_uri == "decisions/index.md":
+        markdown += _decisions()
+    parts = FENCE.split(markdown)  # code is left as it is
+    return "".join(
+        part if part.startswith("```") else LINK.sub(lambda found: _link(found, at), part)
+        for part in parts
+    )
+
+
+def _from_root(found: re.Match[str], at: Path) -> str:
+    """A link of a root file, relative to the page that shows it."""
+    text, target, anchor = found.groups()
+    path = os.path.relpath(ROOT / target, DOCS / at)
+    return f"[{text}]({path}{anchor or ''})"
+
+
+def _link(found: re.Match[str], at: Path) -> str:
+    text, target, _ = found.groups()
+    path = Path(os.path.normpath(DOCS / at / target))
+    if path.is_relative_to(DOCS) or not path.is_relative_to(ROOT):
+        return found.group()
+    name = path.relative_to(ROOT).as_posix()
+    if text.strip("`") in (name, path.name):
+        return f"`{name}`"
+    return f"{text} (`{name}`)"
+
+
+def _decisions() -> str:
+    """One line a decision: its title, linked."""
+    lines = []
+    for path in sorted((DOCS / "decisions").glob("0*.md")):
+        title = path.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
+        lines.append(f"- [{title}]({path.name})")
+    return "\n".join(lines) + "\n"
