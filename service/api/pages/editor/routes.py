@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
@@ -53,9 +54,9 @@ def edit_graph(graph: GraphId, request: Request, db: Db) -> Response:
 
 @router.get("/{graph}/yaml")
 def graph_as_yaml(graph: GraphId, db: Db) -> Response:
-    """A stored data set as a file of the format `graph_yaml`."""
-    tables, _ = tables_of(datasets.stored_graph(db, graph))
-    return _file(to_yaml(tables), graph)
+    """A stored data set as a file of the format `graph_yaml`; what it cannot hold, as comments."""
+    tables, left_out = tables_of(datasets.stored_graph(db, graph))
+    return _file(_as_comments(left_out) + to_yaml(tables), graph)
 
 
 @router.post("/new")
@@ -77,6 +78,14 @@ def sent_graph(
         refused = Checked(problem=f"{said} “Replace”, or give another name.")
         return _editor(request, form.tables, refused, 409, graph=graph, replace=form.replace)
     return RedirectResponse(f"/?{urlencode({'graph': done.graph})}", 303)
+
+
+def _as_comments(left_out: Sequence[str]) -> str:
+    """What a file leaves out, as comments of YAML; nothing where it holds everything."""
+    if not left_out:
+        return ""
+    said = ["This file leaves out what its format cannot hold:", *(f"- {e}" for e in left_out)]
+    return "".join(f"# {line}\n" for each in said for line in each.splitlines())
 
 
 def _file(text: str, name: str) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,27 @@ def test_a_stored_graph_is_replaced_only_when_told(
     told = send(client, f"/data/{name}/edit", form(name, "store", FACTS, replace="1"))
     assert told.status_code == 303
     assert len(datasets.stored_graph(db, name).facts) == 2
+
+
+def test_yaml_of_a_stored_graph_names_what_it_leaves_out(
+    client: TestClient, db: Database, prefix: str, tmp_path: Path
+) -> None:
+    """The file said nothing: who kept it in place of the graph lost data without noticing."""
+    loaded = datasets.read("hogwarts", name=f"{prefix}-odd")
+    first, *others = loaded.graph.facts
+    case = loaded.graph.rewrites[0].id
+    odd = replace(first, prompt="Of {} it is said:", cases=(case,))
+    datasets.store(db, replace(loaded, graph=replace(loaded.graph, facts=(odd, *others))))
+    saved = client.get(f"/data/{prefix}-odd/yaml").text
+    comments = [line for line in saved.splitlines() if line.startswith("#")]
+    assert comments == [
+        "# This file leaves out what its format cannot hold:",
+        "# - facts with a prompt other than most of their relation: 1",
+        "# - facts limited to rewrites: 1",
+    ]
+    path = tmp_path / "odd.yaml"
+    path.write_text(saved, encoding="utf-8")
+    assert len(graph_yaml.load(path).graph.facts) == len(loaded.graph.facts)
 
 
 def test_a_wrong_row_is_marked_and_nothing_is_stored(
