@@ -17,7 +17,7 @@ from support.axe import violations
 from support.commands import Mine
 from support.serving import Service
 from support.watching import Open, fits
-from thinkeval.service.api.pages.edit.view import TABS
+from thinkeval.service.api.pages.edit.view import LISTED, TABS
 from thinkeval.service.reports.leakage_map.drawing import FRAME
 from thinkeval.service.settings import Settings
 
@@ -27,6 +27,8 @@ SCREENS = Path(__file__).parents[5] / "reports/screens"
 WIDTHS = {1280: 900, 768: 1024, 390: 844}
 TALLEST = {1280: 2400, 768: 3000, 390: 6000}
 """Pixels of the tallest tab by the width of the window."""
+LISTS = {"chains": "ol.chains", "facts": "table.lines tbody"}
+"""Lists whose first rows take two screens of a telephone at most."""
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +113,10 @@ def test_no_tab_is_long_and_screens_are_kept(open_page: Open, edits: dict[str, s
                 page.screenshot(path=SCREENS / name, full_page=True)
             tall = page.evaluate("document.documentElement.scrollHeight")
             assert tall <= TALLEST[width], (tab, width, tall)
+            if width == 390 and tab in LISTS:
+                rows = page.locator(f"{LISTS[tab]} > *")
+                assert rows.count() == LISTED
+                assert box(page, LISTS[tab])["height"] <= 2 * height, tab
 
 
 def _address(page: Page, path: str) -> str:
