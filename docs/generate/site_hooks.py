@@ -19,7 +19,7 @@ FENCE = re.compile(r"(^```.*?^```)", re.DOTALL | re.MULTILINE)
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """The page's text with the links and inclusions above."""
+    """The Markdown of a page with the links and inclusions above."""
     at = Path(page.file.src_uri).parent
     included = page.meta.get("include")
     if included:
@@ -35,7 +35,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def _from_root(found: re.Match[str], at: Path) -> str:
-    """A link of a root file, relative to the page that shows it."""
+    """A link of a root file, relative to where it is shown."""
     text, target, anchor = found.groups()
     path = os.path.relpath(ROOT / target, DOCS / at)
     return f"[{text}]({path}{anchor or ''})"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.page_blocks import titled
+from support.docs.page_blocks import titled
 from support.references.reference import Case, Edge
 from support.stored_graphs import case_map, store
 from thinkeval.cypher import catalog

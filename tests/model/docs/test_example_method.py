@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from support.page_blocks import titled
+from support.docs.page_blocks import titled
 from thinkeval.editing import hparams, registry
 from thinkeval.editing.deltas import applied
 from thinkeval.loaders.records import RewriteRequest

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from support.commands import Mine
-from support.example_answers import Recorder, writing
+from support.docs.example_answers import Recorder, writing
 from support.own_graphs import own_graphs
 from support.serving import ENDED, Service, until
 from thinkeval.cypher.run import Database
