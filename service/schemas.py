@@ -202,7 +202,7 @@ class SharedOptions(ScoringOptions):
     """The options that edits and sweeps share: how facts are probed, and what is probed."""
 
     graph: Annotated[Name, Option(("--graph", "-g"))] = Field(
-        default="hogwarts", description="Data set graph."
+        default="hogwarts", description="Graph: a data set."
     )
     samples: Annotated[int, Option(limited=True, recorded="probe.samples")] = Field(
         default=5,

@@ -41,7 +41,7 @@ class InitName(StrEnum):
 
 
 def build(
-    graph: Annotated[str, typer.Argument(help="Data set graph; `atlas` ships with its rules.")],
+    graph: Annotated[str, typer.Argument(help="Graph: a data set; `atlas` ships with its rules.")],
     setting: Annotated[
         list[SettingName] | None,
         typer.Option(

@@ -146,7 +146,7 @@ def graphs(
 
 
 def rewrites(
-    graph: Annotated[str, typer.Argument(help="Id of a data set graph.")],
+    graph: Annotated[str, typer.Argument(help="Id of a graph: a data set.")],
     json: JsonFlag = False,
 ) -> None:
     """List a data set's rewrite requests with the number of their chains."""

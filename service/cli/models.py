@@ -35,7 +35,7 @@ organism = typer.Typer(
     help="Small models trained on a graph's facts, for use without downloaded weights.",
 )
 
-GraphArgument = Annotated[str, typer.Argument(help="Id of a data set graph.")]
+GraphArgument = Annotated[str, typer.Argument(help="Id of a graph: a data set.")]
 
 
 @takes("model", "samples", "ask", "paraphrases", "chat", "dtype", "revision", "seed")
@@ -223,7 +223,7 @@ def _show(made: list[dict[str, object]], json: bool, title: str, used_by: str) -
 
 
 def train_mend(
-    graph: Annotated[str, typer.Argument(help="Id of a data set graph.")] = "hogwarts",
+    graph: Annotated[str, typer.Argument(help="Id of a graph: a data set.")] = "hogwarts",
     model: ModelOption = "organism",
     hparams: Annotated[
         str | None, typer.Option(help="Hyperparameter file, or name of a shipped one.")

@@ -41,7 +41,7 @@ rules = typer.Typer(
 )
 
 DatasetArgument = Annotated[
-    str, typer.Argument(help="Id of a data set's graph, or of a graph made from it.")
+    str, typer.Argument(help="Id of a graph: a data set, or one derived from it.")
 ]
 RuleArgument = Annotated[str, typer.Argument(help="Id of a rule, or the start of it.")]
 

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 
 
 def closure(
-    graph: Annotated[str, typer.Argument(help="Id of a graph: a data set, a model's or an edit.")],
+    graph: Annotated[
+        str, typer.Argument(help="Id of a graph: a data set, a model graph or an edit graph.")
+    ],
     depth: Annotated[
         int | None,
         typer.Option(min=1, help="Premises above each other at most; without it to the end."),
@@ -147,7 +149,7 @@ def proof_tree(proof: ProofOut, *, note: str = "") -> Tree:
 
 
 GraphArgument = Annotated[
-    str, typer.Argument(help="Id of a graph: a data set, what a model knows of it, or an edit.")
+    str, typer.Argument(help="Id of a graph: a data set, a model graph or an edit graph.")
 ]
 
 

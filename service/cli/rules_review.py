@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def review(
-    dataset: Annotated[str, typer.Argument(help="Id of a data set's graph.")],
+    dataset: Annotated[str, typer.Argument(help="Id of a graph: a data set.")],
     annotator: Annotated[str | None, typer.Option("--annotator", "-a", help="Who labels.")] = None,
     label: Annotated[
         list[str] | None,

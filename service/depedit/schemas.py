@@ -122,7 +122,7 @@ class SetIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"graph": "atlas"}]})
 
-    graph: Name = Field(description="A data set graph; `atlas` ships with its rules.")
+    graph: Name = Field(description="Graph: a data set; `atlas` ships with its rules.")
     setting: Setting = "CQ_DT"
     rules: list[Annotated[str, Field(min_length=1, max_length=100)]] | None = Field(
         default=None, max_length=100, description="Ids of rules; null: all kept rules."

@@ -69,7 +69,7 @@ ON_SURFACES = {
     r"kept \(p|[Aa]t least ×|best ×": "retention",
     r"[Ff]ractions? of (?:the )?sampled answers|\(sampled\)": "sampled share",
     r"probabilities: |[Hh]ow probabilities are measured": "measure",
-    r"[Dd]ataset graphs?": "graph, data set",
+    r"[Dd]ata ?set graphs?": "graph, data set",
 }
 """Pattern refused on surfaces, and the term (the first table of the glossary)."""
 

@@ -192,7 +192,7 @@ PROTOCOL_FIELDS: dict[str, dict[str, str]] = {
         "setting": "Wording of the sets' questions: CQ_DT, CQ_UT or ICQ_DT.",
         "init": "Source of the sets' facts: stored, shuffled or file.",
         "n_specific": "Number of specific facts of each set.",
-        "method": "Label of the row: editor and strategy.",
+        "method": "Label of the row: method and strategy.",
         "strategy": "Strategy of the protocol.",
     },
     "QuestionOut": {

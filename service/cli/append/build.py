@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def build(
-    graph: Annotated[str, typer.Argument(help="Id of a data set graph.")],
+    graph: Annotated[str, typer.Argument(help="Id of a graph: a data set.")],
     model: ModelOption = "organism",
     without_model: Annotated[
         bool,

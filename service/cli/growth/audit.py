@@ -35,7 +35,7 @@ FAILURES: list[Column[FailureOut]] = [
 
 @takes("model", "samples", "chat", "dtype", "revision", "seed")
 def audit_knowledge(
-    graph: Annotated[str, typer.Argument(help="Id of a data set graph.")],
+    graph: Annotated[str, typer.Argument(help="Id of a graph: a data set.")],
     pass_share: Annotated[
         float | None,
         typer.Option("--pass", help="Least fraction of right answers; default 1/samples."),

@@ -124,9 +124,7 @@ def coedits(
     id: Annotated[
         str | None, typer.Argument(help="Show this co-edit; default: list them all.")
     ] = None,
-    graph: Annotated[
-        str | None, typer.Option("--graph", "-g", help="Only of this data set.")
-    ] = None,
+    graph: Annotated[str | None, typer.Option("--graph", "-g", help="Only of this graph.")] = None,
     figure: FigureOption = None,
     format: Annotated[
         str | None, typer.Option("--format", "-f", help="Print only markdown, latex or csv.")
