@@ -57,7 +57,7 @@ PAGES = {
         "all methods on KnowGIC's 26 rewrites",
         5,
         (Step("thinkeval sweep -g knowgic --json"),),
-        {"methods": made.methods, "subject": made.subject},
+        {"methods": made.methods, "steps": made.steps, "subject": made.subject},
         {},
     ),
     "matched": Page(

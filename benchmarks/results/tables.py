@@ -112,7 +112,7 @@ def cell(value: Any, column: Mapping[str, Any]) -> str:
         own, low, high = value
         digits = column.get("bounds", column["digits"])
         ends = "no interval" if low is None else f"{low:.{digits}f} to {high:.{digits}f}"
-        return f"{cell(own, column)} ({ends})"
+        return f"{cell(own, column)} ({ends})".replace(" ", "\N{NO-BREAK SPACE}")
     return f"{value:,.{column['digits']}f}"
 
 

@@ -81,8 +81,13 @@ def test_cells() -> None:
     column = {"title": "IFR", "digits": 3, "bounds": 2}
     assert cell(None, column) == "–"
     assert cell(0.42351, column) == "0.424"
-    assert cell([0.42351, 0.218, 0.5361], column) == "0.424 (0.22 to 0.54)"
-    assert cell([0.619, None, None], column) == "0.619 (no interval)"
+    assert (
+        cell([0.42351, 0.218, 0.5361], column)
+        == "0.424\N{NO-BREAK SPACE}(0.22\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}0.54)"
+    )
+    assert (
+        cell([0.619, None, None], column) == "0.619\N{NO-BREAK SPACE}(no\N{NO-BREAK SPACE}interval)"
+    )
     assert cell(1406, {"title": "chains", "digits": 0}) == "1,406"
     assert cell("rome", {"title": "method"}) == "rome"
 
@@ -93,12 +98,15 @@ def test_methods_keep_the_order_and_undefined_stays_undefined() -> None:
         "5-step", "Preservation", "Subject retention", "IFR beyond subject", "IFR low", "IFR high",
     ]  # fmt: skip
     rows = [{"Method": name, **dict.fromkeys(names, 0.33951)} for name in ("rome", "none")]
-    rows[0] |= {"Generalization": None, "IFR low": 0.1}
+    rows[0] |= {"Subject retention": None, "IFR low": 0.1}
     columns, made = module("made").methods([json.dumps({"table": rows})], {})
     assert [row[0] for row in made] == ["none", "rome"]
-    assert made[1][2] is None
-    assert made[1][3] == [0.33951, 0.1, 0.33951]
+    assert made[1][4] is None
+    assert made[1][2] == [0.33951, 0.1, 0.33951]
     assert len(columns) == len(made[0])
+    columns, made = module("made").steps([json.dumps({"table": rows})], {})
+    assert [column["title"] for column in columns[1:3]] == ["1-step IFR", "2-step IFR"]
+    assert [len(row) for row in made] == [len(columns)] * 2
 
 
 def test_equal_efficacy_is_sorted_by_ifr_without_undefined_methods() -> None:
