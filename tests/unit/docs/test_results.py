@@ -9,6 +9,15 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+from thinkeval.service.append_schemas import AppendLoss, AppendOut
+from thinkeval.service.leakcut.coedit.sweep import ChosenSummary, FrontierRow
+from thinkeval.service.reports.append import paired
+from thinkeval.service.reports.append import table as append_table
+from thinkeval.service.reports.formats import render
+from thinkeval.service.reports.table import method_table, records
+from thinkeval.service.schemas import MetricValue, Score
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = ROOT / "benchmarks" / "results"
@@ -162,3 +171,71 @@ def test_benchmarks_replace_their_rows_and_leave_the_others() -> None:
         new = ["0.5 s", "150 s, plain", "300 ×"]
         assert row[1:4] == new if row[0] in again else row == before[row[0]]
     assert again < set(before)
+
+
+def score(method: str, append: AppendLoss | None = None, **values: float) -> Score:
+    """A score with a few values, each over one fact."""
+    weights: dict[str, Any] = {}
+    if append == "app":
+        weights = {"alpha": 0.5, "beta": 0.2, "gamma": 0.1}
+    measure = "likelihood_norm" if append else "likelihood"
+    return Score(
+        edit=f"{method}-{append}", dataset="d", rewrite="r", subject="s", relation="r",
+        prompt="{} r", target_true="o", target_new="n", model="m", method=method, n_facts=1,
+        values=[MetricValue(metric=k, measure=measure, value=v, n=1) for k, v in values.items()],
+        append=append and AppendOut(
+            loss=append, n_correct=1, n_hard=1, n_random=1, neighbours="all",
+            **weights,
+        ),
+    )  # fmt: skip
+
+
+def test_columns_are_those_that_the_sweep_writes() -> None:
+    scores = [
+        score(name, efficacy=0.9, ifr=0.5, preservation=0.8, subject_retention=0.7,
+              ifr_beyond_subject=0.6)
+        for name in ("rome", "memit")
+    ]  # fmt: skip
+    text = json.dumps({"table": records(method_table(scores, "likelihood"))})
+    made = module("made")
+    _, rows = made.methods([text], {})
+    assert [row[0] for row in rows] == ["rome", "memit"]
+    assert [row[1] for row in rows] == [0.9, 0.9]
+    assert [row[3:5] for row in rows] == [[0.8, 0.7]] * 2
+    assert len(made.steps([text], {})[1]) == 2
+    assert [row[:2] for row in made.subject([text], {})[1]] == [["rome", 0.9], ["memit", 0.9]]
+
+
+def test_columns_are_those_that_appended_answers_have() -> None:
+    whole = {"append_es": 1.0, "append_gs": 1.0, "append_ls": 0.5, "anf_hard": 0.4,
+             "aff_random": 0.3, "anf_random": 0.2}  # fmt: skip
+    scores = [score("rome", "none", aff_hard=0.9, **whole), score("rome", "app", aff_hard=0.4)]
+    found: Any = append_table.table(scores)
+    differences = render(paired.columns("json"), paired.differences(found), "json")
+    outputs = ["", "", json.dumps(append_table.as_dict(found)), differences]
+    made = module("made")
+    columns, rows = made.appended(outputs, {})
+    assert [row[0] for row in rows] == ["rome", "rome APP"]
+    place = [column["title"] for column in columns].index("AFF hard")
+    assert [row[place] for row in rows] == [90.0, 40.0]
+    columns, rows = made.paired(outputs, {})
+    titles = [column["title"] for column in columns]
+    aff = next(row for row in rows if row[titles.index("Metric")] == "AFF hard")
+    assert aff[titles.index("Value")] == -0.5
+
+
+def test_columns_are_those_that_co_edits_have() -> None:
+    made = module("made")
+    row = dict.fromkeys(FrontierRow.model_fields, 1) | {"method": "memit", "p": 0.25, "ifr": 0.4}
+    best = dict.fromkeys(ChosenSummary.model_fields, 2) | {"method": "memit", "missed": {"a": "b"}}
+    best["reduction"] = 0.58
+    text = json.dumps({"rows": [row, row | {"m": 0, "p": None}], "chosen": [best]})
+    columns, rows = made.rounds([text, text], {})
+    assert len(rows) == 4
+    assert rows[0][:3] == ["memit", 1, 0.4]
+    assert rows[0][-1] == "1 of 2 (p = 0.250)"
+    assert rows[1][-1] is None
+    assert len(columns) == len(rows[0])
+    columns, rows = made.chosen([text], {})
+    assert rows == [["memit", 58.0, 2, 2, 2, 1, 2, 2]]
+    assert len(columns) == len(rows[0])
