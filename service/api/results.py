@@ -21,6 +21,7 @@ from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.selected import Selected
 from thinkeval.service.api.state import Db, Here, State, etag_response
 from thinkeval.service.errors import UsageError
+from thinkeval.service.leakcut.request import marked
 from thinkeval.service.reports import diff, figures, paired
 from thinkeval.service.reports.browser import query_link
 from thinkeval.service.reports.comparison import Rewrites, compare
@@ -286,7 +287,16 @@ def edit_figure(
     body = here.responses.get(
         ("figure", job.id, job.finished_at, kind, fmt, by, n, limit, selection, caption),
         lambda: figures.draw_edit(
-            db, score, kind, by, fmt, n=n, limit=limit, selection=selection, caption=caption
+            db,
+            score,
+            kind,
+            by,
+            fmt,
+            n=n,
+            limit=limit,
+            selection=selection,
+            caption=caption,
+            marked=marked(db, score, by) if kind == "leakage" else (),
         ),
     )
     return etag_response(request, body, MEDIA_TYPES[fmt])

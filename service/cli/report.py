@@ -55,6 +55,7 @@ def write_figures(
     Args:
         compared: the scores that the methods are compared by.
     """
+    from thinkeval.service.leakcut.request import marked
     from thinkeval.service.reports import figures, paired
 
     notes = paired.notes(compared, measure)
@@ -77,7 +78,10 @@ def write_figures(
             done += 1
         for score, kind in edits:
             runtime.progress(done, whole, "figures")
-            body = figures.draw_edit(runtime.db, score, kind, measure, fmt)
+            body = figures.draw_edit(
+                runtime.db, score, kind, measure, fmt,
+                marked=marked(runtime.db, score, measure) if kind == "leakage" else (),
+            )  # fmt: skip
             written.append(write_bytes(folder / f"{kind}-{score.edit}.{fmt}", body, parents=True))
             done += 1
     return written

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval.editing import registry
 from thinkeval.editing.errors import UnknownMethodError
-from thinkeval.service.errors import NothingStoredError
+from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.rewrites import OwnRewrite, rewrites
 from thinkeval.service.leakcut import budget, cut, leaks, rule_proofs, stored_keys
@@ -30,6 +30,24 @@ if TYPE_CHECKING:
 
 DEFAULTS = CutIn()
 """A cut without any option."""
+
+
+MARKS = CutIn(alternatives=0, seconds=2.0)
+"""The cut whose facts leakage maps mark: a drawing does not wait for a better one."""
+
+
+def marked(db: Database, score: Score, measure: Measure) -> frozenset[str]:
+    """Ids of the leak cut's facts in the edit's graph, as leakage maps mark them; none without it.
+
+    An append, a measure that was not taken, and an edit through which nothing leaks have none.
+    """
+    if score.append is not None:
+        return frozenset()
+    try:
+        cut = edit_cut(db, score, measure, MARKS)
+    except (NotFoundError, UsageError):
+        return frozenset()
+    return frozenset(f"{score.edit}|{fact.id}" for fact in cut.facts)
 
 
 def leak_cut(

@@ -8,7 +8,7 @@ Where there is nothing to draw, the figure says so in words.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -61,6 +61,7 @@ def draw_edit(
     limit: int = SHOWN,
     selection: Selection | None = None,
     caption: bool = True,
+    marked: Collection[str] = (),
 ) -> bytes:
     """A figure of one scored edit.
 
@@ -70,6 +71,7 @@ def draw_edit(
         limit: how many surviving chains `leakage` draws at most, the strongest.
         selection: which chains `leakage` draws; by default all.
         caption: whether `leakage` has its title and caption.
+        marked: ids of the leak cut's facts, which `leakage` marks.
 
     Raises:
         NotFoundError: no such kind.
@@ -91,7 +93,7 @@ def draw_edit(
         new = edited(db.read(FactRow, graph=score.edit), measure)
         drawn = partial(
             leakage.draw, score, picked.chosen(rows), measure, limit,
-            edited=new, chosen=said, caption=caption,
+            edited=new, chosen=said, caption=caption, marked=marked,
         )  # fmt: skip
         return encode(drawn, fmt, f"{title}, chains {said}" if said else title)
     if n is None:

@@ -6,7 +6,7 @@ retention of its fact, its width p_post. Places are those of the web UI's map.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from thinkeval.service.reports.figures.style import (
@@ -14,6 +14,7 @@ from thinkeval.service.reports.figures.style import (
     CAPTION_PT,
     GREEN,
     INK,
+    PURPLE,
     RED,
     RETENTION,
     in_words,
@@ -46,6 +47,7 @@ def draw(
     edited: Sequence[tuple[Link, str]] = (),
     chosen: str = "",
     caption: bool = True,
+    marked: Collection[str] = (),
 ) -> Figure:
     """The strongest surviving chains, at most `limit`, and of the cut ones a third as many.
 
@@ -54,6 +56,7 @@ def draw(
         edited: the edited fact's new form with its role, drawn beside the chains.
         chosen: what the chains were chosen by, for the caption.
         caption: whether the figure has its title and caption.
+        marked: ids of the leak cut's facts, which have a ✂, a dashed frame and a bar.
     """
     title = f"{score.subject}: {score.target_true} → {score.target_new} ({score.method})"
     if not rows:
@@ -64,14 +67,15 @@ def draw(
         rows, score.subject, score.target_true, score.target_new, limit=limit, edited=edited
     )
     wide, high = drawing.width / UNIT, drawing.height / UNIT
-    said = _caption(score, measure, drawing, chosen)
+    shown = any(line.link.id in marked for line in drawing.lines)
+    said = _caption(score, measure, drawing, chosen, shown)
     figure, bottom, top = new_figure(wide, high, *((title, said) if caption else ("", "")))
     axes = figure.add_axes((0, bottom, 1, top - bottom))
     axes.set_axis_off()
     axes.set_xlim(0, drawing.width)
     axes.set_ylim(drawing.height, 0)
     for line in sorted(drawing.lines, key=lambda li: (li.alive, li.link.id)):
-        _draw_line(axes, line)
+        _draw_line(axes, line, line.link.id in marked)
     for box in drawing.boxes:
         _draw_box(axes, box)
     return figure
@@ -95,7 +99,7 @@ _SPACING = LINE_H * 72 / UNIT / (CAPTION_PT * 1.17)
 """Distance of lines of text, as a multiple of matplotlib's."""
 
 
-def _draw_line(axes: Axes, line: Line) -> None:
+def _draw_line(axes: Axes, line: Line, marked: bool) -> None:
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.path import Path
 
@@ -109,12 +113,19 @@ def _draw_line(axes: Axes, line: Line) -> None:
                         capstyle="butt", joinstyle="round")
     )  # fmt: skip
     x, y, w, h = line.label
-    axes.text(x + w / 2, y + h / 2, "\n".join(line.text), ha="center", va="center",
+    text, edge = "\n".join(line.text), "none"
+    if marked:
+        text, edge = f"✂ {text}", PURPLE
+        (ax, ay), (bx, _) = line.corners[:2]
+        at = ax + (7 if bx > ax else -7)
+        axes.plot((at, at), (ay - 7, ay + 7), color=PURPLE, lw=2, zorder=4)
+    axes.text(x + w / 2, y + h / 2, text, ha="center", va="center",
               fontsize=CAPTION_PT - 0.5, color=INK, linespacing=_SPACING, zorder=3,
-              bbox={"fc": "white", "ec": "none", "pad": 0.8})  # fmt: skip
+              bbox={"fc": "white", "ec": edge, "ls": (0, (3, 2)), "lw": 0.8, "pad": 0.8}
+              )  # fmt: skip
 
 
-def _caption(score: Score, measure: str, drawing: MapDrawing, chosen: str) -> str:
+def _caption(score: Score, measure: str, drawing: MapDrawing, chosen: str, marked: bool) -> str:
     (kept, alive), (gone, cut) = drawing.alive, drawing.cut
     shown = (
         f"{kept} of {alive} surviving chains shown{', the strongest' * (kept < alive)}"
@@ -131,5 +142,6 @@ def _caption(score: Score, measure: str, drawing: MapDrawing, chosen: str) -> st
         " facts. Solid: facts of a surviving chain; dashed: of cut chains alone. Width: p_post."
         f" Colour: retention p_post / p_pre, darker from {bounds}."
         f" Labels: relation, p_pre → p_post ({MEASURE_NAMES[measure]})."
+        f"{' ✂: what else to edit, the leak cut.' * marked}"
         f" Edit {score.edit} on {score.model}."
     )

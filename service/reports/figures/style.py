@@ -31,8 +31,8 @@ MEDIA_TYPES: dict[str, str] = {
 BLUE, RED, INK, MUTED = "#0072B2", "#D55E00", "#1a1a1a", "#6e6e6e"
 """Subject, old object, what is there, what is cut."""
 
-GREEN = "#00755a"
-"""New object."""
+GREEN, PURPLE = "#00755a", "#7b2fb5"
+"""New object, and what else to edit."""
 
 RETENTION = ("#8a929c", "#c08a3e", "#d2691e", "#a63c06", "#5c1400")
 """Colours of the classes of retention (`leakage_map.svg.BANDS`): lightness falls with retention, so

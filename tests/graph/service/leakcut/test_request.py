@@ -17,7 +17,7 @@ from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.leakcut import words
 from thinkeval.service.leakcut.leaks import of_edit
 from thinkeval.service.leakcut.problem import Problem
-from thinkeval.service.leakcut.request import cut_of, key_kind
+from thinkeval.service.leakcut.request import cut_of, key_kind, marked
 from thinkeval.service.leakcut.schemas import CutIn
 from thinkeval.service.rules import store
 
@@ -69,6 +69,16 @@ def test_what_cannot_be_cut(db: Database, graph: str) -> None:
         cut_of(db, f"{graph}-none")
     with pytest.raises(NotFoundError, match="rewrite"):
         cut_of(db, "Draco", graph=hogwarts_as(db, f"{graph}-hogwarts"))
+
+
+def test_leakage_maps_mark_the_facts_of_the_cut_in_the_edits_graph(
+    db: Database, graph: str
+) -> None:
+    score = store_edit(db, f"{graph}-marked", FACTS, dataset=graph)
+    ids = {row.id: (row.subject, row.object) for row in db.read(rows.FactRow, graph=score.edit)}
+    found = marked(db, score, "likelihood")
+    assert {ids[each] for each in found} == {("Ron", "Hogwarts"), ("Gryffindor", "Hogwarts")}
+    assert not marked(db, score, "p"), "not taken"
 
 
 def test_the_curve_of_a_budget_starts_at_ifr(db: Database, graph: str) -> None:

@@ -178,6 +178,22 @@ def test_leakage_shows_roles_numbers_and_names_as_they_are() -> None:
     assert "1 of 1 surviving chains shown; 2 of 2 cut chains shown; n = 3 chains" in _words(text)
 
 
+def test_leakage_marks_the_facts_of_the_leak_cut() -> None:
+    """As the web UI's map does; exported figures showed no mark."""
+
+    def texts(marked: tuple[str, ...]) -> str:
+        rows = list(enumerate(ROWS, 1))
+        return _texts(encode(
+            lambda: leakage.draw(_score(), rows, "likelihood", 12, marked=marked), "svg", "x"
+        ))  # fmt: skip
+
+    assert "✂ is a\nhouse at\n.90 → .85" in texts((SCHOOL.id,))
+    assert texts((SCHOOL.id,)).count("✂") == 2, "one fact, and what it means"
+    assert "✂: what else to edit" in _words(texts((SCHOOL.id,)))
+    assert "✂" not in texts(())
+    assert "✂" not in texts(("another",))
+
+
 def test_leakage_is_limited_to_the_strongest() -> None:
     many = [
         _row(_link(HARRY, "knows", f"P{i}", 1.0, 1 - i / 50), _link(f"P{i}", "at", HOGWARTS, 1, 1))
