@@ -141,7 +141,7 @@ def test_figures_come_in_every_format(te: Client, mine: Mine, score: Score) -> N
     assert te.figure(score.edit, "chain", "pdf", n=2).startswith(b"%PDF")
     svg = te.figure(score.edit, "leakage", "svg", limit=3, measure="p")
     assert ET.parse(io.BytesIO(svg)).getroot().tag.endswith("svg")
-    assert b"(sampled)" in svg
+    assert b"(sampled share)" in svg
     chosen = Selection(steps=(2, 3), surviving=True)
     svg = te.figure(score.edit, "leakage", "svg", selection=chosen, caption=False)
     assert b"chains of 2 or 3 facts, that survive" in svg
