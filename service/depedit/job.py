@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from thinkeval.cypher import rows
 from thinkeval.editing import registry
 from thinkeval.loaders.records import digest
-from thinkeval.service import __version__
+from thinkeval.service import NUMBERS_VERSION
 from thinkeval.service.depedit import job_queue, run, store, strategies
 from thinkeval.service.depedit.editor import ALIASES, require_weights
 from thinkeval.service.depedit.job_queue import DEPEDIT
@@ -225,7 +225,7 @@ def post(db: Database, settings: Settings, posted: RunsIn, *, key: str | None = 
         }
     )
     asked = written.model_dump(exclude={"force"})
-    about = [asked, [row.content_digest for row in sets], contents, __version__]
+    about = [asked, [row.content_digest for row in sets], contents, NUMBERS_VERSION]
     name = f"runs-{digest(about, 10)}"
     job = {
         "id": name,

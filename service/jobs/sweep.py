@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
 from thinkeval.loaders.records import digest
-from thinkeval.service import __version__
+from thinkeval.service import NUMBERS_VERSION
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.rewrites import of_one_kind
@@ -70,7 +70,7 @@ def post(db: Database, settings: Settings, sweep: SweepIn) -> str:
     posted = submit.post_all(db, settings, cells(db, sweep))
     posted_as = [each.edit for each in posted]
     # Not the edits' ids: those change when a worker has loaded the model.
-    about = [sweep.digested(), datasets.graph_digest(db, sweep.graph), __version__]
+    about = [sweep.digested(), datasets.graph_digest(db, sweep.graph), NUMBERS_VERSION]
     name = f"sweep-{digest(about, 10)}"
     db.write(rows.MergeSweepRow, id=name, request=sweep.model_dump_json(), posted_as=posted_as)
     return name

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval import cypher
 from thinkeval.loaders.records import digest
-from thinkeval.service import __version__
+from thinkeval.service import NUMBERS_VERSION, __version__
 from thinkeval.service.append_schemas import AppendOut
 from thinkeval.service.scoring import covariance as corpora
 from thinkeval.service.scoring import demonstrations, hypernetwork, model_graph
@@ -102,7 +102,7 @@ def _identity(resolved: Resolved, corpus: Corpus) -> dict[str, object]:
         "probe": request.probe.digest,
         "options": request.options.digested(),
         "seed": request.seed,
-        "code": __version__,
+        "code": NUMBERS_VERSION,
     }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import yaml
 
 from thinkeval.loaders.records import RewriteRequest, digest, slug
-from thinkeval.service import __version__
+from thinkeval.service import NUMBERS_VERSION
 from thinkeval.service.errors import UsageError
 from thinkeval.service.schemas import MEASURES, EditIn, EditOptions, Measure
 
@@ -122,7 +122,7 @@ def posted_id(edit: EditIn, rewrite: RewriteRequest, content: str) -> str:
     Args:
         content: the digest of the graph's content.
     """
-    about = [body_digest(edit, rewrite), content, __version__]
+    about = [body_digest(edit, rewrite), content, NUMBERS_VERSION]
     return f"{slug(edit.method)}-{slug(rewrite.subject)[:32]}-{digest(about, 10)}"
 
 

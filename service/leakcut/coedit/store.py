@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
 from thinkeval.loaders.records import digest, slug
-from thinkeval.service import __version__
+from thinkeval.service import NUMBERS_VERSION
 from thinkeval.service.errors import NotFoundError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut
@@ -22,7 +22,7 @@ LISTING = "thinkeval coedits"
 def id_of(db: Database, posted: CoEditIn, rewrite: RewriteRequest) -> str:
     """The id of a co-edit: the same for the same request of the same graph."""
     body = posted.model_dump(mode="json", exclude={"force", "rewrite"})
-    about = [body, rewrite.identity, datasets.dataset(db, posted.graph).digest, __version__]
+    about = [body, rewrite.identity, datasets.dataset(db, posted.graph).digest, NUMBERS_VERSION]
     return f"coedit-{slug(posted.method)}-{slug(rewrite.subject)[:32]}-{digest(about, 10)}"
 
 
