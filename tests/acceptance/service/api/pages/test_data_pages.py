@@ -1,0 +1,119 @@
+"""Data sets and rules in Chromium by keyboard: the table editor, an upload, a review of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from support.own_graphs import hogwarts_as, own_graphs
+from support.serving import Service
+from support.watching import Open
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+from thinkeval.loaders import rules
+from thinkeval.loaders.rules_yaml import load_rules
+from thinkeval.service.graphs import datasets
+from thinkeval.service.rules import store
+
+GRAPH = """
+relations:
+  lives in: {prompt: "{} lives in"}
+facts:
+  Anna: {lives in: [Oslo, Oslo]}
+  Bert: {lives in: Oslo}
+"""
+
+
+@pytest.fixture(scope="module")
+def prefix(db: Database) -> Iterator[str]:
+    with own_graphs(db) as prefix:
+        yield prefix
+
+
+def stored(db: Database) -> set[str]:
+    return {row.graph for row in db.read(rows.GraphRow, kind="dataset")}
+
+
+def test_a_graph_is_written_checked_and_stored_by_keyboard(
+    open_page: Open, db: Database, prefix: str
+) -> None:
+    name = f"{prefix}-written"
+    page = open_page("/data/new", allowed="422")  # a row that is wrong is refused
+    keys = page.keyboard
+    page.get_by_label("Name", exact=True).fill(name)
+    facts = page.locator("[data-table=facts] tbody tr")
+    empty = facts.count()
+    page.get_by_label("Subject, facts row 1").focus()
+    for text in ("Anna", "live in", "Oslo"):
+        keys.type(text)
+        keys.press("Tab")
+    keys.press("Control+Enter")
+    expect(page.get_by_role("alert")).to_contain_text("1 row to correct")
+    wrong = page.get_by_label("Relation, facts row 1")
+    expect(wrong).to_have_attribute("aria-invalid", "true")
+    wrong.fill("lives in")
+    keys.press("Enter")
+    expect(page.get_by_label("Relation, facts row 2")).to_be_focused()
+    last = facts.count()
+    assert last == empty + 1, "Check keeps the row, and adds empty ones"
+    page.get_by_label(f"Subject, facts row {last}").press_sequentially("B")
+    expect(facts).to_have_count(last + 1)
+    page.get_by_label(f"Subject, facts row {last}").fill("")
+    keys.press("Control+Enter")
+    expect(page.get_by_role("heading", name="Everything fits")).to_be_visible()
+    assert name not in stored(db)
+    page.get_by_role("button", name="Store").focus()
+    keys.press("Enter")
+    page.wait_for_url(f"**/?graph={name}")
+    assert [fact.object for fact in datasets.stored_graph(db, name).facts] == ["Oslo"]
+
+
+def test_an_upload_is_previewed_before_it_is_stored(
+    open_page: Open, db: Database, prefix: str, tmp_path: Path
+) -> None:
+    name = f"{prefix}-sent"
+    file = tmp_path / f"{name}.yaml"
+    file.write_text(f"name: {name}\n{GRAPH}", encoding="utf-8")
+    page = open_page("/data")
+    page.get_by_label("Files or a zip").set_input_files(file)
+    expect(page.locator("#chosen")).to_contain_text("1 file")
+    page.get_by_role("button", name="Preview").press("Enter")
+    preview = page.get_by_role("region", name="Preview")
+    expect(preview).to_be_focused()
+    expect(preview).to_contain_text("2 facts, 3 entities")
+    expect(preview.locator("#counts")).to_contain_text("merged: 1")
+    expect(preview.get_by_label("Name", exact=True)).to_have_value(name)
+    assert name not in stored(db)
+    preview.get_by_role("button", name="Import").press("Enter")
+    page.wait_for_url(f"**/?graph={name}")
+    assert name in stored(db)
+
+
+def test_rules_are_reviewed_by_keyboard(
+    open_page: Open, db: Database, service: Service, prefix: str
+) -> None:
+    graph = hogwarts_as(db, f"{prefix}-hogwarts")
+    path = rules.path("hogwarts")
+    assert path is not None
+    store.save(db, graph, load_rules(path), status="candidate")
+    page = open_page(f"/rules?graph={graph}")
+    left = int(page.locator("#left").inner_text())
+    assert left > 1
+    first = page.locator("#rule-text").inner_text()
+    page.locator("#review-title").click()
+    page.keyboard.press("a")
+    expect(page.locator("#label-problem")).to_contain_text("needs your name")
+    expect(page.get_by_label("Annotator")).to_be_focused()
+    page.keyboard.type("ann")
+    page.locator("#review-title").click()
+    page.keyboard.press("s")
+    expect(page.locator("#rule-text")).not_to_have_text(first)
+    labelled = page.locator("#rule-text").inner_text()
+    page.keyboard.press("a")
+    expect(page.locator("#labelled")).to_contain_text(f"a: {labelled}")
+    expect(page.locator("#left")).to_have_text(str(left - 1))
+    found = service.get(f"/v1/graphs/{graph}/rules", limit=100)["items"]
+    assert [each["labels"] for each in found if each["labels"]] == [{"ann": "a"}]
