@@ -195,11 +195,11 @@ def unranked(frame: pd.DataFrame) -> str:
     Args:
         frame: the rows of `method_table`.
     """
-    several_models = frame["Model"].nunique() > 1
+    several_models = len(set(frame["Model"].tolist())) > 1
     last = [
         f"{row['Method']} ({row['Model']})" if several_models else str(row["Method"])
         for row in frame.to_dict("records")
-        if not float(row["Efficacy"]) > COUNTED
+        if not row["Efficacy"] > COUNTED
     ]
     if not last or len(last) == len(frame):
         return ""
