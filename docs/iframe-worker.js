@@ -1,6 +1,6 @@
 /* Search from a folder: a browser starts no worker from a file, so there one runs in a frame.
 
-   The frame has the page's origin; its global postMessage answers the page. Named for the setting
+   The frame has its parent's origin; its global postMessage answers the parent. Named for the setting
    of the `offline` plugin, which would load a script of this name from another machine instead. */
 if (location.protocol === "file:") {
   window.Worker = class extends EventTarget {
