@@ -6,6 +6,8 @@ Positions are bounding boxes in Chromium. Screenshots at three widths are kept i
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,6 +29,12 @@ SCREENS = Path(__file__).parents[5] / "reports/screens"
 WIDTHS = {1280: 900, 768: 1024, 390: 844}
 TALLEST = {1280: 2400, 768: 3000, 390: 6000}
 """Pixels of the tallest tab by the width of the window."""
+PLACES = Path(__file__).with_name("first_screen.json")
+SIDES = ("x", "y", "width", "height")
+REGIONS = ("header.top", ".fact-title", ".tabs", ".verdict", ".numbers", ".what-next", "#map",
+           "#canvas")  # fmt: skip
+ASIDE, DOWN = 8, 60
+"""Pixels by which a region may differ from its committed place; two or three lines of text."""
 LISTS = {"chains": "ol.chains", "facts": "table.lines tbody"}
 """Lists whose first rows take two screens of a telephone at most."""
 
@@ -97,6 +105,39 @@ def ends_in_sight(page: Page) -> list[bool]:
         )
         for end in ends
     ]
+
+
+def test_regions_of_the_first_screen_stay_where_they_are(
+    open_page: Open, edits: dict[str, str]
+) -> None:
+    """Places and sizes as committed; THINKEVAL_WRITE_SCREENS=1 writes them anew, to be looked at.
+
+    Boxes and not pixels: fonts of another machine break lines elsewhere.
+    """
+    found: dict[str, dict[str, list[int]]] = {}
+    page = open_page(f"/edits/{edits['rome']}")
+    for width, height in WIDTHS.items():
+        page.set_viewport_size({"width": width, "height": height})
+        page.reload()
+        page.wait_for_load_state("networkidle")
+        boxes = {name: box(page, name) for name in REGIONS}
+        found[str(width)] = {
+            name: [round(each[side]) for side in SIDES] for name, each in boxes.items()
+        }
+    if os.environ.get("THINKEVAL_WRITE_SCREENS"):
+        PLACES.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    committed = json.loads(PLACES.read_text(encoding="utf-8"))
+    moved = [
+        f"{width} px: {name}: {side} {now}, was {was}"
+        for width, regions in committed.items()
+        for name, places in regions.items()
+        for side, was, now in zip(SIDES, places, found[width][name], strict=True)
+        if abs(now - was) > (ASIDE if side in ("x", "width") else DOWN)
+    ]
+    assert not moved, "\n".join(moved)
+    assert {w: list(regions) for w, regions in committed.items()} == {
+        str(width): list(REGIONS) for width in WIDTHS
+    }
 
 
 def test_no_tab_is_long_and_screens_are_kept(open_page: Open, edits: dict[str, str]) -> None:
