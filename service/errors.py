@@ -254,9 +254,10 @@ _STATUS: dict[type[Exception], int] = {
 """HTTP statuses of the errors of the other packages, the closest class first."""
 
 
-def _status(error: Exception) -> int:
-    by_class = (_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
-    return int(getattr(error, "status", 0)) or next(by_class, 500)
+def status_of(kind: type[Exception]) -> int:
+    """The HTTP status of a class of errors, unless one of them has a status of its own."""
+    by_class = (_STATUS[each] for each in kind.__mro__ if each in _STATUS)
+    return int(getattr(kind, "status", 0)) or next(by_class, 500)
 
 
 def describe(error: Exception) -> Problem:
@@ -266,5 +267,5 @@ def describe(error: Exception) -> Problem:
         title=doc.rstrip("."),
         detail=str(getattr(error, "detail", error)),
         remedy=str(getattr(error, "remedy", "")),
-        status=_status(error),
+        status=int(getattr(error, "status", 0)) or status_of(type(error)),
     )

@@ -12,7 +12,7 @@ import inspect
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,17 @@ from thinkeval.editing.errors import HparamsError
 from thinkeval.editing.hparams.schema import Schema, read_json, require
 from thinkeval.editing.hparams.yaml_file import read_yaml
 
-__all__ = ["Schema", "available", "described", "file_for", "load", "read_json", "require"]
+__all__ = [
+    "Entry",
+    "Schema",
+    "available",
+    "described",
+    "entries",
+    "file_for",
+    "load",
+    "read_json",
+    "require",
+]
 
 
 def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = None) -> Schema:
@@ -57,21 +67,40 @@ def load(method: str, model: str | Path, overrides: Mapping[str, Any] | None = N
     return kind.from_dict({**values, **(overrides or {})}, source=source)
 
 
-def described(method: str) -> str:
-    """The hyperparameters of a method, one line per key; imports the method.
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One hyperparameter, for people.
 
-    Meanings are read from the `Attributes:` of the class and its bases.
+    Attributes:
+        type: its annotation, such as `float`.
+        default: such as `default 0.05`, or `required`.
+        meaning: its entry under `Attributes:` of the class or of a base; "" without one.
     """
+
+    type: str
+    default: str
+    meaning: str
+
+
+def entries(method: str) -> dict[str, Entry]:
+    """The hyperparameters of a method by key, in order; imports the method."""
     kind = registry.get(method).HyperParams
     meanings = _meanings(kind)
-    lines = []
+    found = {}
     for item in fields(kind):
         default = "required" if item.default is MISSING else f"default {item.default!r}"
         if item.default_factory is not MISSING:
             default = f"default {item.default_factory()!r}"
-        meaning = meanings.get(item.name, "")
-        lines.append(f"  {item.name} ({default}){': ' + meaning if meaning else ''}")
-    return "\n".join(["Hyperparameters:", *lines])
+        found[item.name] = Entry(str(item.type), default, meanings.get(item.name, ""))
+    return found
+
+
+def described(method: str) -> str:
+    """The hyperparameters of a method, one line per key; imports the method."""
+    lines = ["Hyperparameters:"]
+    for key, entry in entries(method).items():
+        lines.append(f"  {key} ({entry.default}){': ' + entry.meaning if entry.meaning else ''}")
+    return "\n".join(lines)
 
 
 def file_for(method: str, model: str | Path) -> str:

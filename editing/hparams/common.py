@@ -13,8 +13,12 @@ from thinkeval.editing.hparams.schema import Schema, added, require
 class ModuleNames(Schema):
     """Published keys that name modules; the architecture's adapter is used instead.
 
-    All are optional. `rewrite_module_tmp` is checked against the edited module; the others are
-    accepted, so that published files load unchanged, and not used.
+    All are optional: they are accepted so that published files load unchanged.
+
+    Attributes:
+        rewrite_module_tmp: name of the edited module, checked against the adapter's.
+        model_name, layer_module_tmp, mlp_module_tmp: accepted and not used.
+        attn_module_tmp, ln_f_module, lm_head_module: accepted and not used.
     """
 
     model_name: str | None = None
