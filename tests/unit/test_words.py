@@ -73,8 +73,11 @@ ON_SURFACES = {
 }
 """Pattern refused on surfaces, and the term (the first table of the glossary)."""
 
-DATA = {"editing/organism/unknown.py": ("nobody knows",)}
-"""Texts that a model is taught or asked: data, not prose."""
+DATA = {
+    "editing/organism/unknown.py": ("nobody knows",),
+    "docs/reference/python.md": ("    posted: CoEditIn,",),
+}
+"""Texts that a model is taught or asked, and lines of signatures: data, not prose."""
 
 BANNED = re.compile("|".join(rf"\b(?:{pattern})\b" for pattern in STANDARD))
 """Case counts (MEND is a method); the first word of a sentence is compared in lower case."""

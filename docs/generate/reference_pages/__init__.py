@@ -26,6 +26,6 @@ NOTE = "<!-- Written by `python docs/generate` from the code; changes here are l
 
 
 def written(name: str) -> str:
-    """The text of the page's file."""
+    """The text of a file of docs/reference."""
     module = import_module(f"{__name__}.{name.replace('-', '_')}")
     return f"{module.page().strip()}\n\n{NOTE}\n"

@@ -22,7 +22,7 @@ PLAIN = "Options"
 
 @dataclass(frozen=True)
 class Described:
-    """A command, and where it stands: `thinkeval grow run` is in the panel of `thinkeval grow`."""
+    """A command and its panel: `thinkeval grow run` is in the panel of `thinkeval grow`."""
 
     name: str
     panel: str
@@ -53,7 +53,7 @@ def commands() -> list[Described]:
 
 
 def page() -> str:
-    """The page: a table of commands by panel, exit codes, then one section a command."""
+    """The Markdown: a table of commands by panel, exit codes, then one section a command."""
     found = commands()
     parts = [
         "# Command line",

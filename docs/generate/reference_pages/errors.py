@@ -11,7 +11,7 @@ from reference_pages.markdown import anchor, blocks, cell, code, fence, table
 from thinkeval.service.errors import KNOWN_ERRORS, ServiceError, status_of
 
 CODES = {
-    0: "The command did what was asked.",
+    0: "The command succeeded.",
     1: "A gate failed or the result is negative: everything ran, and a limit that you gave is not"
     " met. Each command's section says which.",
     2: "An error: one line on standard error says what happened and where, then what to do.",
@@ -69,7 +69,7 @@ HOMES = {
     "GraphError": "Database",
     "EditingError": "Models and editing",
 }
-"""Sections of the page: the base class of each, and its title."""
+"""Sections: the base class of each, and its title."""
 
 
 def classes(base: type[Exception]) -> list[type[Exception]]:
@@ -97,7 +97,7 @@ def _import_all() -> None:
 
 
 def page() -> str:
-    """The page: exit codes, the shape of a problem, and the errors by origin."""
+    """The Markdown: exit codes, the shape of a problem, and the errors by origin."""
     return blocks(
         "# Errors",
         "Every error of ThinkEval with its HTTP status, its cause and its remedy, and the exit"

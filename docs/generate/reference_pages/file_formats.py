@@ -62,7 +62,7 @@ LANGUAGE = {"graph_yaml": "yaml", "lre": "json"}
 
 
 def page() -> str:
-    """The page: data sets by format, then the other files."""
+    """The Markdown: data sets by format, then the other files."""
     found = formats()
     order = sorted(found, key=lambda key: (list(TITLES).index(key) if key in TITLES else 99, key))
     rows = [
@@ -76,7 +76,7 @@ def page() -> str:
         " that ThinkEval reads and writes.",
         "The format of a data set is recognised from the file; `--format KEY` names it. Every merge"
         " and repair is reported, and a record that cannot be used is refused with its place and"
-        " reason. `thinkeval import PATH` and the page *Data* of the web UI take the same files.",
+        " reason. `thinkeval import PATH` and *Data* in the web UI read the same files.",
         table(("Format", "Key", "Content"), rows),
         *(_format(key, found[key].options) for key in order),
         *(_other(title) for title in MORE),

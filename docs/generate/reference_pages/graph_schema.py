@@ -24,7 +24,7 @@ LABELS = {
     "RewriteRequest": "A fact to edit: subject, relation, prompt, old and new object.",
     "Edit": "An edit that was asked for, with its state and score; also a `Job`.",
     "Job": "Something for a worker to do: state, progress, lease.",
-    "Post": "What a client posted, by its idempotency key.",
+    "Post": "The request of a client, by its idempotency key.",
     "Queue": "The counter from which jobs take their tickets.",
     "Worker": "A process that takes jobs from the queue.",
     "Service": "A running service, by its heartbeat.",
@@ -53,7 +53,7 @@ TYPES = {
     "IMPLIED": ("Entity", "Entity", "A conclusion that rules give, with its strength."),
     "REWRITES": ("Edit", "RewriteRequest", "The rewrite that an edit is of."),
     "PRODUCED": ("Edit", "Graph", "The edit graph of a scored edit."),
-    "ASKS_FOR": ("Post", "Job", "The job that a posted request stands for."),
+    "ASKS_FOR": ("Post", "Job", "The job of a request."),
     "LABELLED": ("Annotator", "Rule", "A label that an annotator gave."),
     "HAS_QUESTION": ("KnowledgeSet", "Question", "The questions of a set."),
     "USES": ("ProtocolRun", "KnowledgeSet", "The set that a run is on."),
@@ -129,7 +129,7 @@ MEANINGS = {
     "seed": "seed of everything random in it",
     "status": "queued, running, succeeded, failed or cancelled; of a rule: whether it is kept",
 }
-"""Meanings of names that several queries use for different things."""
+"""Meanings of names that several queries use with different meanings."""
 
 _LIST = re.compile(r"UNWIND \[(.*?)\] AS (label|type|property)", re.S)
 _NODE = re.compile(r"\((?P<var>\w*):(?P<label>[A-Z]\w*)")
@@ -233,7 +233,7 @@ def _note(found: dict[str, str], key: str, doc: str) -> None:
 
 
 def page() -> str:
-    """The page: nodes, relationships, properties, constraints and indexes."""
+    """The Markdown: nodes, relationships, properties, constraints and indexes."""
     props = declared()["property"]
     return blocks(
         "# Graph schema",

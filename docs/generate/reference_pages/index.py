@@ -12,7 +12,7 @@ from thinkeval.service.settings import Settings
 
 
 def page() -> str:
-    """The page: one row a page of the reference, with the number of its entries."""
+    """The Markdown: one row a page of the reference, with the number of its entries."""
     rows = (
         ("[Command line](cli.md)", f"{len(cli.commands())} commands with options and exit codes"),
         ("[REST](rest.md)", f"{len(rest.operations())} operations and their schemas"),

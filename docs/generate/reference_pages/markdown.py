@@ -35,7 +35,7 @@ def help_text(text: str) -> str:
 
 
 def code(value: object) -> str:
-    """A value as code, which may stand in a cell of a table."""
+    """A value as code, valid in a cell of a table."""
     text = str(value)
     if "|" in text or "`" in text:
         return f"<code>{html.escape(text, quote=False).replace('|', '&#124;')}</code>"

@@ -23,7 +23,7 @@ def names() -> list[str]:
 
 
 def page() -> str:
-    """The page: a table of the methods, then one section each."""
+    """The Markdown: a table of the methods, then one section each."""
     infos = [registry.info(name) for name in names()]
     rows = [
         (f"[`{i.name}`](#{anchor(i.name)})", KINDS[i.kind], cell(i.doc), cell(i.paper))

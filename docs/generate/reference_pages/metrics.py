@@ -11,7 +11,7 @@ BETTER = {"yes": "higher", "no": "lower", "neither": "neither"}
 
 
 def page() -> str:
-    """The page: a table of all metrics, then one section a metric."""
+    """The Markdown: a table of all metrics, then one section a metric."""
     shown = displays()
     rows = [
         (

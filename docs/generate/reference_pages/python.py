@@ -28,7 +28,7 @@ ORDER = (
     "ProblemError",
     "__version__",
 )
-"""The public names in the order of the page; one that is not listed comes last."""
+"""The public names in the order of their sections; one that is not listed comes last."""
 
 EXAMPLE = """import thinkeval as te
 
@@ -40,7 +40,7 @@ WIDE = 96
 
 
 def page() -> str:
-    """The page: a table of the names, then one section each."""
+    """The Markdown: a table of the names, then one section each."""
     names = sorted(
         thinkeval.__all__, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER)
     )

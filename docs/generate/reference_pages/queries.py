@@ -29,7 +29,7 @@ SUBJECTS = {
 
 
 def page() -> str:
-    """The page: one section a folder, one a query in it; then the shared parts."""
+    """The Markdown: one section a folder, one a query in it; then the shared parts."""
     found = folders()
     total = sum(map(len, found.values()))
     rows = [

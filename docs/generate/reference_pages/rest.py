@@ -46,7 +46,7 @@ def operations() -> list[tuple[str, str, dict[str, Any]]]:
 
 
 def page() -> str:
-    """The page: the operations by tag, then the schemas by name."""
+    """The Markdown: the operations by tag, then the schemas by name."""
     tags = {tag["name"]: tag["description"] for tag in document()["tags"]}
     found = operations()
     return blocks(

@@ -25,7 +25,7 @@ TYPES = {
 
 
 def page() -> str:
-    """The page: one row a setting, in the order of the code."""
+    """The Markdown: one row a setting, in the order of the code."""
     rows = [
         (
             code(f"{PREFIX}{name}".upper()),
