@@ -17,6 +17,7 @@ import pytest
 TIERS = ("unit", "graph", "model", "acceptance", "heavy")
 FOLDERS = TIERS[:-1]
 HEAVY = (
+    "acceptance/docs/test_site.py",
     "acceptance/test_wheel.py",
     "acceptance/service/api/pages",
     "acceptance/service/api/test_openapi.py",

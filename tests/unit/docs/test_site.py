@@ -1,0 +1,58 @@
+"""The documentation site: it builds strictly, its links resolve, and it loads nothing from outside.
+
+What a reader sees of it in a browser is in `acceptance/docs/test_site.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from support.docs.site import ROOT, References, broken, build, references
+
+ROOT_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+LINK = re.compile(r"!?\[[^\]\n]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, References]:
+    """The pages of the site and what they refer to."""
+    return {page: references(page) for page in build(tmp_path_factory.mktemp("site").resolve())}
+
+
+def test_every_link_and_anchor_of_the_site_resolves(site: dict[Path, References]) -> None:
+    assert len(site) > 60
+    assert not broken(site), "\n".join(broken(site))
+
+
+def test_nothing_is_loaded_from_another_machine(site: dict[Path, References]) -> None:
+    loaded = {each for page in site.values() for each in page.loaded}
+    assert any(each.endswith(".js") for each in loaded)
+    assert not [each for each in loaded if "//" in each]
+
+
+def test_each_page_of_a_section_is_in_its_menu(site: dict[Path, References]) -> None:
+    """A page outside the menu is found by search only; decisions have a list of their own."""
+    home = min(site, key=lambda page: len(page.parts))
+    linked = {(home.parent / link.partition("#")[0]).resolve() for link in site[home].links}
+    left = [page for page in site if page not in linked and page.parent.name != "decisions"]
+    assert not left
+
+
+@pytest.mark.parametrize("name", ROOT_PAGES)
+def test_links_of_the_root_pages_resolve(name: str) -> None:
+    text = FENCE.sub("", (ROOT / name).read_text(encoding="utf-8"))
+    links = [link.partition("#")[0] for link in LINK.findall(text) if "://" not in link]
+    assert not [link for link in links if link and not (ROOT / link).exists()]
+
+
+def test_a_link_or_anchor_that_is_missing_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    page.write_text(
+        '<h1 id="here"></h1><a href="#here"></a><a href="b.html"></a><a href="#no"></a>'
+    )
+    wrong = broken({page: references(page)})
+    assert [line.partition(": ")[2] for line in wrong] == ["#no", "b.html"]
