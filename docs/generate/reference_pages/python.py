@@ -85,7 +85,7 @@ def _summary(name: str) -> str:
 def _section(name: str) -> str:
     value = _value(name)
     if name == "__version__":
-        return blocks(f"## {name}", _summary(name))
+        return blocks(f"## `{name}`", _summary(name))  # as code: the underlines are not bold
     if name == "Settings":
         rest = ["Its fields are the [settings](settings.md), without the prefix, in lower case."]
     elif isinstance(value, type) and issubclass(value, pydantic.BaseModel):
