@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reference_pages.contracts import columns_table, folders, params_table, prose
-from reference_pages.markdown import anchor, blocks, cell, code, details, inline, table
+from reference_pages.markdown import anchor, blocks, cell, code, details, table
 from thinkeval import cypher
 from thinkeval.cypher.catalog import part_names, part_text
 from thinkeval.cypher.includes import read_part
@@ -67,7 +67,7 @@ def _parts() -> str:
     rows = []
     for name in part_names():
         part = read_part(name, part_text(name) or "")
-        summary = inline(part.doc.split("\n\n")[0])
+        summary = part.doc.split("\n\n")[0]
         params = ", ".join(code(f"${each}") for each in part.params)
         rows.append((code(name), cell(summary), ", ".join(map(code, part.binds)), params))
     return blocks(

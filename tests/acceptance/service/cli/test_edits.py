@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import neo4j
 import pytest
 import safetensors.torch
 
@@ -199,3 +201,32 @@ def test_no_update_above_the_limit_is_saved_and_delete_removes_it(
     assert not file.exists()
     wrong = at_once("edits", THINKEVAL_DELTA_LIMIT_MB="-1")
     assert "THINKEVAL_DELTA_LIMIT_MB" in wrong.error
+
+
+def test_what_a_score_stores_is_on_the_page_of_the_graph_schema(
+    scored: Scored, server: dict[str, str]
+) -> None:
+    root = Path(__file__).resolve().parents[4]
+    page = (root / "docs/reference/graph-schema.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|.*\|([^|]*)\|$", page.split("## Properties")[0], re.MULTILINE)
+    known = {owner: set(re.findall(r"`(\w+)`", names)) for owner, names in rows}
+    job = known["Edit"] | known["Job"]  # an edit is a job too
+    known |= {"Edit": job, "Job": job}
+    known |= dict.fromkeys(("Subject", "TargetTrue", "TargetNew"), known["Entity"])
+    auth = (server["THINKEVAL_NEO4J_USER"], server["THINKEVAL_NEO4J_PASSWORD"])
+    with neo4j.GraphDatabase.driver(server["THINKEVAL_NEO4J_URI"], auth=auth) as driver:
+        nodes = driver.execute_query(
+            "MATCH (n) WHERE n.graph IN $ids OR n.dataset IN $ids OR n.id IN $ids"
+            " UNWIND labels(n) AS owner RETURN DISTINCT owner, keys(n) AS names",
+            ids=[scored.graph, *scored.edits],
+        ).records
+        edges = driver.execute_query(
+            "MATCH (n)-[r]->() WHERE r.graph IN $ids OR n.id IN $ids"
+            " RETURN DISTINCT type(r) AS owner, keys(r) AS names",
+            ids=[scored.graph, *scored.edits],
+        ).records
+    found = {(row["owner"], name) for row in (*nodes, *edges) for name in row["names"]}
+    owners = {row["owner"] for row in (*nodes, *edges)}
+    assert {"Graph", "Entity", "Edit", "RewriteRequest", "FACT", "REWRITES", "PRODUCED"} <= owners
+    assert owners <= set(known)
+    assert sorted((owner, name) for owner, name in found if name not in known[owner]) == []
