@@ -38,7 +38,7 @@ def stored(name: str) -> str:
 
 def headings(name: str, level: int = 2) -> list[str]:
     outside = re.sub(r"^```.*?^```", "", stored(name), flags=re.S | re.M)
-    return re.findall(rf"^{'#' * level} (.+)$", outside, re.M)
+    return [found.strip("`") for found in re.findall(rf"^{'#' * level} (.+)$", outside, re.M)]
 
 
 def test_every_page_is_current(pages: Any) -> None:
