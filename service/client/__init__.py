@@ -49,7 +49,7 @@ class Client(Results, Protocols, Growth, CoEdits):
 
     def __init__(
         self,
-        base_url: str = "http://127.0.0.1:8000",
+        base_url: str | None = None,
         token: str | None = None,
         *,
         timeout: float = 60.0,

@@ -32,7 +32,9 @@ SILENCE_S = 60.0
 """Silence after which a stream of events counts as broken: the service pings every 15 s."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
-TOKEN = "THINKEVAL_API_TOKEN"
+TOKEN, URL = "THINKEVAL_API_TOKEN", "THINKEVAL_URL"
+HERE = "http://127.0.0.1:8000"
+"""Where `thinkeval serve` listens, if neither the caller nor `THINKEVAL_URL` names an address."""
 
 
 class ProblemError(ServiceError):
@@ -66,11 +68,12 @@ class Http:
 
     def __init__(
         self,
-        base_url: str,
+        base_url: str | None = None,
         token: str | None = None,
         timeout: float = 60.0,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
+        base_url = base_url or os.environ.get(URL) or HERE
         self.base_url = base_url
         secret = os.environ.get(TOKEN) if token is None else token
         self._client = httpx.Client(

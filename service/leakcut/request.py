@@ -61,14 +61,11 @@ def leak_cut(
     """The fewest further facts whose change closes every chain that leaks.
 
     Args:
-        name: id of a scored edit; with a graph, id or subject of one of its rewrites.
-        graph: a data set; one that ships with ThinkEval is imported.
-        measure: of an edit's probabilities; None: the first that was taken.
-        options: leak, max_steps, lock, keys, budget and the other options of `thinkeval leakcut`.
+        name, graph, measure: as `cut_of` takes them.
+        options: leak, max_steps, lock, keys, budget ... as `CutIn` has them.
 
     Raises:
-        NotFoundError, NothingStoredError: no such edit or rewrite, or it has no score.
-        UsageError: an option out of range; a measure of a graph that has no probabilities.
+        NotFoundError, NothingStoredError, UsageError: as `cut_of`.
     """
     return cut_of(runtime.db, name, CutIn(**options), graph=graph, measure=measure)
 

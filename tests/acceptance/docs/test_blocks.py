@@ -8,6 +8,7 @@ stores is deleted after it, so that pages do not depend on each other.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import neo4j
@@ -81,7 +82,8 @@ def test_every_block_of_the_page_does_what_the_page_says(
         page_shell(folder, calls, environment, inside) as shell,
     ):
         running = Page(program, shell, session, stored.replaced, service.url, names)
-        for block in found:
-            problems += [f"{page.name}:{line}: {what}" for line, what in running.run(block)]
+        with closing(running):
+            for block in found:
+                problems += [f"{page.name}:{line}: {what}" for line, what in running.run(block)]
     if problems:
         pytest.fail("\n\n".join(problems), pytrace=False)

@@ -27,6 +27,7 @@ from support.commands import Cli, Done
 from support.docs.blocks import Block, Command, commands, differences
 from support.docs.shell import PageShell
 from support.serving import until
+from thinkeval import Client
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service import cli
@@ -118,6 +119,12 @@ class Page:
         self._program, self._shell, self._session = program, shell, session
         self._real_ids, self._url, self._names = real, url, names
         self._python: dict[str, Any] = {}
+
+    def close(self) -> None:
+        """Close the clients that the page's code left open."""
+        for value in self._python.values():
+            if isinstance(value, Client):
+                value.close()
 
     def real(self, text: str) -> str:
         """A text of the page with real ids and the service's address."""

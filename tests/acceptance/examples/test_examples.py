@@ -1,0 +1,81 @@
+"""The files of examples/ do what their headers say, on the small model and a running service."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from support.commands import PROGRAM
+from support.docs.pages import as_before
+from support.serving import Service
+from thinkeval.cypher.run import Database
+from thinkeval.service.scoring.runtime import RuntimeModel
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+SAID = {
+    "first_edit.sh": ("IFR", "Through whom"),
+    "compare_methods.sh": ("& memit &", "none"),
+    "own_graph.sh": ("Ben Okafor", "Carla Reyes", "by 1 rule"),
+    "rest.sh": ("event: end", "succeeded", '"items"'),
+}
+NOTEBOOK = EXAMPLES / "leakage.ipynb"
+
+
+@pytest.fixture
+def variables(
+    db: Database, environment: dict[str, str], organism: RuntimeModel, service: Service
+) -> Iterator[dict[str, str]]:
+    """The environment of an example; what it stores is deleted."""
+    del organism  # trained before, as a second run finds it
+    with as_before(db, set()):
+        yield (
+            os.environ
+            | environment
+            | {
+                "PATH": f"{PROGRAM.parent}:{os.environ['PATH']}",
+                "URL": service.url,
+                "THINKEVAL_URL": service.url,
+            }
+        )
+
+
+@pytest.mark.parametrize(("name", "words"), SAID.items())
+def test_a_script_runs_and_says_what_its_header_promises(
+    variables: dict[str, str], name: str, words: tuple[str, ...]
+) -> None:
+    done = subprocess.run(
+        [EXAMPLES / name], env=variables, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert not [word for word in words if word not in done.stdout], done.stdout
+
+
+def test_every_script_is_tested_and_opens_with_what_it_shows() -> None:
+    scripts = {path.name for path in EXAMPLES.glob("*.sh")}
+    assert scripts == SAID.keys()
+    for name in scripts:
+        lines = (EXAMPLES / name).read_text(encoding="utf-8").splitlines()
+        assert lines[0] == "#!/usr/bin/env bash"
+        assert lines[1].startswith("# ")
+        assert lines[2].startswith("# Needs "), name
+
+
+def test_the_notebook_runs_and_is_stored_without_outputs(
+    variables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert not any(cell.outputs or cell.execution_count for cell in cells)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    kinds = [output.get("data", {}).keys() for cell in cells for output in cell.outputs]
+    assert sum("image/png" in kind for kind in kinds) == 2
+    assert any("image/svg+xml" in kind for kind in kinds)
+    assert any("text/html" in kind for kind in kinds)
