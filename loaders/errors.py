@@ -51,4 +51,7 @@ class RuleError(LoaderError):
 class UnknownFormatError(LoaderError):
     """No loader recognises the file."""
 
-    remedy = "Name the format with --format; `thinkeval import --help` lists them."
+    remedy = (
+        "Name the format: `--format`, over REST the field `format`; `thinkeval import --help`"
+        " lists them."
+    )

@@ -43,6 +43,12 @@ ENTITY_KEYS = ("kind", "aliases")
 REWRITE_KEYS = ("subject", "relation", "target_true", "target_new", *RELATION_KEYS)
 
 
+_BY_SUBJECT = re.compile(
+    r"^facts\s*:\s*\n(?:\s*#.*\n|\s*\n)*([ ]+)[^\s#-].*:\s*\n\1[ ]+[^\s#-].*:", re.M
+)
+"""`facts:`, a subject below it, a relation below that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wording:
     """Prompt, question and paraphrases of a relation, each with one `{}` for the subject."""
@@ -63,11 +69,15 @@ def fill(template: str, subject: str) -> str:
 
 
 def recognises(path: Path) -> bool:
-    """Whether the file is YAML with `facts:` and `relations:` at the top level."""
+    """Whether the file is YAML with `facts:` by subject, or with `relations:` beside them.
+
+    Without `relations:` the file is still one of these, to be told what it lacks.
+    """
     if path.suffix.lower() not in {".yaml", ".yml"}:
         return False
     text = path.read_text(encoding="utf-8-sig", errors="replace")
-    return all(re.search(rf"^['\"]?{key}['\"]?\s*:", text, re.M) for key in ("relations", "facts"))
+    keys = (rf"^['\"]?{key}['\"]?\s*:" for key in ("relations", "facts"))
+    return all(re.search(key, text, re.M) for key in keys) or bool(_BY_SUBJECT.search(text))
 
 
 def load(path: Path | str, *, name: str | None = None) -> LoadedGraph:

@@ -8,8 +8,24 @@ from pathlib import Path
 import pytest
 
 from thinkeval.loaders import formats, graphs
-from thinkeval.loaders.errors import LoaderError, UnknownFormatError, UnreadableFileError
+from thinkeval.loaders.errors import (
+    LoaderError,
+    SchemaError,
+    UnknownFormatError,
+    UnreadableFileError,
+)
 from thinkeval.loaders.reading.sources import default_name
+
+
+def test_a_graph_without_relations_is_told_what_it_lacks(tmp_path: Path) -> None:
+    path = tmp_path / "school.yaml"
+    text = "facts:\n  Newt Scamander:\n    studied at: [Hogwarts]\n"
+    path.write_text(text, encoding="utf-8")
+    assert formats.detect(path) == "graph_yaml"
+    with pytest.raises(SchemaError, match="relations"):
+        formats.load(path)
+    path.write_text("facts:\n  are stubborn: [things]\n", encoding="utf-8")  # a subject, "facts"
+    assert formats.detect(path) == "triples"
 
 
 def test_formats_are_the_modules_that_load() -> None:
