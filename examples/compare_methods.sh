@@ -4,10 +4,10 @@
 set -euo pipefail
 
 thinkeval import hogwarts
-id() { python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["edit"])'; }
-ROME=$(thinkeval score harry-potter--studied-at -m rome --samples 0 --json | id)
-MEMIT=$(thinkeval score harry-potter--studied-at -m memit --samples 0 --json | id)
-NONE=$(thinkeval score harry-potter--studied-at -m none --samples 0 --json | id)
+read -r ROME MEMIT NONE < <(
+  thinkeval score harry-potter--studied-at -m rome -m memit -m none --samples 0 --json |
+    python3 -c 'import json, sys; print(*(score["edit"] for score in json.load(sys.stdin)))'
+)
 
 # IFR beside efficacy, Preservation and subject retention. One rewrite gives no interval: nothing
 # here is evidence for other rewrites, or for large models.

@@ -233,8 +233,8 @@ def as_before(db: Database, kept: set[str]) -> Iterator[None]:
         for run in {run.id for run in db.read(rows.GrowthRunRow)} - runs - kept:
             db.autocommit(rows.DeleteGrowthRunRow, id=run)
         for graph, found in _datasets(db).items():
-            if graph in before:
-                _forget(db, graph, before[graph], found, kept)
+            if graph in before or kept & _made_from(found):
+                _forget(db, graph, before.get(graph), found, kept)
             else:
                 delete_graph(db, graph, with_dependents=True)
 
@@ -248,17 +248,26 @@ def _datasets(db: Database) -> dict[str, rows.DependentsRow]:
     }
 
 
+def _made_from(found: rows.DependentsRow) -> set[str]:
+    return {*found.sweeps, *found.jobs, *found.sets, *found.coedits, *found.edits}
+
+
 def _forget(
-    db: Database, graph: str, old: rows.DependentsRow, new: rows.DependentsRow, kept: set[str]
+    db: Database,
+    graph: str,
+    old: rows.DependentsRow | None,
+    new: rows.DependentsRow,
+    kept: set[str],
 ) -> None:
-    for ids, known, row in (
-        (new.sweeps, old.sweeps, rows.DeleteSweepRow),
-        (new.jobs, old.jobs, rows.DeleteJobRow),
-        (new.sets, old.sets, rows.DeleteSetRow),
-        (new.coedits, old.coedits, rows.DeleteCoEditRow),
-        (new.edits, old.edits, rows.DeleteEditRow),
+    known = _made_from(old) if old else set()
+    for ids, row in (
+        (new.sweeps, rows.DeleteSweepRow),
+        (new.jobs, rows.DeleteJobRow),
+        (new.sets, rows.DeleteSetRow),
+        (new.coedits, rows.DeleteCoEditRow),
+        (new.edits, rows.DeleteEditRow),
     ):
-        for each in set(ids) - set(known) - kept:
+        for each in set(ids) - known - kept:
             db.write(row, id=each)
-    if new.rules and not old.rules and not kept & {"RULE"}:
+    if new.rules and not (old and old.rules) and not kept & {"RULE"}:
         db.write(rows.DeleteRulesRow, dataset=graph)
