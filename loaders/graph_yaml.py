@@ -71,7 +71,7 @@ def fill(template: str, subject: str) -> str:
 def recognises(path: Path) -> bool:
     """Whether the file is YAML with `facts:` by subject, or with `relations:` beside them.
 
-    Without `relations:` the file is still one of these, to be told what it lacks.
+    Without `relations:` the file is still one of these, so that the error names what is missing.
     """
     if path.suffix.lower() not in {".yaml", ".yml"}:
         return False
