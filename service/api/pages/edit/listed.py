@@ -65,7 +65,7 @@ def next_values(view: View, asked: CutAsked, browser: str) -> dict[str, Any]:
     """Values of `edit/next.html`: the leak cut with its form."""
     names = sorted({name for row in view.rows for name in row.entities})
     cut = cut_values(view.db, view.score, view.measure, asked, browser)
-    return view.values("next") | cut | {"cut_names": names}
+    return view.values("next") | cut | {"cut_names": names, "listed": LISTED}
 
 
 IMPLIED_FIRST = 10
