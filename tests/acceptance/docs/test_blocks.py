@@ -77,6 +77,7 @@ def test_every_block_of_the_page_does_what_the_page_says(
     calls.mkdir()
     program = Cli(environment, folder)
     problems = []
+    stored.forget_deleted()
     with (
         as_before(db, stored.kept),
         page_shell(folder, calls, environment, inside) as shell,

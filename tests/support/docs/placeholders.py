@@ -47,6 +47,15 @@ class Placeholders:
             self.kept |= {self._ids[name], name}
         return self._ids[name]
 
+    def forget_deleted(self) -> None:
+        """Make those edits again that a page deleted, when the next page names them."""
+        stored = {
+            each for row in self._db.read(rows.DependentsRow, graph=GRAPH) for each in row.edits
+        }
+        for name, found in list(self._ids.items()):
+            if PRINTED.fullmatch(found) and found not in stored:
+                del self._ids[name]
+
     def _made(self, name: str) -> str:
         match name:
             case "EDIT":
