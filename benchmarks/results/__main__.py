@@ -3,6 +3,7 @@
     python benchmarks/results                     # the pages there are, and how long each takes
     python benchmarks/results knowgic matched     # measure these, write their numbers and pages
     python benchmarks/results --all
+    python benchmarks/results measured --only solves   # the steps with that in their command
     python benchmarks/results --from-stored       # write tables from stored numbers alone
     python benchmarks/results --check             # compare only; exit 1 where a page differs
 
@@ -28,13 +29,14 @@ def main() -> int:
         if options.check or options.from_stored:
             return _from_stored(options.pages or tables.pages(folder), folder, options.check)
         import measure
+        from pages import PAGES
 
-        wanted = list(measure.PAGES) if options.all else options.pages
+        wanted = list(PAGES) if options.all else options.pages
         if not wanted:
-            for name, page in measure.PAGES.items():
+            for name, page in PAGES.items():
                 print(f"{name:10} about {page.minutes} min on two quiet cores: {page.about}")
             return 0
-        measure.run(wanted, folder, again=options.again)
+        measure.run(wanted, folder, again=options.again, only=options.only)
         return _from_stored(wanted, folder, check=False)
     except tables.ResultsError as error:
         print(error, file=sys.stderr)
@@ -50,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("pages", nargs="*", metavar="PAGE")
     parser.add_argument("--all", action="store_true", help="measure all pages")
     parser.add_argument("--again", action="store_true", help="repeat steps of this commit, too")
+    parser.add_argument("--only", default="", metavar="WORD", help="steps with WORD in them alone")
     parser.add_argument("--from-stored", action="store_true", help="measure nothing")
     parser.add_argument("--check", action="store_true", help="write nothing either")
     parser.add_argument("--docs", default=tables.RESULTS, help="folder of the pages")

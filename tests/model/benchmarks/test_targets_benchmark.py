@@ -19,7 +19,7 @@ def test_the_tiny_form_runs():
     options = ["--tiny", "--json", "--shapes", shape, "--methods", method]
     done = subprocess.run(
         [sys.executable, "gpu_shapes.py", *options, "--yardstick-requests", "1"],
-        cwd=BENCHMARKS,
+        cwd=BENCHMARKS / "editing",
         capture_output=True,
         text=True,
         timeout=300,

@@ -1,6 +1,6 @@
 """Seconds of a page of the review queue with 5,000 candidates, beside reading all of them.
 
-    python benchmarks/review_queue.py [CANDIDATES]
+    python benchmarks/growth/review_queue.py [CANDIDATES]
 
 Both are measured in this one run, on the database that THINKEVAL_NEO4J_URI names or the embedded
 one. The queue pages by cursor; `all` reads every candidate with its statements, as a page without

@@ -15,11 +15,14 @@ from __future__ import annotations
 import dataclasses
 import random
 import statistics
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
 
 import bench
 import editors

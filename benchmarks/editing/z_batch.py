@@ -9,9 +9,12 @@ and vectors within 2e-3, else the benchmark fails. `--threads 1 2` measures both
 from __future__ import annotations
 
 import statistics
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
 
 import bench
 import editors

@@ -9,8 +9,11 @@ organism of `hogwarts` (six rewrites, then facts with another object) or of Know
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
 
 import bench
 import editors

@@ -8,10 +8,14 @@ texts have to claim the edits in the same order. In between, a submission is tim
 from __future__ import annotations
 
 import statistics
+import sys
 import threading
 import time
 import uuid
 from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
 
 import bench
 import neo4j

@@ -16,6 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
+
 import bench
 import service_reads
 from playwright.sync_api import Browser, sync_playwright

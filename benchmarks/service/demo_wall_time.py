@@ -20,6 +20,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
+
 import bench
 
 CLOSE = 1e-6
@@ -79,7 +81,7 @@ def demo(environment: dict[str, str], model: str) -> Told:
     """Give the command as a user would and read what it says."""
     bench.say("thinkeval demo ...")
     began = time.perf_counter()
-    command = [sys.executable, "-m", "thinkeval.service.cli", "demo", "--json", "--model", model]
+    command = [sys.executable, "-m", "thinkeval", "demo", "--json", "--model", model]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True)
     took = time.perf_counter() - began
     if done.returncode:
@@ -99,7 +101,7 @@ def demo(environment: dict[str, str], model: str) -> Told:
 def stop(environment: dict[str, str]) -> None:
     """Stop the embedded server of that environment; nothing happens if there is none."""
     if Path(environment["THINKEVAL_HOME"]).is_dir():
-        command = [sys.executable, "-m", "thinkeval.service.cli", "db", "stop"]
+        command = [sys.executable, "-m", "thinkeval", "db", "stop"]
         subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
 
 

@@ -13,7 +13,11 @@ from __future__ import annotations
 
 import math
 import statistics
+import sys
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
 
 import bench
 import torch

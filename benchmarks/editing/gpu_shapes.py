@@ -1,7 +1,7 @@
 """Models of gpt2-xl's and Llama-3-8B's shape with random weights: seconds per edit, peak memory.
 
-    python benchmarks/gpu_shapes.py                    # both shapes on the GPU, if there is one
-    python benchmarks/gpu_shapes.py --tiny             # 1/16 of each, on any machine, in a minute
+    python benchmarks/editing/gpu_shapes.py          # both shapes on the GPU, if there is one
+    python benchmarks/editing/gpu_shapes.py --tiny   # 1/16 of each, on any machine, in a minute
 
 MEMIT and AlphaEdit with the published hyperparameters of each model, on random weights (float32, as
 published) and random covariances: quality is not measured, all of the work is done. `--scale`
@@ -17,8 +17,12 @@ from __future__ import annotations
 import dataclasses
 import gc
 import random
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
 
 import bench
 import torch

@@ -1,6 +1,6 @@
 """A crawl of an organism: its figures, and seconds against asking one prompt at a time.
 
-    python benchmarks/crawl.py [GRAPH] [START]
+    python benchmarks/growth/crawl.py [GRAPH] [START] [--json]
 
 For the plain organism and the one that was taught not to know: the crawl with several rules, each
 against the graph it was trained on; how the fraction of "unknown" separates pairs that exist from
@@ -10,12 +10,19 @@ withheld absent ones; and the seconds of the batched crawl beside the same reque
 
 from __future__ import annotations
 
-import argparse
 import itertools
+import json
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import fmean
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
+
+import bench
 
 from thinkeval.editing import models
 from thinkeval.editing.organism import Organism, OrganismConfig, train
@@ -35,12 +42,16 @@ ONE_BY_ONE = 400
 """Requests that are asked one at a time, evenly taken from all."""
 LONGEST = 5
 RULES = {
-    "recommended: kind gate, .8, .2": Knobs(),
-    "kinds of the graph, .8, .2": Knobs(gate="stored"),
-    "kinds of the graph, .5, .5": Knobs(gate="stored", pair_threshold=0.5, object_threshold=0.5),
+    "kind gate, .8, .2 (default)": Knobs(),
+    "stored kinds, .8, .2": Knobs(gate="stored"),
+    "stored kinds, .5, .5": Knobs(gate="stored", pair_threshold=0.5, object_threshold=0.5),
     "no gate, .8, .2": Knobs(gate="none"),
     "kind gate, no pair threshold, .2": Knobs(pair_threshold=0.0),
 }
+"""By name; the first is the default of a crawl. The numbers are two thresholds: of "unknown" and of
+a kept object."""
+ORGANISMS = {"plain": 0.0, "unknown": 0.5}
+"""By name: the fraction of absent pairs that were taught "unknown"."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +94,8 @@ def chains(facts: set[measures.Triplet], start: str, to: str) -> set[tuple[str, 
     return found
 
 
-def crawl(graph: KnowledgeGraph, start: str, asking: Asking, knobs: Knobs) -> Crawler:
-    """A crawl; its figures are printed."""
+def crawl(graph: KnowledgeGraph, start: str, asking: Asking, knobs: Knobs) -> dict[str, Any]:
+    """The figures of a crawl."""
     kinds = {entity.name: entity.kind for entity in graph.entities if entity.kind}
     crawler = Crawler(
         relations_of(graph.facts), asking, knobs, names=Names(graph.entities),
@@ -93,20 +104,29 @@ def crawl(graph: KnowledgeGraph, start: str, asking: Asking, knobs: Knobs) -> Cr
     levels = list(crawler.levels([start]))
     found = {(f.subject, f.relation, f.object) for level in levels for f in level.facts}
     true = {(f.subject, f.relation, f.object) for f in graph.facts}
-    figures = measures.retrieval(found, true, measures.reachable(true, [start], knobs.depth))
+    reach = measures.reachable(true, [start], knobs.depth)
+    figures = measures.retrieval(found, true, reach)
     to = next((r.target_true for r in graph.rewrites if r.subject == start), None)
     paths = [chains(facts, start, to) if to else set() for facts in (true, found)]
-    print(
-        f"{sum(len(level.pairs) for level in levels):6} questions {figures['found']:5} facts"
-        f"  P {figures['precision']:.3f} R {figures['recall']:.3f} F1 {figures['f1']:.3f}"
-        f"  chains {len(paths[0])}/{len(paths[1])}/{len(paths[0] & paths[1])}"
-        f"  {crawler.reason}"
-    )
-    return crawler
+    return {
+        "questions": sum(len(level.pairs) for level in levels),
+        "facts": figures["found"],
+        **{name: figures[name] for name in ("precision", "recall", "f1")},
+        "chains": len(paths[0]),
+        "chains_found": len(paths[1]),
+        "chains_right": len(paths[0] & paths[1]),
+        "ended": crawler.reason,
+    }
 
 
-def unknown_shares(graph: KnowledgeGraph, organism: Organism, asking: Asking) -> None:
-    """Fraction of "unknown" on pairs that exist, were taught absent, and were withheld; AUC."""
+def unknown_shares(
+    graph: KnowledgeGraph, organism: Organism, asking: Asking
+) -> tuple[dict[str, dict[str, float]], float]:
+    """Fraction of "unknown" on pairs that exist, were taught absent, and were withheld; AUC.
+
+    Of each group of pairs: their number `n`, the `mean` fraction, and the fraction of pairs with
+    `half` of their answers or more. AUC: of the withheld pairs against the existing ones.
+    """
     assert organism.absent is not None
     relations = {relation.name: relation for relation in relations_of(graph.facts)}
     groups = {
@@ -114,9 +134,8 @@ def unknown_shares(graph: KnowledgeGraph, organism: Organism, asking: Asking) ->
         "absent, taught": organism.absent.taught,
         "absent, withheld": organism.absent.held_out,
     }
-    shares = {}
-    for name, pairs in groups.items():
-        shares[name] = [
+    shares = {
+        name: [
             fmean(
                 is_unknown(answer.text)
                 for answer in asking(
@@ -125,48 +144,80 @@ def unknown_shares(graph: KnowledgeGraph, organism: Organism, asking: Asking) ->
             )
             for s, r in pairs
         ]
-        half = fmean(share >= 0.5 for share in shares[name])
-        print(f"  {name:16} n {len(pairs):3}  mean {fmean(shares[name]):.3f}  >= .5 {half:.3f}")
+        for name, pairs in groups.items()
+    }
     both = list(itertools.product(shares["absent, withheld"], shares["existing"]))
-    print(f"  AUC, withheld against existing: {fmean((a > b) + (a == b) / 2 for a, b in both):.3f}")
+    return {
+        name: {"n": len(of), "mean": fmean(of), "half": fmean(each >= 0.5 for each in of)}
+        for name, of in shares.items()
+    }, fmean((a > b) + (a == b) / 2 for a, b in both)
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = bench.parser(__doc__)
     parser.add_argument("graph", nargs="?", default="hogwarts", choices=graphs.names())
     parser.add_argument("start", nargs="?", default="Harry Potter")
     options = parser.parse_args()
-    name, start = options.graph, options.start
-    graph = formats.load(graphs.path(name)).graph
-    for share in (0.0, 0.5):
-        organism = train(
-            graph, OrganismConfig(unknown=share), cache_dir=Settings().cache / "organisms"
-        )
-        print(f"{organism.path.name}: trained in {organism.seconds:.0f} s")
-        endpoint = InProcess(models.load(str(organism.path)))
-        asking = Asking(endpoint)
-        for rule, knobs in RULES.items():
-            asking.seconds, before = 0.0, len(asking.requests)
-            print(f"  {rule:34}", end="")
-            crawl(graph, start, asking, knobs)
-            if rule.startswith("recommended"):
-                n, seconds = len(asking.requests) - before, asking.seconds
-        print(f"  recommended: {n} answers in {seconds:.1f} s, in batches")
-        some = asking.requests[:n][:: max(1, n // ONE_BY_ONE)]
-        began = time.perf_counter()
-        for request in some:
-            list(endpoint.ask([request]))
-        each = (time.perf_counter() - began) / len(some)
-        print(f"  one at a time: {each * 1000:.1f} ms an answer ({len(some)} measured),"
+    graph = formats.load(graphs.path(options.graph)).graph
+    measured = {}
+    for name, share in ORGANISMS.items():
+        bench.say(f"organism {name}")
+        config = OrganismConfig(unknown=share)
+        organism = train(graph, config, cache_dir=Settings().cache / "organisms")
+        measured[name] = measure(graph, options.start, organism)
+    if options.json:
+        print(json.dumps({"benchmark": "crawl", "organisms": measured, "machine": bench.machine()}))
+    else:
+        show(measured)
+
+
+def measure(graph: KnowledgeGraph, start: str, organism: Organism) -> dict[str, Any]:
+    """Crawls of one organism by all rules, their seconds, and what it says of absent pairs."""
+    endpoint = InProcess(models.load(str(organism.path)))
+    asking = Asking(endpoint)
+    measured: dict[str, Any] = {"trained_s": organism.seconds, "rules": {}}
+    for rule, knobs in RULES.items():
+        before, seconds = len(asking.requests), asking.seconds
+        measured["rules"][rule] = crawl(graph, start, asking, knobs)
+        if rule == next(iter(RULES)):
+            measured["answers"] = len(asking.requests) - before
+            measured["batched_s"] = asking.seconds - seconds
+    n = measured["answers"]
+    some = asking.requests[:n][:: max(1, n // ONE_BY_ONE)]
+    began = time.perf_counter()
+    for request in some:
+        list(endpoint.ask([request]))
+    measured |= {"asked_singly": len(some), "single_s": (time.perf_counter() - began) / len(some)}
+    if organism.absent is not None:
+        measured["unknown"], measured["auc"] = unknown_shares(graph, organism, asking)
+    seeds = [
+        {(f.subject, f.relation, f.object) for level in made for f in level.facts}
+        for made in _two_seeds(graph, start, asking)
+    ]
+    return measured | {"jaccard": measures.jaccard(*seeds)}
+
+
+def show(measured: dict[str, dict[str, Any]]) -> None:
+    """Print the figures as text."""
+    for name, of in measured.items():
+        print(f"{name}: trained in {of['trained_s']:.0f} s")
+        for rule, row in of["rules"].items():
+            print(
+                f"  {rule:34}{row['questions']:6} questions {row['facts']:5} facts"
+                f"  P {row['precision']:.3f} R {row['recall']:.3f} F1 {row['f1']:.3f}  chains"
+                f" {row['chains']}/{row['chains_found']}/{row['chains_right']}  {row['ended']}"
+            )
+        n, seconds, each = of["answers"], of["batched_s"], of["single_s"]
+        print(f"  default: {n} answers in {seconds:.1f} s, in batches")
+        print(f"  one at a time: {each * 1000:.1f} ms an answer ({of['asked_singly']} measured),"
               f" {each * n:.0f} s for all: {each * n / seconds:.1f} times as long")  # fmt: skip
-        if organism.absent is not None:
-            unknown_shares(graph, organism, asking)
-        seeds = [
-            {(f.subject, f.relation, f.object) for level in made for f in level.facts}
-            for made in _two_seeds(graph, start, asking)
-        ]
-        print(f"  Jaccard of the facts of two seeds: {measures.jaccard(*seeds):.3f}")
+        for group, share in of.get("unknown", {}).items():
+            print(f"  {group:16} n {share['n']:3}  mean {share['mean']:.3f}"
+                  f"  >= .5 {share['half']:.3f}")  # fmt: skip
+        if "auc" in of:
+            print(f"  AUC, withheld against existing: {of['auc']:.3f}")
+        print(f"  Jaccard of the facts of two seeds: {of['jaccard']:.3f}")
 
 
 def _two_seeds(graph: KnowledgeGraph, start: str, asking: Asking) -> list:

@@ -1,6 +1,7 @@
 """Probing in one batch against what one would write first: one prompt, or one sample, at a time.
 
-    python benchmarks/probe_batching.py [--model PATH] [--prompts 72] [--samples 5] [--threads 1]
+    python benchmarks/editing/probe_batching.py [--model PATH] [--prompts 72] [--samples 5]
+        [--threads 1] [--json]
 
 All three ask the same prompts of the same model in the same process, with the same number of
 samples and tokens. "One prompt at a time" is `model.generate(num_return_sequences=k)` for each
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -25,6 +27,9 @@ from pathlib import Path
 from statistics import fmean, variance
 from typing import Any, NamedTuple
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
+
+import bench
 import torch
 from tokenizers import Tokenizer, decoders, pre_tokenizers, trainers
 from tokenizers import models as token_models
@@ -71,21 +76,25 @@ def main() -> int:
         ),
     }
     seconds, answers = _measure(ways, options.rounds)
-    print(
+    same, notes = _compared(items, answers)
+    notes.append(
         f"{loaded.info.name}: {loaded.info.n_parameters / 1e6:.2f} M parameters on "
-        f"{loaded.info.device}, {len(items)} prompts x {options.samples} samples x "
-        f"{options.tokens} tokens, {options.threads} thread(s), best of {options.rounds}"
+        f"{loaded.info.device}, up to {options.tokens} tokens, {options.threads} thread(s), "
+        f"best of {options.rounds}."
     )
-    fast = _print_times(seconds)
-    same = _print_statistics(items, answers)
-    print(
-        f"speed targets {'met' if fast else 'MISSED'}; statistics {'agree' if same else 'DIFFER'}"
-    )
-    return 0 if fast and same else 1
+    bench.agree(same, " ".join(notes))
+    what = f"{len(items)} prompts x {options.samples} samples, one batch"
+    lines = [
+        bench.Line(
+            what, "s", seconds["one batch"], seconds[name], name, bench.Goal("ratio", ">=", least)
+        )
+        for name, least in TARGETS.items()
+    ]
+    return bench.show("probe_batching", lines, notes, as_json=options.json)
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Probing in one batch against one at a time.")
+    parser = bench.parser(__doc__)
     parser.add_argument("--model", type=Path, help="a folder; else a random model of 4 layers")
     parser.add_argument("--prompts", type=int, default=72)
     parser.add_argument("--samples", type=int, default=5)
@@ -192,31 +201,21 @@ def _measure(
     return seconds, answers
 
 
-def _print_times(seconds: dict[str, float]) -> bool:
-    best = seconds["one batch"]
-    print(f"{'':24}{'seconds':>10}{'ratio':>8}{'target':>8}")
-    met = True
-    for name, value in seconds.items():
-        target = TARGETS.get(name)
-        met = met and (target is None or value / best >= target)
-        print(f"{name:24}{value:10.3f}{value / best:8.1f}{'' if target is None else target:>8}")
-    return met
-
-
-def _print_statistics(items: list[ProbeItem], answers: dict[str, Answers]) -> bool:
+def _compared(items: list[ProbeItem], answers: dict[str, Answers]) -> tuple[bool, list[str]]:
+    """Whether the statistics of all ways agree, and a sentence about each way."""
     common = _common_first_words(answers)
     tables = {name: _statistics(items, said, common) for name, said in answers.items()}
     reference = tables["one batch"]
-    agree = True
+    agree, notes = True, []
     for name, table in tables.items():
         gaps = {key: _gap(table[key], reference[key]) for key in table}
         worst = max(gaps, key=lambda key: gaps[key])
         agree = agree and gaps[worst] <= SIGMAS
-        print(
-            f"{name:24}mean length {table['length'].mean:.1f} characters, fraction right "
-            f"{table['right'].mean:.3f}, largest gap {gaps[worst]:.1f} sigma ({worst})"
+        notes.append(
+            f"{name}: mean length {table['length'].mean:.1f} characters, fraction right "
+            f"{table['right'].mean:.3f}, largest gap {gaps[worst]:.1f} sigma ({worst})."
         )
-    return agree
+    return agree, notes
 
 
 def _statistics(

@@ -10,8 +10,12 @@ grounding, weighs the proofs and writes all of it into the graph. All must concl
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
 
 import bench
 from rules_mining import planted

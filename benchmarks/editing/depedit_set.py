@@ -10,8 +10,12 @@ pass a fact.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
 
 import bench
 import torch

@@ -1,6 +1,6 @@
 """Seconds of a growth run beside its model: a crawl of an organism, and of one with GPT-2's cost.
 
-    python benchmarks/growth_overhead.py [GRAPH] [START]
+    python benchmarks/growth/growth_overhead.py [GRAPH] [START]
 
 An organism answers so quickly that storing an answer takes longer. So the run is measured a second
 time on a model that gives the same answers and costs as much as GPT-2 (124 M weights): the organism

@@ -11,11 +11,14 @@ there a bare edit may stop after few steps, where APP's margin is not yet reache
 from __future__ import annotations
 
 import statistics
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
 
 import bench
 import editors

@@ -9,10 +9,14 @@ not grow with the number of facts.
 from __future__ import annotations
 
 import random
+import sys
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
 
 import bench
 import neo4j

@@ -14,9 +14,11 @@ import sys
 from pathlib import Path
 from statistics import fmean
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
+
 import bench
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from support.coverage import METRICS, SCENARIOS, Run, Structure, all_runs, structure
 from thinkeval.service.graphs import datasets

@@ -1,0 +1,155 @@
+"""The pages: which steps measure each, and which function makes each of its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import appends
+import coedits
+import made
+import times
+from columns import Made, Stored
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command whose standard output is kept.
+
+    Attributes:
+        command: `thinkeval …` or `python benchmarks/FOLDER/NAME.py …`, as a user types it;
+            `$THINKEVAL_DATA` is the folder of the published data sets, `SETS` the ids of the
+            knowledge sets that the step before printed.
+        ends: exit codes that leave a complete output; benchmarks end with 1 when slow.
+    """
+
+    command: str
+    ends: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True)
+class Table:
+    """How a table is made.
+
+    Attributes:
+        make: columns and rows, of the outputs of the steps and the tables stored before.
+        steps: places of the steps that it is made from.
+        named: the line below the table names their commands; else each row has its own, and those
+            of steps that were not run stay.
+    """
+
+    make: Callable[[Sequence[str], Stored], Made]
+    steps: tuple[int, ...]
+    named: bool = True
+
+
+@dataclass(frozen=True)
+class Page:
+    """How the tables of a page are measured.
+
+    Attributes:
+        minutes: about how long, on two quiet cores with nothing stored.
+        steps: run in this order.
+    """
+
+    about: str
+    minutes: int
+    steps: tuple[Step, ...]
+    tables: Mapping[str, Table]
+
+
+KNOWGIC = Step("thinkeval import $THINKEVAL_DATA/knowgic --name knowgic")
+
+PAGES = {
+    "knowgic": Page(
+        "all methods on KnowGIC's 26 rewrites",
+        5,
+        (
+            KNOWGIC,
+            Step("thinkeval sweep -g knowgic --json"),
+            Step("thinkeval report -g knowgic --each -f json"),
+        ),
+        {
+            "methods": Table(made.methods, (1,)),
+            "steps": Table(made.steps, (1,)),
+            "subject": Table(made.subject, (1, 2)),
+        },
+    ),
+    "matched": Page(
+        "the same at equal efficacy",
+        8,
+        (KNOWGIC, Step("thinkeval sweep -g knowgic --matched --json")),
+        {"matched": Table(made.matched, (1,)), "differences": Table(made.differences, (1,))},
+    ),
+    "co-edit": Page(
+        "co-edits of the 26 rewrites, round by round, beside random facts",
+        60,
+        (
+            KNOWGIC,
+            Step("thinkeval sweep --coedit -g knowgic --rounds 6 --draws 3 -m memit --json"),
+            Step("thinkeval sweep --coedit -g knowgic --rounds 6 --draws 1 -m alphaedit --json"),
+            Step("python benchmarks/editing/coedit_choices.py --json"),
+        ),
+        {
+            "rounds": Table(coedits.rounds, (1, 2)),
+            "chosen": Table(coedits.chosen, (1, 2)),
+            "six": Table(coedits.choices, (3,)),
+        },
+    ),
+    "appended": Page(
+        "answers appended on inkwell: bare, all answers as targets, APP",
+        30,
+        (
+            Step("thinkeval peak build inkwell --json"),
+            Step("thinkeval peak sweep -g inkwell --json"),
+            Step("thinkeval peak sweep -g inkwell -m rome -m memit --variant app --ablate --json"),
+            Step(
+                "thinkeval peak sweep -g inkwell -m rome --variant bare --variant app"
+                " --neighbours 1 --neighbours 3 --neighbours 5 --json"
+            ),
+            Step("thinkeval peak report -g inkwell --paired -f json"),
+        ),
+        {
+            "methods": Table(appends.appended, (1,)),
+            "paired": Table(appends.paired, (4,)),
+            "without": Table(appends.without, (2,)),
+            "neighbours": Table(appends.neighbours, (3,)),
+        },
+    ),
+    "crawl": Page(
+        "crawls of both organisms of hogwarts with five rules",
+        4,
+        (Step("python benchmarks/growth/crawl.py --json", (0, 1)),),
+        {
+            "rules": Table(made.crawls, (0,)),
+            "unknown": Table(made.unknown, (0,)),
+            "further": Table(made.further, (0,)),
+        },
+    ),
+    "depedit": Page(
+        "DepEdit's protocol on knowledge sets of atlas",
+        10,
+        (
+            Step("thinkeval depedit build atlas --init shuffled --json"),
+            Step("thinkeval depedit run SETS --json"),
+            Step("thinkeval depedit build atlas --init shuffled --setting icq_dt --json"),
+            Step("thinkeval depedit run SETS -s finetune -s memit --json"),
+            Step(
+                "thinkeval depedit build atlas --init shuffled --facts 6 --implications 3"
+                " --updates 4 --json"
+            ),
+            Step("thinkeval depedit run SETS -s finetune -s mend -s mend_imp --json"),
+        ),
+        {
+            "protocol": Table(made.protocol, (0, 1)),
+            "wordings": Table(made.protocol, (2, 3)),
+            "small": Table(made.protocol, (4, 5)),
+        },
+    ),
+    "measured": Page(
+        "what ThinkEval takes beside what one would run instead",
+        90,
+        tuple(Step(command, (0, 1)) for command in times.BENCHMARKS),
+        {"ratios": Table(times.ratios, tuple(range(len(times.BENCHMARKS))), named=False)},
+    ),
+}
