@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 
 # GNU OpenMP reads these when torch loads it, so they must be set before any module of this package
@@ -11,3 +12,6 @@ import os
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
     os.environ.setdefault("GOMP_SPINCOUNT", "0")
+
+# Where torchao is installed, transformers imports it, and torch logs two deprecations of torchao's.
+logging.getLogger("torch.utils._pytree").setLevel(logging.ERROR)

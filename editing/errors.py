@@ -77,6 +77,18 @@ class DeltaError(EditingError):
     remedy = "Compute the edit again for this model with `thinkeval score --force`."
 
 
+class PeftAdapterError(EditingError):
+    """A PEFT adapter cannot be read, or does not fit the model."""
+
+    remedy = "Name the folder that peft wrote: adapter_config.json and adapter_model.safetensors."
+
+
+class MissingExtraError(EditingError):
+    """An optional package is not installed."""
+
+    remedy = "Install the extra that the message names."
+
+
 class HypernetworkError(EditingError):
     """MEND's hypernetwork is missing, belongs to another model, or could not be trained."""
 

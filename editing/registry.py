@@ -119,6 +119,14 @@ def writes_at_subject(name: str) -> bool:
     return _declares(name, "WRITES_AT_SUBJECT")
 
 
+def forgets(name: str) -> bool:
+    """Whether a method makes a model forget target_true, and installs nothing in its place.
+
+    As `takes_objective`.
+    """
+    return _declares(name, "FORGETS")
+
+
 def _declares(name: str, constant: str) -> bool:
     """Whether a method has this constant, and it is true."""
     if name in _built_in():

@@ -64,8 +64,9 @@ def edit_in_sequence(
         EditingError: an error of the method for a batch; earlier yields remain valid.
     """
     listed = [list(batch) for batch in batches]
+    target = "target_true" if getattr(method, "FORGETS", False) else "target_new"
     for batch in listed:
-        check(batch, tokenizer, objective)
+        check(batch, tokenizer, objective, target)
 
     taken: dict[str, Any] = {} if objective is None else {"objective": objective}
 

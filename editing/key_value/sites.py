@@ -15,7 +15,7 @@ from thinkeval.editing.errors import EditFailedError, HparamsError, RequestError
 from thinkeval.editing.hparams.common import ModuleNames, ValueHyperParams
 from thinkeval.editing.key_value.keys import Templates, d_model
 from thinkeval.editing.key_value.templates import grouped, sample
-from thinkeval.editing.key_value.tokens import check
+from thinkeval.editing.key_value.tokens import Target, check
 from thinkeval.editing.objectives import Objective
 from thinkeval.loaders.records import RewriteRequest
 
@@ -27,6 +27,7 @@ def editable(
     requests: Sequence[RewriteRequest],
     layers: Sequence[int],
     objective: Objective | None = None,
+    target: Target = "target_new",
 ) -> Iterator[Adapter]:
     """Check requests, with answers, and layers; yields the adapter of the frozen model.
 
@@ -37,7 +38,7 @@ def editable(
     """
     adapter = adapter_for(model)
     check_exist(adapter, layers)
-    check(requests, tokenizer, objective)
+    check(requests, tokenizer, objective, target)
     with preserved(model), torch.enable_grad():
         yield adapter
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -32,6 +32,9 @@ from thinkeval.loaders.records import RewriteRequest
 BARE = "{}"
 """The empty context template."""
 
+Target = Literal["target_new", "target_true"]
+"""The object of a request that a method reads: the one to install, or the one to forget."""
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -47,9 +50,15 @@ class Row:
 
 
 def check(
-    requests: Sequence[RewriteRequest], tokenizer: Any, objective: Objective | None = None
+    requests: Sequence[RewriteRequest],
+    tokenizer: Any,
+    objective: Objective | None = None,
+    target: Target = "target_new",
 ) -> None:
     """Validate requests, and the answers of their objective, before any computation.
+
+    Args:
+        target: what a method that forgets reads is `target_true`.
 
     Raises:
         RequestError: no request, duplicate ids, a prompt without `{}`, an empty subject or target,
@@ -65,14 +74,16 @@ def check(
                 remedy="Give each request a unique id.",
             )
         seen.add(request.id)
-        target_ids(tokenizer, request)
+        target_ids(tokenizer, request, target)
         prompt_row(tokenizer, request)
         for name in objective.rows(request).names if objective else ():
             answer_tokens(tokenizer, request, name)
 
 
-def target_ids(tokenizer: Any, request: RewriteRequest) -> tuple[int, ...]:
-    """The tokens of target_new behind the request's prompt, as a probe of it scores them.
+def target_ids(
+    tokenizer: Any, request: RewriteRequest, target: Target = "target_new"
+) -> tuple[int, ...]:
+    """The tokens of target_new, or target_true, behind the prompt, as a probe of it scores them.
 
     Context templates do not change them. White space around the target does not count.
 
@@ -80,7 +91,7 @@ def target_ids(tokenizer: Any, request: RewriteRequest) -> tuple[int, ...]:
         RequestError: the target is empty, or the tokenizer maps it to nothing (or to its unknown
             token only); or the prompt lacks `{}`.
     """
-    return _tokens_of(tokenizer, request, request.target_new, "target_new", "target")
+    return _tokens_of(tokenizer, request, getattr(request, target), target, "target")
 
 
 def answer_tokens(tokenizer: Any, request: RewriteRequest, answer: str) -> tuple[int, ...]:

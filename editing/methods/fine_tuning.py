@@ -29,13 +29,20 @@ from torch.func import functional_call
 from thinkeval.editing import interruption, nethook
 from thinkeval.editing.architectures import Adapter
 from thinkeval.editing.deltas import EditEffect
-from thinkeval.editing.errors import EditFailedError, HparamsError
+from thinkeval.editing.errors import EditFailedError
 from thinkeval.editing.hparams.common import ModuleNames
 from thinkeval.editing.hparams.schema import require
 from thinkeval.editing.key_value import answer_rows
 from thinkeval.editing.key_value.sites import editable
 from thinkeval.editing.key_value.tokens import Row, batch_of, prompt_row, target_ids
 from thinkeval.editing.objectives import Objective
+from thinkeval.editing.training.weights import (
+    as_stored,
+    changes,
+    constrain,
+    trained_weights,
+    widened,
+)
 from thinkeval.loaders.records import RewriteRequest
 
 NAME = "fine_tuning"
@@ -107,23 +114,16 @@ def execute(
     the request's batch.
     """
     with editable(model, tokenizer, requests, hparams.layers, objective) as adapter:
-        originals = _trained(adapter, hparams)
-        weights = {
-            name: w.to(torch.promote_types(w.dtype, torch.float32), copy=True)
-            for name, w in originals.items()
-        }
+        originals = trained_weights(adapter, hparams.layers, hparams.rewrite_module_tmp)
+        weights = widened(originals)
         batches = [
             _Batch(adapter, tokenizer, requests[i : i + hparams.batch_size], hparams, objective)
             for i in range(0, len(requests), hparams.batch_size)
         ]
         _train(adapter, batches, originals, weights, hparams)
-        final = _as_stored(weights, originals, hparams.norm_constraint)
-    deltas = {
-        name: (final[name].to(weights[name].dtype) - w.to(weights[name].dtype)).float()
-        for name, w in originals.items()
-    }
+        final = as_stored(weights, originals, hparams.norm_constraint)
     n_steps = {request.id: b.n_steps for b in batches for request in b.requests}
-    return EditEffect(deltas, n_steps=n_steps)
+    return EditEffect(changes(final, originals), n_steps=n_steps)
 
 
 def _train(
@@ -135,7 +135,7 @@ def _train(
 ) -> None:
     """Train `weights`, float32 or wider, in place; the model is not modified (`functional_call`).
 
-    Losses and gradients are those of the weights as the model stores them (`_as_stored`).
+    Losses and gradients are those of the weights as the model stores them (`as_stored`).
     """
     for batch in batches:
         batch.start(adapter, originals)
@@ -146,7 +146,7 @@ def _train(
         total = 0.0
         for batch in batches:
             interruption.check()
-            stored = _as_stored(weights, originals, hparams.norm_constraint)
+            stored = as_stored(weights, originals, hparams.norm_constraint)
             losses = batch.losses(adapter, {n: w.requires_grad_(True) for n, w in stored.items()})
             loss = losses.mean()
             total += loss.item() * len(losses)
@@ -156,48 +156,9 @@ def _train(
                     weight.grad = gradient.to(weight.dtype)
                 adam.step()
                 batch.n_steps += 1
-            _constrain(weights, originals, hparams.norm_constraint)
+            constrain(weights, originals, hparams.norm_constraint)
         if total / sum(len(batch.requests) for batch in batches) < hparams.stop_loss:
             return
-
-
-def _constrain(
-    weights: Mapping[str, Tensor], originals: Mapping[str, Tensor], bound: float | bool | None
-) -> None:
-    if not bound:
-        return
-    for name, weight in weights.items():
-        start = originals[name].to(weight.dtype)
-        weight.clamp_(min=start - bound, max=start + bound)
-
-
-def _as_stored(
-    weights: Mapping[str, Tensor], originals: Mapping[str, Tensor], bound: float | bool | None
-) -> dict[str, Tensor]:
-    """The weights in the model's type, each within the bound; shares memory if that is theirs.
-
-    Rounded to the nearest number, or, where that is outside of the bound, to the next one on the
-    original's side: this is within the bound, as weight and original are.
-    """
-    found = {}
-    for name, weight in weights.items():
-        original = originals[name]
-        found[name] = stored = weight.detach().to(original.dtype)
-        if bound and stored.dtype != weight.dtype:
-            outside = (stored.to(weight.dtype) - original.to(weight.dtype)).abs() > bound
-            found[name] = torch.where(outside, _towards(stored, original), stored)
-    return found
-
-
-def _towards(values: Tensor, aims: Tensor) -> Tensor:
-    """The next number of a 16-bit floating type from each value towards its aim; 0 becomes it.
-
-    As `torch.nextafter`, which not every device has for float16.
-    """
-    # Sign and magnitude: as an integer, a number of larger magnitude is larger for either sign.
-    grows = (aims > values) == (values > 0)
-    moved = (values.view(torch.int16) + torch.where(grows, 1, -1).to(torch.int16)).view(aims.dtype)
-    return torch.where(values == 0, aims, moved)
 
 
 class _Batch:
@@ -289,23 +250,3 @@ class _Batch:
                     f"request '{request.id}': the loss went from {first:.3g} to {now:.3g}",
                     remedy="Lower lr, set norm_constraint, or load the model in float32.",
                 )
-
-
-def _trained(adapter: Adapter, hparams: HyperParams) -> dict[str, Tensor]:
-    """{name: weight} of the parameters to train."""
-    found: dict[str, Tensor] = {}
-    for layer in hparams.layers:
-        template = hparams.rewrite_module_tmp
-        prefix = template.format(layer) if template else adapter.mlp_out(layer).name
-        parameters = {
-            name: parameter.detach()
-            for name, parameter in adapter.model.named_parameters()
-            if name == prefix or name.startswith(prefix + ".")
-        }
-        if not parameters:
-            raise HparamsError(
-                f"'rewrite_module_tmp' names {prefix}, which the model does not have",
-                remedy="Leave the key out, or take the hyperparameters of this model.",
-            )
-        found.update(parameters)
-    return found

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.evaluation_mode import evaluating
-from thinkeval.editing.probe.prompts import PromptChange, Query, Renderer
+from thinkeval.editing.probe.prompts import PromptChange, Query, Renderer, Rendering
 from thinkeval.editing.probe.settings import (
     MEASURES,
     Measure,
@@ -59,13 +59,32 @@ def probe(
     """
     settings = settings or ProbeSettings()
     renderer = Renderer(loaded.tokenizer, settings.chat, prompt_change)
+
+    def measure(queries: Sequence[Query]) -> dict[str, list[Any]]:
+        with evaluating(loaded.model):
+            return _measure(loaded, queries, settings, progress)
+
+    return measured(items, settings, renderer, measure)
+
+
+def measured(
+    items: Sequence[ProbeItem],
+    settings: ProbeSettings,
+    renderer: Rendering,
+    measure: Callable[[Sequence[Query]], dict[str, list[Any]]],
+) -> list[ProbeResult]:
+    """Results of items whose prompts something measures; see `probe`.
+
+    Args:
+        measure: from queries to one value a query for each measure, and under `answers` the
+            sampled texts of each.
+    """
     groups = [_queries(item, settings, renderer) for item in items]
     queries = [query for group in groups for query in group]
     if not queries:
         return []
-    with evaluating(loaded.model):
-        values = _measure(loaded, queries, settings, progress)
-        answers = values.pop("answers")
+    values = measure(queries)
+    answers = values.pop("answers")
     results, start = [], 0
     for item, group in zip(items, groups, strict=True):
         part = slice(start, start + len(group))
@@ -75,7 +94,7 @@ def probe(
     return results
 
 
-def _queries(item: ProbeItem, settings: ProbeSettings, renderer: Renderer) -> list[Query]:
+def _queries(item: ProbeItem, settings: ProbeSettings, renderer: Rendering) -> list[Query]:
     """Query of the item's prompt or question, then those of its paraphrases if requested."""
     names = unique((item.object.strip(), *(alias.strip() for alias in item.aliases)))
     if not item.object.strip():

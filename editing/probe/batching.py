@@ -80,9 +80,7 @@ def default_tokens(model: Any) -> int:
     """
     config = model.config.get_text_config()
     parameter = next(model.parameters())
-    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    per_token = 2 * config.num_hidden_layers * heads * size * parameter.element_size()
+    per_token = 2 * config.num_hidden_layers * _cached_width(config) * parameter.element_size()
     most = float(MAX_TOKENS)
     if parameter.device.type == "cuda":
         free = torch.cuda.mem_get_info(parameter.device)[0]
@@ -91,6 +89,15 @@ def default_tokens(model: Any) -> int:
     if parameter.device.type == "cpu":
         most = min(most, _CPU_WORK / sum(p.numel() for p in model.parameters()))
     return int(max(MIN_TOKENS, min(most, _MEMORY_SHARE * free / per_token)))
+
+
+def _cached_width(config: Any) -> int:
+    """Numbers of a key of one token in one layer; the model's width where it has no attention."""
+    n_heads = getattr(config, "num_attention_heads", None)
+    if not n_heads:  # Mamba, RWKV: complete rows are evaluated again, and activations are as wide
+        return config.hidden_size
+    size = getattr(config, "head_dim", None) or config.hidden_size // n_heads
+    return (getattr(config, "num_key_value_heads", None) or n_heads) * size
 
 
 def _fits(work: Callable[[list[int]], None], batch: list[int]) -> bool:

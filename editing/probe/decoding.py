@@ -98,4 +98,5 @@ class Continuation:
 
 def position_limit(model: Any) -> int | None:
     """Maximum number of tokens of a row; None if the architecture has no limit."""
-    return getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    limit = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    return limit if limit and limit > 0 else None  # XLNet has -1 for none

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from thinkeval.editing import answer_tokens
 from thinkeval.editing.errors import ProbeError
@@ -79,6 +79,18 @@ def uses_chat(tokenizer: Any, chat: str) -> bool:
             "the tokenizer has no chat template", remedy="Use --chat never, or an instruct model."
         )
     return has and chat != "never"
+
+
+class Rendering(Protocol):
+    """From a cloze or a question to the prompt that is asked."""
+
+    def cloze(self, text: str) -> Rendered:
+        """Render a filled cloze."""
+        ...
+
+    def question(self, text: str) -> Rendered:
+        """Render a question."""
+        ...
 
 
 class Renderer:

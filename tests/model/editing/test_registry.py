@@ -69,6 +69,14 @@ def test_methods_that_write_at_the_subject():
         registry.writes_at_subject("roem")
 
 
+def test_methods_that_forget(package):
+    assert {n for n in registry.names() if registry.forgets(n)} == {"gradient_ascent", "npo", "rmu"}
+    for name in registry.names():
+        assert getattr(registry.get(name), "FORGETS", False) is registry.forgets(name)
+    package("outside_shrug", OUTSIDE + "FORGETS = True\n", "shrug = outside_shrug")
+    assert registry.forgets("shrug") is True
+
+
 def test_an_outside_method_declares_where_it_writes(package):
     package("outside_shrug", OUTSIDE, "shrug = outside_shrug")
     assert registry.writes_at_subject("shrug") is False

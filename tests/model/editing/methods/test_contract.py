@@ -11,6 +11,7 @@ import torch
 from support.edit_methods import (
     ALL,
     EDITING,
+    FORGETTING,
     FRANCE,
     HARRY,
     LOCATED,
@@ -108,7 +109,7 @@ def test_the_model_is_untouched_after_an_error_inside(pair, moments, name, call)
 def many_steps(name):
     if name == "mend":
         return {}
-    return {"num_steps": 20} if name == "fine_tuning" else {"v_num_grad_steps": 20}
+    return {"num_steps": 20} if name in ("fine_tuning", *FORGETTING) else {"v_num_grad_steps": 20}
 
 
 @pytest.mark.parametrize("name", EDITING)
@@ -204,6 +205,8 @@ BAD_REQUESTS = [
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize(("requests", "message"), BAD_REQUESTS)
 def test_bad_requests_are_named(pair, moments, name, requests, message):
+    if name in FORGETTING:  # what is read is the object to forget
+        requests = [with_(r, target_true=r.target_new) for r in requests]
     with pytest.raises(RequestError, match=message) as caught:
         execute(name, pair, requests, moments)
     assert caught.value.remedy

@@ -8,6 +8,7 @@ import torch
 from support.tiny_models import build_tiny
 from thinkeval.editing.deltas import applied
 from thinkeval.editing.methods import fine_tuning
+from thinkeval.editing.training.weights import towards
 from thinkeval.loaders.records import RewriteRequest
 
 REQUEST = RewriteRequest("h", "t", "{} studied at", "Harry Potter", "r", "Hogwarts", "Ilvermorny")
@@ -77,4 +78,4 @@ def test_the_next_number_is_torchs(dtype):
     aims = torch.randn(4096, generator=generator).to(dtype)
     differ = (values != aims) & (values != 0)
     expected = torch.nextafter(values, aims)
-    assert fine_tuning._towards(values, aims)[differ].equal(expected[differ])
+    assert towards(values, aims)[differ].equal(expected[differ])

@@ -1,0 +1,109 @@
+"""Training that makes a model forget: the loop of gradient ascent, NPO and RMU.
+
+AdamW on the MLP output projections of the chosen layers. Each step takes all facts to forget and
+one batch of facts to retain; the method gives the loss. The model itself is not modified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from thinkeval.editing import interruption
+from thinkeval.editing.architectures import Adapter
+from thinkeval.editing.deltas import EditEffect
+from thinkeval.editing.hparams.forgetting import ForgetHyperParams
+from thinkeval.editing.key_value.sites import editable
+from thinkeval.editing.training.texts import Texts, to_forget, to_retain
+from thinkeval.editing.training.weights import (
+    as_stored,
+    changes,
+    constrain,
+    trained_weights,
+    widened,
+)
+from thinkeval.loaders.records import RewriteRequest
+
+Weights = Mapping[str, Tensor]
+
+Loss = Callable[[Weights, list[int], Texts], Tensor | None]
+"""(weights, numbers of the texts to retain, these texts) → loss; None: nothing is left to do."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a method builds its loss from; gradients are off while it does.
+
+    Attributes:
+        weights: the trained weights before training.
+        forget, retain: all texts of each.
+    """
+
+    adapter: Adapter
+    weights: Weights
+    forget: Texts
+    retain: Texts
+
+
+def forgotten(
+    model: nn.Module,
+    tokenizer: Any,
+    requests: Sequence[RewriteRequest],
+    hparams: ForgetHyperParams,
+    state: Any,
+    seed: int,
+    loss_for: Callable[[Setting], Loss],
+) -> EditEffect:
+    """The effect of training on all requests together (contract: `editing.methods`).
+
+    Args:
+        state: with the facts to retain, `state["retain"]`.
+        seed: of the order of the texts to retain.
+        loss_for: the method's loss, of its setting.
+    """
+    with editable(model, tokenizer, requests, hparams.layers, target="target_true") as adapter:
+        originals = trained_weights(adapter, hparams.layers, hparams.rewrite_module_tmp)
+        forget, retain = (
+            to_forget(adapter, tokenizer, requests),
+            to_retain(adapter, tokenizer, state),
+        )
+        with torch.no_grad():
+            loss = loss_for(Setting(adapter, originals, forget, retain))
+        batches = retain.batches(hparams.retain_batch_size, seed)
+        weights = widened(originals)
+        steps = _train(weights, originals, hparams, lambda w: loss(w, *next(batches)))
+        final = as_stored(weights, originals, hparams.norm_constraint)
+        return EditEffect(
+            changes(final, originals), n_steps={request.id: steps for request in requests}
+        )
+
+
+def _train(
+    weights: Mapping[str, Tensor],
+    originals: Weights,
+    hparams: ForgetHyperParams,
+    loss_of: Callable[[Weights], Tensor | None],
+) -> int:
+    """Train `weights`, float32 or wider, in place; the number of steps.
+
+    Losses and gradients are those of the weights as the model stores them (`as_stored`).
+    """
+    adam = torch.optim.AdamW(
+        list(weights.values()), lr=hparams.lr, weight_decay=hparams.weight_decay
+    )
+    for step in range(hparams.num_steps):
+        interruption.check()
+        stored = as_stored(weights, originals, hparams.norm_constraint)
+        loss = loss_of({n: w.requires_grad_(True) for n, w in stored.items()})
+        if loss is None:
+            return step
+        gradients = torch.autograd.grad(loss, list(stored.values()), allow_unused=True)
+        for weight, gradient in zip(weights.values(), gradients, strict=True):
+            weight.grad = None if gradient is None else gradient.to(weight.dtype)
+        adam.step()
+        constrain(weights, originals, hparams.norm_constraint)
+    return hparams.num_steps
