@@ -1,12 +1,12 @@
 """How tables show a metric: the header fields of a metric file that tables read.
 
 // headline: yes          listed in the tables of one score (default: no)
-// order: 3               position among the headline metrics; those without one come last
+// order: 3               position among the headline metrics, such as 3 or 3.5; without it, last
 // short: IFR             label in tables; needed for a headline
 // meaning: one line      explanation below the label; needed for a headline
 // integer: yes           values are whole numbers, printed without decimals (default: no)
 // interval: yes          tables over edits have columns for its 95 % interval (default: no)
-// kinds: replace, append kinds of requests that it is taken of (default: replace)
+// kinds: replace, append kinds of requests that it is taken of (default: replace, forget)
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ FIELDS: Final = ("headline", "order", "short", "meaning", "integer", "interval",
 """The header fields of this module; only metrics may have them."""
 
 _LAST: Final = 1_000_000
-KINDS: Final = ("replace", "append")
-"""The kinds of requests: an answer is replaced, or one is added."""
+KINDS: Final = ("replace", "append", "forget")
+"""The kinds of requests: an answer is replaced, one is added, or one is forgotten."""
+_DEFAULT: Final = "replace, forget"
+"""The kinds that ask for an old fact to go, whatever comes in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class MetricDisplay:
     """
 
     headline: bool
-    order: int
+    order: float
     short: str
     meaning: str
     integer: bool
@@ -62,15 +64,15 @@ def read_display(name: str, fields: Mapping[str, str]) -> MetricDisplay:
             raise QueryContractError(f"{name}: `{field}:` is {value!r}, neither yes nor no.")
         return value == "yes"
 
-    kinds = tuple(kind.strip() for kind in fields.get("kinds", KINDS[0]).split(","))
+    kinds = tuple(kind.strip() for kind in fields.get("kinds", _DEFAULT).split(","))
     if not set(kinds) <= set(KINDS):
         raise QueryContractError(f"{name}: `kinds:` is {kinds!r}, not of {', '.join(KINDS)}.")
     order = fields.get("order", str(_LAST))
-    if not order.isdecimal():
-        raise QueryContractError(f"{name}: `order:` is {order!r}, not a whole number.")
+    if not order.replace(".", "", 1).isdecimal():
+        raise QueryContractError(f"{name}: `order:` is {order!r}, not a number.")
     display = MetricDisplay(
         headline=flag("headline"),
-        order=int(order),
+        order=float(order),
         short=fields.get("short", ""),
         meaning=fields.get("meaning", ""),
         integer=flag("integer"),

@@ -44,7 +44,7 @@ def headlines() -> tuple[str, ...]:
 
 
 def of_kind(kind: str) -> frozenset[str]:
-    """The metrics that are taken of requests of a kind, `replace` or `append`."""
+    """The metrics that are taken of requests of a kind: `replace`, `append`, `forget`."""
     return frozenset(name for name, display in displays().items() if kind in display.kinds)
 
 

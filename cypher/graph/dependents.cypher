@@ -11,8 +11,9 @@
 //   rules     INTEGER        number of its If-Then rules
 //   sets      LIST<STRING>   ids of the knowledge sets drawn from it
 //   runs      INTEGER        number of runs of the protocol on these sets
-//   jobs      LIST<STRING>   ids of the jobs that submitted these runs, or co-edits
+//   jobs      LIST<STRING>   ids of the jobs that submitted these runs, co-edits or comparisons
 //   coedits   LIST<STRING>   ids of co-edits of its rewrites
+//   comparisons  LIST<STRING>  ids of comparisons of states on it
 
 CALL () {
   MATCH (g:Graph {dataset: $graph})
@@ -49,13 +50,18 @@ CALL () {
     count(CASE WHEN j.status IN ['queued', 'running'] THEN 1 END) AS active_jobs
 }
 CALL () {
-  MATCH (j:Job {kind: 'coedit', graph: $graph})
-  RETURN collect(j.id) AS coedit_jobs,
-    count(CASE WHEN j.status IN ['queued', 'running'] THEN 1 END) AS active_coedits
+  MATCH (j:Job {graph: $graph})
+  WHERE j.kind IN ['coedit', 'comparison']
+  RETURN collect(j.id) AS other_jobs,
+    count(CASE WHEN j.status IN ['queued', 'running'] THEN 1 END) AS active_others
 }
 CALL () {
   MATCH (c:CoEdit {graph: $graph})
   RETURN collect(c.id) AS coedits
 }
-RETURN graphs, edits, active_edits + active_jobs + active_coedits AS active, sweeps, rules, sets,
-  runs, jobs + coedit_jobs AS jobs, coedits
+CALL () {
+  MATCH (c:Comparison {graph: $graph})
+  RETURN collect(c.id) AS comparisons
+}
+RETURN graphs, edits, active_edits + active_jobs + active_others AS active, sweeps, rules, sets,
+  runs, jobs + other_jobs AS jobs, coedits, comparisons

@@ -7,6 +7,7 @@
 // higher-is-better: yes
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022), efficacy score;
 //   ThinkEval (Baser et al., TMLR 2026), appendix D, Eq. 8 (called Efficacy)
+// kinds: replace
 // params:
 //   $cases           LIST<MAP>        the rewrites to evaluate
 //   $cases.id        STRING           label of the row

@@ -8,6 +8,7 @@
 // higher-is-better: yes
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022), paraphrase score;
 //   ThinkEval (Baser et al., TMLR 2026), appendix D, Eq. 9 (called Generalization)
+// kinds: replace
 // params:
 //   $cases           LIST<MAP>        the rewrites to evaluate
 //   $cases.id        STRING           label of the row

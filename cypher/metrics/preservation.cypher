@@ -15,7 +15,7 @@
 // short: preservation
 // meaning: how well other facts are kept; good: 1
 // interval: yes
-// kinds: replace, append
+// kinds: replace, append, forget
 // params:
 //   $cases           LIST<MAP>                                the rewrites to evaluate
 //   $cases.id        STRING                                   label of the row

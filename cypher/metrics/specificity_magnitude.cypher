@@ -11,6 +11,7 @@
 // mode: read
 // higher-is-better: yes
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022), section 3.3: neighborhood magnitude
+// kinds: replace
 // params:
 //   $cases           LIST<MAP>        the rewrites to evaluate
 //   $cases.id        STRING           label of the row

@@ -98,6 +98,7 @@ if TYPE_CHECKING:
         MergeRewritesRow,
         MissingRow,
         NeighborRow,
+        RetainRow,
         RewriteRow,
         SchemaVersionRow,
         ServerRow,
@@ -187,6 +188,14 @@ if TYPE_CHECKING:
         RuleRow,
         VocabularyRow,
     )
+    from thinkeval.cypher.rows.states import (
+        ComparisonRow,
+        DeleteComparisonRow,
+        DriftRow,
+        JobResultRow,
+        MergeComparisonRow,
+        RoutesRow,
+    )
     from thinkeval.cypher.rows.users import CreateUserRow, GrantReaderRow
 
 __all__ = [
@@ -219,6 +228,7 @@ __all__ = [
     "CoEditRoundRow",
     "CoEditRow",
     "CoEditedFact",
+    "ComparisonRow",
     "CompleteClosureRow",
     "CompleteGraphRow",
     "ConsNIRow",
@@ -233,6 +243,7 @@ __all__ = [
     "CreateUserRow",
     "DecisionRow",
     "DeleteCoEditRow",
+    "DeleteComparisonRow",
     "DeleteEditRow",
     "DeleteGraphRow",
     "DeleteGrowthRunRow",
@@ -247,6 +258,7 @@ __all__ = [
     "DeriveRow",
     "DescribeEditsRow",
     "DiffFactRow",
+    "DriftRow",
     "DropUnfinishedRow",
     "EditRow",
     "EntityRow",
@@ -274,6 +286,7 @@ __all__ = [
     "ImplicationRow",
     "IterationRow",
     "JobPartRow",
+    "JobResultRow",
     "JobRow",
     "JobStageRow",
     "KnowledgeSetRow",
@@ -289,6 +302,7 @@ __all__ = [
     "MeanProbabilitiesRow",
     "MeasuredKeyRow",
     "MergeCoEditRow",
+    "MergeComparisonRow",
     "MergeEditRow",
     "MergeEntitiesRow",
     "MergeFactsRow",
@@ -317,7 +331,9 @@ __all__ = [
     "RandomAnswersRow",
     "Reader",
     "ReleaseJobRow",
+    "RetainRow",
     "RewriteRow",
+    "RoutesRow",
     "Row",
     "RuleRow",
     "SafeObjectsRow",
@@ -369,6 +385,7 @@ _MODULES = (
     "leakcut",
     "metrics",
     "rules",
+    "states",
     "users",
 )
 

@@ -163,6 +163,7 @@ class DependentsRow(Row):
     runs: int
     jobs: tuple[str, ...]
     coedits: tuple[str, ...]
+    comparisons: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -234,6 +235,17 @@ class NeighborRow(Row):
     id: str
     subject: str
     prompt: str
+
+
+@dataclass(frozen=True)
+class RetainRow(Row):
+    """One fact that a method which forgets shall retain."""
+
+    QUERY: ClassVar[str] = "probes/retain"
+    id: str
+    subject: str
+    prompt: str
+    object: str
 
 
 @dataclass(frozen=True)

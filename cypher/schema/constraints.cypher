@@ -36,6 +36,7 @@ CREATE CONSTRAINT decision_id IF NOT EXISTS FOR (d:Decision) REQUIRE d.id IS UNI
 CREATE CONSTRAINT append_answers_id IF NOT EXISTS FOR (x:AppendAnswers) REQUIRE x.id IS UNIQUE;
 CREATE CONSTRAINT iteration_id IF NOT EXISTS FOR (i:Iteration) REQUIRE i.id IS UNIQUE;
 CREATE CONSTRAINT coedit_id IF NOT EXISTS FOR (c:CoEdit) REQUIRE c.id IS UNIQUE;
+CREATE CONSTRAINT comparison_id IF NOT EXISTS FOR (c:Comparison) REQUIRE c.id IS UNIQUE;
 CREATE INDEX rule_dataset IF NOT EXISTS FOR (r:Rule) ON (r.dataset);
 CREATE INDEX fact_relation IF NOT EXISTS FOR ()-[f:FACT]-() ON (f.graph, f.relation);
 CREATE INDEX implied_relation IF NOT EXISTS FOR ()-[i:IMPLIED]-() ON (i.graph, i.relation);
@@ -62,12 +63,13 @@ DROP INDEX candidate_run IF EXISTS;
 UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 'Sweep',
   'Rule', 'Annotator', 'Grounding', 'KnowledgeSet', 'Question', 'ProtocolRun',
   'Job', 'Service', 'Schema', 'Subject', 'TargetTrue', 'TargetNew', 'GrowthRun', 'Query', 'Answer',
-  'Statement', 'Candidate', 'Decision', 'Iteration', 'AppendAnswers', 'CoEdit'] AS label
+  'Statement', 'Candidate', 'Decision', 'Iteration', 'AppendAnswers', 'CoEdit',
+  'Comparison'] AS label
 CALL db.createLabel(label);
 
 UNWIND ['FACT', 'REWRITES', 'PRODUCED', 'ASKS_FOR', 'IMPLIED', 'LABELLED', 'HAS_QUESTION',
   'USES', 'ANSWERED', 'RAN', 'MADE', 'TO', 'OF', 'FROM', 'VALIDATED_BY', 'ABOUT', 'HAD',
-  'ROUND'] AS type
+  'ROUND', 'COMPARED'] AS type
 CALL db.createRelationshipType(type);
 
 UNWIND [
@@ -110,7 +112,8 @@ UNWIND [
   'object', 'reason', 'tries', 'share', 'n_answers', 'place', 'checks', 'verdict', 'decided_by',
   'corrected', 'judged', 'judge', 'judge_corrected', 'number', 'at', 'by', 'verb', 'candidate',
   'before', 'after', 'evidence', 'previous_digest', 'digest', 'triplets', 'paths', 'cot_queries',
-  'calls', 'try', 'outcome', 'key_group'
+  'calls', 'try', 'outcome', 'key_group', 'before_digest',
+  'after_digest', 'result'
 ] AS property
 CALL db.createProperty(property);
 

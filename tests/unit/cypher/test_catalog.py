@@ -244,7 +244,7 @@ def test_a_metric_says_how_tables_show_it() -> None:
         meaning="how many facts; good: 5",
         integer=True,
         interval=False,
-        kinds=("replace",),
+        kinds=("replace", "forget"),
     )
     assert display is not None
     assert display.title == "Facts"
@@ -257,7 +257,11 @@ def test_a_metric_says_how_tables_show_it() -> None:
 
 def test_metrics_of_an_old_fact_are_not_of_appended_answers() -> None:
     assert of_kind("append") == {"efficacy", "generalization", "preservation"}
-    assert of_kind("replace") == set(displays())
+    forgotten = {"forgetting", "leak_at_1", "leak_at_5", "leak_at_100"}
+    assert of_kind("replace") == set(displays()) - forgotten
+    assert forgotten < of_kind("forget")
+    assert of_kind("forget").isdisjoint({"efficacy", "generalization", "counterfact_score"})
+    assert {"ifr", "preservation", "subject_retention", "active_chains"} < of_kind("forget")
 
 
 @pytest.mark.parametrize(
@@ -285,6 +289,10 @@ def test_only_metrics_have_display_fields() -> None:
 
 def test_tables_list_the_headline_metrics_in_order() -> None:
     expected = (
+        "forgetting",
+        "leak_at_1",
+        "leak_at_5",
+        "leak_at_100",
         "efficacy",
         "generalization",
         "ifr",

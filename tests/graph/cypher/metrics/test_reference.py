@@ -127,7 +127,10 @@ def expected_metrics(
         "metrics/efficacy_score": {None: ref.efficacy_score(edges, case)},
         "metrics/generalization": {None: ref.generalization(edges, case)},
         "metrics/generalization_score": {None: ref.generalization_score(edges, case)},
-        **{f"metrics/{name}": {None: f(edges, case)} for name, f in ref.COUNTERFACT.items()},
+        **{
+            f"metrics/{name}": {None: f(edges, case)}
+            for name, f in (ref.COUNTERFACT | ref.FORGOTTEN).items()
+        },
     }
 
 

@@ -1,0 +1,85 @@
+"""Rows of `states/`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from thinkeval.cypher.rows.base import Row, WrittenRow
+
+
+@dataclass(frozen=True)
+class DriftRow(Row):
+    """How far two states differ on the facts of one relation at one distance.
+
+    Attributes:
+        distance: facts between a subject and the nearest end, 3 for three and more; None without
+            subjects.
+        n: facts with both probabilities; `missing`: those that lack one.
+        moved, shift: sums of |p_post - p_pre| and of p_post - p_pre.
+    """
+
+    QUERY: ClassVar[str] = "states/drift"
+    relation: str
+    distance: int | None
+    n: int
+    missing: int
+    kept: int
+    weakened: int
+    removed: int
+    added: int
+    unknown: int
+    moved: float
+    shift: float
+
+
+@dataclass(frozen=True)
+class RoutesRow(Row):
+    """The chains of one rewrite that lead to the old object in each of two states."""
+
+    QUERY: ClassVar[str] = "states/routes"
+    id: str
+    chains: int
+    missing: int
+    before: int
+    after: int
+    opened: int
+    closed: int
+
+
+@dataclass(frozen=True)
+class MergeComparisonRow(WrittenRow):
+    """A comparison is stored, with the edits that it scored."""
+
+    QUERY: ClassVar[str] = "states/merge_comparison"
+
+
+@dataclass(frozen=True)
+class ComparisonRow(Row):
+    """A stored comparison; `request` and `outcome` are JSON."""
+
+    QUERY: ClassVar[str] = "states/comparisons"
+    id: str
+    graph: str
+    before: str
+    after: str
+    request: str
+    outcome: str
+    created_at: str
+
+
+@dataclass(frozen=True)
+class JobResultRow(Row):
+    """The job whose comparison is recorded."""
+
+    QUERY: ClassVar[str] = "states/set_result"
+    id: str
+
+
+@dataclass(frozen=True)
+class DeleteComparisonRow(Row):
+    """A comparison is deleted; `edits` are those that no other comparison scored."""
+
+    QUERY: ClassVar[str] = "states/delete_comparison"
+    deleted: int
+    edits: tuple[str, ...]

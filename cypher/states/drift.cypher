@@ -1,0 +1,67 @@
+// How far two states of a model differ on the facts of a graph, by relation and distance.
+//
+// A fact is unknown where both probabilities are below $known, added where only that of the second
+// state is not; the others are kept, weakened or removed by the ratio of their probabilities. Its
+// distance from the subjects is the smallest number of facts, in either direction, between a
+// subject and one of the fact's ends: 0 for a fact about a subject, 3 for three and more, and for a
+// fact that no subject is connected with. Facts of the roles `fact` and `target_true` count.
+//
+// mode: read
+// params:
+//   $graph       GRAPH_ID             id of the graph with the probabilities of both states
+//   $subjects    LIST<STRING> = []    names of the subjects; without any, distances are null
+//   $pre         STRING = p_pre       property with the probability in the first state
+//   $post        STRING = p_post      property with the probability in the second state
+//   $known       FLOAT = 0.05         probability from which a fact counts as known
+//   $kept        FLOAT = 0.9          ratio from which a fact counts as kept
+//   $removed     FLOAT = 0.1          ratio below which a fact counts as removed
+// returns: one row a relation and distance
+//   relation     STRING               the facts' relation
+//   distance     INTEGER|NULL         0, 1, 2 or 3; null without subjects
+//   n            INTEGER              facts with both probabilities
+//   missing      INTEGER              facts that lack one
+//   kept         INTEGER              facts that are known as before
+//   weakened     INTEGER              facts whose probability fell
+//   removed      INTEGER              facts that are hardly known any more
+//   added        INTEGER              facts that were not known, and are now
+//   unknown      INTEGER              facts that neither state knows
+//   moved        FLOAT                sum of |p_post - p_pre|
+//   shift        FLOAT                sum of p_post - p_pre
+
+OPTIONAL MATCH (e:Entity)
+WHERE e.key IN [name IN $subjects | $graph + '|' + name]
+WITH collect(e) AS ring0
+CALL (ring0) {
+  UNWIND ring0 AS e
+  MATCH (e)-[f:FACT]-(x)
+  WHERE coalesce(f.role, 'fact') IN ['fact', 'target_true']
+  RETURN collect(DISTINCT x) AS ring1
+}
+CALL (ring1) {
+  UNWIND ring1 AS e
+  MATCH (e)-[f:FACT]-(x)
+  WHERE coalesce(f.role, 'fact') IN ['fact', 'target_true']
+  RETURN collect(DISTINCT x) AS ring2
+}
+MATCH (s:Entity)-[f:FACT]->(o:Entity)
+WHERE f.id STARTS WITH $graph + '|' AND coalesce(f.role, 'fact') IN ['fact', 'target_true']
+WITH f.relation AS relation, f[$pre] AS pre, f[$post] AS post,
+  CASE WHEN $subjects = [] THEN null WHEN s IN ring0 OR o IN ring0 THEN 0
+    WHEN s IN ring1 OR o IN ring1 THEN 1 WHEN s IN ring2 OR o IN ring2 THEN 2
+    ELSE 3 END AS distance
+WITH relation, distance, pre, post, CASE
+    WHEN pre IS NULL OR post IS NULL THEN 'missing'
+    WHEN pre < $known AND post < $known THEN 'unknown'
+    WHEN pre < $known THEN 'added'
+    WHEN post >= $kept * pre THEN 'kept'
+    WHEN post < $removed * pre THEN 'removed'
+    ELSE 'weakened'
+  END AS state
+RETURN relation, distance, count(pre + post) AS n, count(*) - count(pre + post) AS missing,
+  count(CASE WHEN state = 'kept' THEN 1 END) AS kept,
+  count(CASE WHEN state = 'weakened' THEN 1 END) AS weakened,
+  count(CASE WHEN state = 'removed' THEN 1 END) AS removed,
+  count(CASE WHEN state = 'added' THEN 1 END) AS added,
+  count(CASE WHEN state = 'unknown' THEN 1 END) AS unknown,
+  sum(abs(post - pre)) AS moved, sum(post - pre) AS shift
+ORDER BY relation, distance

@@ -1,0 +1,52 @@
+"""What states a service opens: those of its operator's lists, checked before a job is queued.
+
+Models and folders as for edits (THINKEVAL_MODELS, THINKEVAL_MODEL_DIRS); adapters from those
+folders only; saved edits by the id of a stored edit, never a file; endpoints by the exact addresses
+that the operator named (THINKEVAL_LLM_ENDPOINTS), so that no client chooses what the service
+connects to, and no redirection is followed (`service.llm`). Imports no torch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from thinkeval.service.errors import NothingStoredError, UsageError
+from thinkeval.service.growth.job import require_address
+from thinkeval.service.jobs import submit
+from thinkeval.service.scoring import record
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.settings import Settings
+    from thinkeval.service.states.words import StateIn
+
+
+def require_allowed(settings: Settings, db: Database, state: StateIn) -> None:
+    """Refuse a state that the service may not open.
+
+    Raises:
+        UsageError: the model, the folder of the adapter, or the endpoint is not allowed.
+        NotFoundError: no edit of this id is stored.
+        NothingStoredError: the edit has no score yet, or its update was not saved.
+    """
+    if state.endpoint is not None:
+        require_address(settings, state.endpoint)
+        return
+    submit.require_allowed(settings, state.model)
+    if state.adapter is not None and not submit.in_model_dirs(settings, state.adapter):
+        raise UsageError(
+            f"The adapter {state.adapter!r} is not in a folder that this service may read.",
+            remedy="Name it by its whole path; the operator adds folders to THINKEVAL_MODEL_DIRS.",
+        )
+    for edit in state.edits:
+        _require_saved(db, edit)
+
+
+def _require_saved(db: Database, edit: str) -> None:
+    """Refuse an edit that is not stored, or whose update is not saved."""
+    about = record.get_score(db, edit).provenance.get("delta")
+    if isinstance(about, dict) and about.get("saved") is False:
+        raise NothingStoredError(
+            f"The update of edit {edit!r} is not saved: {about.get('reason')}.",
+            remedy=str(about.get("remedy") or "Score it again with --force."),
+        )

@@ -1,0 +1,398 @@
+"""Compare two states of a model on a graph. Read this file first: the room serves these steps.
+
+    1 requests  rewrites, facts that shall be forgotten, or nothing: the graph is watched
+    2 before    the first state is opened, asked, closed
+    3 after     the second state is asked the same; two bases are never in memory together
+    4 write     both probabilities on every edge: one graph of all facts, one of each request
+    5 metrics   every metric of an edit for each request; drift and routes, read off the graphs
+
+What a request leaves is an edit like any other: its chains, leakage, rules, figures and diffs are
+read by its id. All records appear in one transaction, so that a comparison is stored whole or not.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
+
+from thinkeval.cypher.metric_options import headlines
+from thinkeval.loaders.records import RewriteRequest, digest, slug
+from thinkeval.service import NUMBERS_VERSION
+from thinkeval.service.errors import UsageError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.write import GraphHeader
+from thinkeval.service.schemas import MEASURES, Measure, MetricValue, Score
+from thinkeval.service.scoring import metrics
+from thinkeval.service.scoring.model_graph import measured
+from thinkeval.service.scoring.plan import query_digests, versions
+from thinkeval.service.scoring.probe import Answer, ProbedFact, questions_for
+from thinkeval.service.scoring.record import write_probed
+from thinkeval.service.scoring.request import ScoreRequest, probe_settings
+from thinkeval.service.states import answers as asking
+from thinkeval.service.states import drift as drifting
+from thinkeval.service.states import store
+from thinkeval.service.states.answers import Answers, Asked, Asking
+from thinkeval.service.states.opened import InMemory, StateOut, opened
+from thinkeval.service.states.requests import requests_of
+from thinkeval.service.states.routes import routes
+from thinkeval.service.states.schemas import (
+    ComparedRequest,
+    ComparisonIn,
+    ComparisonOut,
+    DriftOut,
+)
+
+if TYPE_CHECKING:
+    from thinkeval.service.leases import Lease
+    from thinkeval.service.scoring.runtime import Runtime
+    from thinkeval.service.states.words import StateIn
+
+METHOD = "compare"
+"""What the edits of a comparison have in place of a method: `compare:NAME` of the second state."""
+
+Enter = Callable[[str, float], None]
+"""Called with each stage and the progress there, from 0 to 1."""
+
+
+@dataclass
+class _Run:
+    """A comparison under way.
+
+    Attributes:
+        lease: of the worker that claimed it; None: a command's own.
+    """
+
+    runtime: Runtime
+    posted: ComparisonIn
+    asked: Asking
+    lease: Lease | None
+    enter: Enter
+    notes: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str, progress: float) -> Iterator[None]:
+        """Enter a stage; its time is recorded."""
+        self.enter(name, progress)
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = round(time.perf_counter() - start, 4)
+
+
+def compare(
+    runtime: Runtime,
+    posted: ComparisonIn,
+    *,
+    memory: tuple[InMemory | None, InMemory | None] = (None, None),
+    lease: Lease | None = None,
+    enter: Enter = lambda stage, progress: None,
+) -> ComparisonOut:
+    """Compare two states, and store the result; a stored one of the same states is found.
+
+    Args:
+        memory: models of the caller, in place of the first or second state; None: as submitted.
+        lease: of the worker that claimed it; checked in every transaction that writes.
+
+    Raises:
+        NotFoundError, UsageError: a graph, rewrite, fact or state that there is not.
+        GraphError, EditingError, ServiceError: nothing half-written is visible; the models are as
+            they were.
+    """
+    dataset = datasets.ensure(runtime.db, posted.graph)
+    settings = probe_settings(posted, posted.seed)
+    wanted = [_request(posted, rewrite) for rewrite in requests_of(runtime.db, posted)]
+    _refuse_appends(wanted)
+    asked = asking.asking(runtime, dataset, settings, wanted)
+    run = _Run(runtime, posted, asked, lease, enter)
+    before, pre = _asked(run, memory[0] or posted.before, "before", 0.05)
+    with _open(run, memory[1] or posted.after) as state:
+        after = _about(state)
+        id = _id(run, before, after)
+        if not posted.force and (stored := store.find(runtime.db, id)) is not None:
+            return stored.model_copy(update={"reused": True})
+        with run.stage("ask after", 0.45):
+            same = before.digest == after.digest
+            post = pre if same else asking.answers_of(runtime, state, asked)
+    _note(run, before, after)
+    return _stored(run, id, (before, after), (pre, post))
+
+
+def _request(posted: ComparisonIn, rewrite: RewriteRequest) -> ScoreRequest:
+    """The request as scores take it; its model and method are named once the states are known."""
+    names = ("graph", "samples", "ask", "paraphrases", "chat", "dtype", "seed")
+    options = {name: getattr(posted, name) for name in (*names, *type(posted.options).model_fields)}
+    return ScoreRequest.of(rewrite, None, **options)
+
+
+def _refuse_appends(wanted: Sequence[ScoreRequest]) -> None:
+    appends = [request.rewrite.id for request in wanted if request.rewrite.kind == "append"]
+    if appends:
+        raise UsageError(
+            f"A comparison scores no appended answers yet: {appends[0]!r} is such a request.",
+            remedy="Name rewrites with --rewrite, or facts with --forget.",
+        )
+
+
+@contextmanager
+def _open(run: _Run, state: StateIn | InMemory) -> Iterator[Any]:
+    posted = run.posted
+    with opened(
+        run.runtime,
+        state,
+        run.asked.dataset,
+        dtype=posted.dtype,
+        organism_seed=posted.organism_seed,
+    ) as found:
+        yield found
+
+
+def _asked(
+    run: _Run, state: StateIn | InMemory, name: str, progress: float
+) -> tuple[StateOut, Answers]:
+    """Open a state, ask it, and close it."""
+    with _open(run, state) as found, run.stage(f"ask {name}", progress):
+        return _about(found), asking.answers_of(run.runtime, found, run.asked)
+
+
+def _about(state: Any) -> StateOut:
+    """The record of an open state, with the digest of its tokenizer's vocabulary."""
+    loaded = getattr(state, "loaded", None)
+    if loaded is None:
+        return state.about
+    vocabulary = digest(sorted(loaded.tokenizer.get_vocab().items()), 8)
+    return state.about.model_copy(update={"about": state.about.about | {"tokenizer": vocabulary}})
+
+
+def _id(run: _Run, before: StateOut, after: StateOut) -> str:
+    """The same for the same states, requests and options on the same content of the graph."""
+    about = _identity(run, before, after) | {
+        "requests": [rewrite.identity for rewrite in asking.rewrites(run.asked)]
+    }
+    return f"{METHOD}-{slug(after.name)[:40]}-{digest(about, 10)}"
+
+
+def _identity(run: _Run, before: StateOut, after: StateOut) -> dict[str, object]:
+    return {
+        "graph": run.asked.dataset.digest,
+        "before": before.digest,
+        "after": after.digest,
+        "names": [before.name, after.name],
+        "probe": run.asked.settings.digest,
+        "options": run.posted.options.digested(),
+        "seed": run.posted.seed,
+        "code": NUMBERS_VERSION,
+    }
+
+
+def _note(run: _Run, before: StateOut, after: StateOut) -> None:
+    """What a reader must know of the two states."""
+    if before.digest == after.digest:
+        run.notes.append(
+            "Both states have the same weights: nothing differs, and nothing was asked twice."
+        )
+    vocabularies = {state.about.get("tokenizer") for state in (before, after)} - {None}
+    if len(vocabularies) > 1:
+        run.notes.append(
+            "The states have different tokenizers: likelihoods are those of the answers' texts,"
+            " over different tokens."
+        )
+    if not (before.exact and after.exact):
+        run.notes.append(
+            "A state behind an endpoint gives no likelihoods: sampled answers are compared alone."
+        )
+    if not run.asked.whole:
+        run.notes.append(
+            "The graph is large: facts on chains of the requests were asked, and no others"
+            " (THINKEVAL_PROBE_ALL_LIMIT)."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """A request of the comparison, its edit, and its facts with both answers."""
+
+    asked: Asked
+    edit: str
+    request: ScoreRequest
+    probed: list[ProbedFact]
+
+
+def _stored(
+    run: _Run, id: str, states: tuple[StateOut, StateOut], both: tuple[Answers, Answers]
+) -> ComparisonOut:
+    """Steps 4 and 5."""
+    before, after = states
+    with run.stage("write", 0.8):
+        scored = _scored(run, states, both)
+        taken = _write(run, id, before.name, scored, both)
+    with run.stage("metrics", 0.9):
+        scores = _scores(run, states, scored)
+        cases = {each.edit: each.request for each in scored}
+        found = routes(run.runtime.db, cases, taken) if cases else {}
+        subjects = [each.request.rewrite.subject for each in scored]
+        drift: dict[Measure, DriftOut] = {
+            measure: drifting.drift(run.runtime.db, id, measure, subjects) for measure in taken
+        }
+    out = ComparisonOut(
+        id=id,
+        graph=run.posted.graph,
+        before=before,
+        after=after,
+        same=before.digest == after.digest,
+        measures=list(taken),
+        n_facts=len(run.asked.facts),
+        requests=[_compared(each, scores[each.edit], found[each.edit]) for each in scored],
+        drift=drift,
+        notes=run.notes,
+        seconds=run.seconds,
+        provenance=_provenance(run, states),
+        request=run.posted.model_dump(mode="json"),
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    store.save(run.runtime.db, out, list(scores.values()), asking.rewrites(run.asked), run.lease)
+    return out
+
+
+def _scored(
+    run: _Run, states: tuple[StateOut, StateOut], both: tuple[Answers, Answers]
+) -> list[_Scored]:
+    """The facts of each request with both answers, and the id of its edit."""
+    before, after = states
+    pre, post = (iter(each.edited) for each in both)
+    out = []
+    for asked in run.asked.requests:
+        edited = [[next(side) for _ in asked.edited] for side in (pre, post)]
+        rewrite = asked.request.rewrite
+        about = _identity(run, before, after) | {"rewrite": rewrite.identity}
+        name = f"{METHOD}-{slug(after.name)[:24]}-{slug(rewrite.subject)[:32]}"
+        request = asked.request.model_copy(
+            update={"model": before.name, "method": f"{METHOD}:{after.name}"}
+        )
+        probed = asking.of_request(asked, edited[0], edited[1], both)
+        out.append(_Scored(asked, f"{name}-{digest(about, 10)}", request, probed))
+    return out
+
+
+def _write(
+    run: _Run, id: str, model: str, scored: Sequence[_Scored], both: tuple[Answers, Answers]
+) -> tuple[Measure, ...]:
+    """The graph of all facts and that of each request; the measures that both states gave."""
+    db, asked = run.runtime.db, run.asked
+    fence = run.lease.hold if run.lease is not None else None
+    pre, post = both
+    everything = [
+        ProbedFact(question, pre.facts[question.fact.id], post.facts[question.fact.id])
+        for question in questions_for(asked.facts, asked.aliases)
+    ]
+    taken = _common(everything + [one for each in scored for one in each.probed])
+    for graph, probed, aliases in (
+        (id, everything, asked.aliases),
+        *((each.edit, each.probed, each.asked.scope.aliases) for each in scored),
+    ):
+        kept = [_only(one, taken) for one in probed]
+        header = GraphHeader(
+            graph, "edit", run.posted.graph, model=model, edit=graph,
+            probe=asked.settings.digest, content_digest=asked.dataset.digest,
+            measures=measured(kept) if kept else taken,
+        )  # fmt: skip
+        write_probed(db, header, kept, aliases, fence=fence)
+    return taken
+
+
+def _common(probed: Sequence[ProbedFact]) -> tuple[Measure, ...]:
+    """The measures that every answer of both states has."""
+    return tuple(
+        measure
+        for measure in MEASURES
+        if all(measure in p.pre.values and p.post and measure in p.post.values for p in probed)
+    )
+
+
+def _only(probed: ProbedFact, taken: Sequence[str]) -> ProbedFact:
+    """A fact with the measures that both states gave, and no others."""
+
+    def kept(answer: Answer) -> Answer:
+        def of(values: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: value for name, value in values.items() if name in taken}
+
+        return replace(
+            answer,
+            values=of(answer.values),
+            paraphrases=of(answer.paraphrases),
+            neighborhood=of(answer.neighborhood),
+        )
+
+    return replace(probed, pre=kept(probed.pre), post=kept(cast("Answer", probed.post)))
+
+
+def _scores(
+    run: _Run, states: tuple[StateOut, StateOut], scored: Sequence[_Scored]
+) -> dict[str, Score]:
+    """The score of each request by its edit."""
+    if not scored:
+        return {}
+    from thinkeval.service.scoring import intervals  # numpy; `--help` should not wait for it
+
+    db = run.runtime.db
+    provenance = _provenance(run, states)
+    values = metrics.measure_each(db, {each.edit: each.request for each in scored})
+    out = {}
+    for each in scored:
+        rewrite = each.request.rewrite
+        score = Score(
+            edit=each.edit,
+            dataset=run.posted.graph,
+            rewrite=rewrite.id,
+            subject=rewrite.subject,
+            relation=rewrite.relation,
+            prompt=rewrite.prompt,
+            target_true=rewrite.target_true,
+            target_new=rewrite.target_new,
+            model=each.request.model,
+            method=each.request.method,
+            options=run.posted.options,
+            values=values[each.edit],
+            n_facts=len(each.asked.scope.facts),
+            provenance=provenance,
+        )
+        bounded = intervals.with_intervals(db, score, each.probed, run.posted.seed)
+        out[each.edit] = score.model_copy(update={"values": bounded})
+    return out
+
+
+def _compared(each: _Scored, score: Score, found: Any) -> ComparedRequest:
+    shown = headlines()
+    kept: list[MetricValue] = [value for value in score.values if value.metric in shown]
+    rewrite = each.request.rewrite
+    return ComparedRequest(
+        kind=rewrite.kind,
+        rewrite=rewrite.id,
+        subject=rewrite.subject,
+        relation=rewrite.relation,
+        prompt=rewrite.prompt,
+        target_true=rewrite.target_true,
+        target_new=rewrite.target_new,
+        edit=each.edit,
+        values=[value for value in kept if value.step is None],
+        routes=found,
+    )
+
+
+def _provenance(run: _Run, states: tuple[StateOut, StateOut]) -> dict[str, Any]:
+    """What a reader needs to check or repeat the numbers."""
+    before, after = states
+    return {
+        "comparison": {"before": before.model_dump(), "after": after.model_dump()},
+        "model": {"name": before.name, "weights_digest": before.digest},
+        "graph_digest": run.asked.dataset.digest,
+        "probe": run.asked.settings.as_dict(),
+        "probe_digest": run.asked.settings.digest,
+        "seed": run.posted.seed,
+        "queries": query_digests(),
+        "versions": versions(),
+        "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

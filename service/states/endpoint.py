@@ -1,0 +1,333 @@
+"""A state behind a server of the OpenAI protocol: vLLM, llama.cpp, Ollama, OpenAI and others.
+
+Its answers are sampled, k for each distinct prompt, each with a seed of its own, and matched as
+those of a model in this process (`editing.probe.matching`). A server that gives one answer only,
+whatever the seed, is refused: copies would count as agreement. Where the server scores a prompt
+(`echo` with `logprobs` on `/completions`, as vLLM does), likelihoods are taken too; whether it does
+is found by what it answers, not by its status.
+
+Empty answers and refusals state no object, so they count in the denominator of a share; the record
+has their numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.editing.errors import ProbeError
+from thinkeval.editing.probe import matching, measured
+from thinkeval.editing.probe.prompts import CHAT_CLOZE, CHAT_QUESTION, QUESTION, Query, Rendered
+from thinkeval.loaders.records import digest
+from thinkeval.service.completions import ScoredToken
+from thinkeval.service.errors import EndpointError, UsageError
+from thinkeval.service.growth.endpoints import capabilities
+from thinkeval.service.growth.endpoints.capabilities import CLOZE, Capabilities
+from thinkeval.service.growth.endpoints.endpoint import Message, Reply, Request, Sampling
+from thinkeval.service.growth.endpoints.openai_protocol import OpenAIProtocol, in_parallel
+from thinkeval.service.growth.replies import state_of
+from thinkeval.service.llm import Client
+from thinkeval.service.scoring.probe import Answer, Progress, Question, asked
+from thinkeval.service.states.about import StateOut
+from thinkeval.service.states.replies import Session, session
+from thinkeval.service.states.words import StateIn
+
+if TYPE_CHECKING:
+    from thinkeval.editing.probe import ProbeSettings
+    from thinkeval.service.scoring.runtime import Runtime
+
+FOLDER = "endpoints"
+COUNTS = ("answers", "empty", "refused", "cut")
+SCORED = {"echo": True, "logprobs": 1}
+"""Fields with which a server gives the log-probabilities of a prompt's own tokens."""
+
+
+@contextmanager
+def opened(runtime: Runtime, state: StateIn, address: str) -> Iterator[EndpointState]:
+    """Open an endpoint for the duration of a `with` block.
+
+    Raises:
+        EndpointError: the server does not answer, refuses, or fails at every try.
+        UsageError: it does not sample.
+    """
+    secret = runtime.settings.llm_api_key
+    client = Client(address, state.model, key=secret.get_secret_value() if secret else None)
+    name = digest([client.address, state.model])
+    try:
+        with session(runtime.settings.home / FOLDER / f"{name}.jsonl") as replies:
+            found = capabilities.probe(client, texts_only=True)
+            _require_sampling(found, client)
+            yield EndpointState(client, state, found, replies)
+    finally:
+        client.close()
+
+
+class EndpointState:
+    """A model at a server that samples.
+
+    Args:
+        able: what the server is able to do.
+        replies: where replies are kept as they come.
+    """
+
+    def __init__(
+        self, client: Client, state: StateIn, able: Capabilities, replies: Session
+    ) -> None:
+        self._client, self._able, self._replies = client, able, replies
+        self._protocol = OpenAIProtocol(client, able)
+        self._counts = dict.fromkeys(COUNTS, 0)
+        self._counted: set[str] = set()
+        exact = able.completions and scores_prompts(client)
+        identity = [client.address, client.model, replies.moment]
+        self._about = StateOut(
+            word=state.word,
+            name=state.name,
+            kind="endpoint",
+            digest=digest(identity, 64),
+            exact=exact,
+            about={
+                "model": client.model,
+                "address": client.address,
+                "moment": replies.moment,
+                "resumed": replies.resumed,
+                "capabilities": {
+                    "sampled": able.sampled,
+                    "completions": able.completions,
+                    "scores_prompts": exact,
+                },
+            },
+        )
+
+    @property
+    def about(self) -> StateOut:
+        """Its record, with the numbers of answers so far, and of empty, refused and cut ones."""
+        counts = self._about.about | {"replies": dict(self._counts)}
+        return self._about.model_copy(update={"about": counts})
+
+    def ask(
+        self,
+        questions: Sequence[Question],
+        settings: ProbeSettings,
+        *,
+        progress: Progress | None = None,
+    ) -> list[Answer]:
+        """Answers to questions, one each, in order: by samples, and likelihoods if it has them.
+
+        Raises:
+            EndpointError: the server refuses, or fails at every try; what came is kept.
+            UsageError: likelihoods only are asked for, and the server gives none; or the settings
+                need plain texts or a chat that it does not have.
+        """
+        chat = self._uses_chat(settings)
+        exact = self._about.exact and not chat
+        if "p" not in settings.measures and not exact:
+            raise UsageError(
+                f"The server at {self._client.address} gives samples only, no likelihoods.",
+                remedy="Ask with --samples 5 or more.",
+            )
+        measures = tuple(m for m in settings.measures if m == "p" or exact)
+        settings = replace(settings, measures=measures)
+
+        def measure(queries: Sequence[Query]) -> dict[str, list[Any]]:
+            values: dict[str, list[Any]] = {"answers": [()] * len(queries)}
+            if "p" in measures:
+                values |= self._sampled(queries, settings, progress, chat=chat)
+            if set(measures) - {"p"}:
+                values |= self._likelihoods(queries, progress)
+            return {k: v for k, v in values.items() if k == "answers" or k in measures}
+
+        return asked(
+            questions, lambda items: measured(items, settings, Rendering(chat=chat), measure)
+        )
+
+    def _uses_chat(self, settings: ProbeSettings) -> bool:
+        """Whether prompts are turns of a chat: where the server continues no plain text."""
+        if settings.chat == "never" and not self._able.completions:
+            raise UsageError(
+                f"The server at {self._client.address} continues no plain text.",
+                remedy="Use --chat auto.",
+            )
+        return settings.chat == "always" or not self._able.completions
+
+    def _sampled(
+        self,
+        queries: Sequence[Query],
+        settings: ProbeSettings,
+        progress: Progress | None,
+        *,
+        chat: bool,
+    ) -> dict[str, list[Any]]:
+        """Sampled proportion of right answers and the answers as matched, for each query."""
+        names: dict[Rendered, dict[str, None]] = {}
+        for query in queries:
+            names.setdefault(query.rendered, {}).update(dict.fromkeys(query.names))
+        requests = [
+            Request(
+                messages=(Message("user", rendered.text),),
+                sampling=Sampling(settings.temperature, settings.max_new_tokens, settings.seed),
+                sample=k,
+                kind="direct",
+                form="chat" if chat else "cloze",
+            )
+            for rendered in names
+            for k in range(settings.samples)
+        ]
+        texts = self._texts(requests, progress)
+        found: dict[Rendered, tuple[str, ...]] = {}
+        for i, (rendered, known) in enumerate(names.items()):
+            own = texts[i * settings.samples : (i + 1) * settings.samples]
+            found[rendered] = tuple(matching.first_sentence(text, known) for text in own)
+        answers = [found[query.rendered] for query in queries]
+        shares = [
+            sum(matching.contains(text, query.names) for text in given) / len(given)
+            for query, given in zip(queries, answers, strict=True)
+        ]
+        return {"p": shares, "answers": answers}
+
+    def _texts(self, requests: Sequence[Request], progress: Progress | None) -> list[str]:
+        """Texts of all replies; those that are kept already are not asked for again."""
+        keys = [request.id(self._protocol.id) for request in requests]
+        open_ = [i for i, key in enumerate(keys) if self._replies.get(key) is None]
+        done = len(requests) - len(open_)
+        if progress is not None:
+            progress(done, len(requests), "sampling")
+        for part in self._protocol.ask([requests[i] for i in open_]):
+            self._replies.put(
+                {keys[open_[place]]: [reply.text, reply.finish] for place, reply in part}
+            )
+            done += len(part)
+            if progress is not None:
+                progress(done, len(requests), "sampling")
+        for key in keys:
+            self._count(key)
+        return [self._replies.get(key)[0] for key in keys]
+
+    def _count(self, key: str) -> None:
+        """Count a reply once, however often it is used."""
+        if key in self._counted:
+            return
+        self._counted.add(key)
+        text, finish = self._replies.get(key)
+        state = state_of(Reply(text, finish, 0.0, None, None))
+        self._counts["answers"] += 1
+        if state in self._counts:
+            self._counts[state] += 1
+
+    def _likelihoods(
+        self, queries: Sequence[Query], progress: Progress | None
+    ) -> dict[str, list[Any]]:
+        """Both likelihoods of each query, as `editing.probe.likelihood` defines them."""
+        # Imports torch, which samples do not need.
+        from thinkeval.editing.probe.likelihood import prefix_free
+
+        rows = list(
+            dict.fromkeys((query.rendered, name) for query in queries for name in query.names)
+        )
+        scored = dict(zip(rows, self._scored(rows, progress), strict=True))
+        values: dict[str, list[Any]] = {"likelihood": [], "likelihood_norm": []}
+        ids: dict[str, int] = {}
+        for query in queries:
+            found: dict[tuple[int, ...], list[float]] = {}
+            for name in query.names:
+                tokens = scored[query.rendered, name]
+                key = tuple(ids.setdefault(token.text, len(ids)) for token in tokens)
+                found[key] = [token.log_p or 0.0 for token in tokens]
+            total = sum(math.exp(sum(found[key])) for key in prefix_free(list(found)))
+            best = max(math.exp(sum(each) / len(each)) for each in found.values())
+            values["likelihood"].append(min(total, 1.0))
+            values["likelihood_norm"].append(min(best, 1.0))
+        return values
+
+    def _scored(
+        self, rows: Sequence[tuple[Rendered, str]], progress: Progress | None
+    ) -> list[tuple[ScoredToken, ...]]:
+        """The tokens of each name after its prompt."""
+        keys = [digest([self._protocol.id, row[0].text, row[1], "scored"], 24) for row in rows]
+        open_ = [i for i, key in enumerate(keys) if self._replies.get(key) is None]
+        done = len(rows) - len(open_)
+
+        def one(row: tuple[Rendered, str]) -> tuple[ScoredToken, ...]:
+            return scored_answer(self._client, row[0].text, f"{row[0].lead}{row[1]}")
+
+        for part in in_parallel([rows[i] for i in open_], one):
+            self._replies.put({keys[open_[place]]: tokens for place, tokens in part})
+            done += len(part)
+            if progress is not None:
+                progress(done, len(rows), "likelihood")
+        return [tuple(ScoredToken(*token) for token in self._replies.get(key)) for key in keys]
+
+
+class Rendering:
+    """Prompts for a server: plain texts, or the user's turn of a chat that it templates."""
+
+    def __init__(self, *, chat: bool) -> None:
+        self._chat = chat
+
+    def cloze(self, text: str) -> Rendered:
+        """A filled cloze, as for a model in this process."""
+        text = text.rstrip()
+        return self._rendered(CHAT_CLOZE.replace("{cloze}", text) if self._chat else text)
+
+    def question(self, text: str) -> Rendered:
+        """A question, as for a model in this process."""
+        frame = CHAT_QUESTION if self._chat else QUESTION
+        return self._rendered(frame.replace("{question}", text.strip()))
+
+    def _rendered(self, text: str) -> Rendered:
+        lead = "" if self._chat else " "
+        return Rendered(text.rstrip(), special=not self._chat, lead=lead, seed_text=text)
+
+
+def _require_sampling(able: Capabilities, client: Client) -> None:
+    """Refuse a server that gives one answer only.
+
+    Raises:
+        UsageError: it does not sample.
+    """
+    if able.sampled == "no":
+        raise UsageError(
+            f"The server at {client.address} does not sample: it gives equal answers to an open"
+            " question, whatever the seed. Copies would count as agreement.",
+            remedy="Use a server that samples, or name the model's folder or hub name.",
+        )
+
+
+def scores_prompts(client: Client) -> bool:
+    """Whether the server gives the log-probabilities of a prompt's tokens; found by its effect."""
+    try:
+        return bool(scored_answer(client, CLOZE, " Paris"))
+    except ProbeError:
+        return False
+    except EndpointError as error:
+        if error.answered is None or error.answered in (401, 403, 429):
+            raise
+        return False
+
+
+def scored_answer(client: Client, prompt: str, answer: str) -> tuple[ScoredToken, ...]:
+    """The tokens of an answer after its prompt, with their log-probabilities.
+
+    Raises:
+        ProbeError: the server gives none, or its tokens do not divide there.
+        EndpointError: it refuses, or fails at every try.
+    """
+    found = client.complete(f"{prompt}{answer}", temperature=0.0, max_tokens=1, extra=SCORED)
+    text, start = "", None
+    for i, token in enumerate(found.tokens):
+        if text == prompt:
+            start = i
+            break
+        text += token.text
+    # The one token that it wrote itself is the last, unless it wrote none.
+    end = len(found.tokens) - (found.tokens_out or 0)
+    own = found.tokens[start:end] if start is not None else ()
+    if not own or any(token.log_p is None or not token.log_p <= 1e-6 for token in own):
+        raise ProbeError(
+            f"the server at {client.address} gives no probability for '{answer.strip()}' after"
+            f" '{prompt}'",
+            remedy="Ask for samples only.",
+        )
+    return own

@@ -1,0 +1,232 @@
+"""Open a state: a model with everything that is put on it, ready to be asked, then restored.
+
+    with opened(runtime, parse("organism+edit:E"), dataset) as state:
+        answers = state.ask(questions, settings)
+
+A base is loaded once for all its states; before another base is loaded, the earlier one is
+released, so that two of them are never in memory together. On exit the base is as it was,
+bit-identically.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from thinkeval.loaders.records import digest
+from thinkeval.service.graphs.datasets import Dataset
+from thinkeval.service.scoring import deltas
+from thinkeval.service.scoring.probe import Answer, Progress, Question, ask
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+from thinkeval.service.states import endpoint
+from thinkeval.service.states.about import OpenState, StateOut
+from thinkeval.service.states.words import StateIn
+
+if TYPE_CHECKING:
+    from thinkeval.editing.deltas.files import SavedDelta
+    from thinkeval.editing.models import LoadedModel
+    from thinkeval.editing.probe import ProbeSettings
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """A state from Python: a transformers model with its tokenizer, left as it was."""
+
+    model: Any
+    tokenizer: Any
+    name: str = "model in memory"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedState:
+    """A state whose weights are in this process.
+
+    Attributes:
+        loaded: the model with everything put on it.
+    """
+
+    about: StateOut
+    loaded: LoadedModel
+
+    def ask(
+        self,
+        questions: Sequence[Question],
+        settings: ProbeSettings,
+        *,
+        progress: Progress | None = None,
+    ) -> list[Answer]:
+        """Answers to questions, one each, in order, by all measures of the settings."""
+        return ask(self.loaded, questions, settings, progress=progress)
+
+
+@contextmanager
+def opened(
+    runtime: Runtime,
+    state: StateIn | InMemory,
+    dataset: Dataset,
+    *,
+    dtype: str = "float32",
+    organism_seed: int | None = None,
+) -> Iterator[OpenState]:
+    """Open a state for the duration of a `with` block; its base is restored bit-identically.
+
+    Args:
+        dataset: what an organism is trained on, where its name tells no other graph.
+        dtype: number type that the base is loaded in.
+        organism_seed: of an organism whose name tells none.
+
+    Raises:
+        EditingError: no such model, weights with NaN, a model that cannot be asked in batches, or
+            an edit or adapter that was made for other weights.
+        NotFoundError, NothingStoredError: no such edit, or its update is not saved here.
+        EndpointError: the server does not answer.
+        UsageError: the server does not sample.
+    """
+    if isinstance(state, InMemory):
+        with _in_memory(runtime, state) as memory:
+            yield memory
+        return
+    if state.endpoint is not None:
+        with endpoint.opened(runtime, state, state.endpoint) as served:
+            yield served
+        return
+    base = runtime.only_model(
+        state.model, dataset, dtype=dtype, revision=state.revision, seed=organism_seed
+    )
+    _require_usable(runtime, base.loaded)
+    with ExitStack() as stack:
+        about = _of_base(state, base)
+        if state.edits:
+            about = stack.enter_context(_edited(runtime, state, base, about))
+        if state.adapter:
+            about = stack.enter_context(_adapted(state, base, about))
+        if state.quantized:
+            about = stack.enter_context(_quantized(state.quantized, base, about))
+        yield LoadedState(about, base.loaded)
+
+
+def _of_base(state: StateIn, base: RuntimeModel) -> StateOut:
+    """The record of a base without changes."""
+    info = base.loaded.info
+    about: dict[str, Any] = {
+        "model": info.name if base.trained_on is None else base.name,
+        "dtype": info.dtype,
+        "device": info.device,
+        "architecture": info.architecture,
+        "n_parameters": info.n_parameters,
+    }
+    if info.revision:
+        about["revision"] = info.revision
+    if base.trained_on:
+        about["trained_on"] = base.trained_on
+    return StateOut(
+        word=state.word,
+        name=state.named(base.name),
+        kind="model",
+        digest=info.weights_digest,
+        about=about,
+    )
+
+
+@contextmanager
+def _edited(
+    runtime: Runtime, state: StateIn, base: RuntimeModel, about: StateOut
+) -> Iterator[StateOut]:
+    """Apply the state's saved edits, in order."""
+    from thinkeval.editing.deltas.files import apply_in_order, load
+    from thinkeval.editing.models import weights_digest
+    from thinkeval.editing.states.finite import require_finite
+
+    saved = [load(deltas.find(runtime, name)) for name in state.edits]
+    model = base.loaded.model
+    with apply_in_order(model, saved):
+        require_finite(model, state.word)
+        yield about.model_copy(
+            update={
+                "kind": "edited",
+                "digest": weights_digest(model),
+                "base_digest": about.digest,
+                "about": about.about | {"edits": [_record(item) for item in saved]},
+            }
+        )
+
+
+@contextmanager
+def _adapted(state: StateIn, base: RuntimeModel, about: StateOut) -> Iterator[StateOut]:
+    """Put a PEFT adapter on the base, after the state's edits: those change the base's weights.
+
+    Weights that are quantised afterwards are those with the adapter merged into them.
+    """
+    from thinkeval.editing.states import adapter
+
+    saved = adapter.read(state.adapter or "")
+    with adapter.adapted(base.loaded, saved, merged=state.quantized is not None):
+        yield about.model_copy(
+            update={
+                "kind": "adapter",
+                "digest": digest([about.digest, saved.digest], 64),
+                "base_digest": about.base_digest or about.digest,
+                "about": about.about | {"adapter": saved.about(base.loaded.info.name)},
+            }
+        )
+
+
+@contextmanager
+def _quantized(
+    bits: Literal["8bit", "4bit"], base: RuntimeModel, about: StateOut
+) -> Iterator[StateOut]:
+    """Quantise the weights as they are now."""
+    from thinkeval.editing.states.quantized import quantized
+
+    with quantized(base.loaded, bits) as found:
+        yield about.model_copy(
+            update={
+                "kind": "quantized",
+                "digest": digest([about.digest, found["scheme"]], 64),
+                "base_digest": about.base_digest or about.digest,
+                "about": about.about | {"quantisation": found},
+            }
+        )
+
+
+def _record(saved: SavedDelta) -> dict[str, Any]:
+    """What a state's record says of one edit."""
+    return {"edit": saved.meta.edit, "method": saved.meta.method, "digest": saved.digest}
+
+
+@contextmanager
+def _in_memory(runtime: Runtime, state: InMemory) -> Iterator[LoadedState]:
+    """A user's own model and tokenizer, which are as they were on exit."""
+    from thinkeval.editing.states.memory import borrowed
+
+    with borrowed(state.model, state.tokenizer, state.name) as loaded:
+        _require_usable(runtime, loaded)
+        info = loaded.info
+        about = {
+            "dtype": info.dtype,
+            "device": info.device,
+            "architecture": info.architecture,
+            "n_parameters": info.n_parameters,
+        }
+        record = StateOut(
+            word=state.name,
+            name=state.name,
+            kind="memory",
+            digest=info.weights_digest,
+            about=about,
+        )
+        yield LoadedState(record, loaded)
+
+
+def _require_usable(runtime: Runtime, loaded: LoadedModel) -> None:
+    """Refuse weights with NaN, and models that cannot be asked in batches; once for each model."""
+    from thinkeval.editing.states.batched import require_batches
+    from thinkeval.editing.states.finite import require_finite
+
+    def check() -> None:
+        require_finite(loaded.model, loaded.info.name)
+        require_batches(loaded)
+
+    runtime.memoised(("usable", loaded.info.weights_digest), check)

@@ -1,0 +1,215 @@
+"""How a state is written: one word on the command line, one object in REST and Python.
+
+    organism · organism:llama:seed=1      a model organism, trained on the graph
+    gpt2-xl · gpt2-xl@REVISION · FOLDER   a model of the hub, or of a folder
+    BASE+edit:EDIT[+edit:EDIT ...]        with saved edits, in this order
+    BASE+adapter:FOLDER[+edit:EDIT ...]   with a PEFT adapter; edits change the weights below it
+    BASE+8bit · BASE+4bit                 quantised, with adapter and edits in the weights
+    endpoint:URL#MODEL                    a model behind a server of the OpenAI protocol
+
+A text that is an existing folder is that folder, whatever characters it has. Imports no torch.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from thinkeval.service.errors import UsageError
+from thinkeval.service.scoring import runtime
+from thinkeval.service.scoring.runtime import CHANGE_MARK, ENDPOINT
+
+HOW = (
+    "Write a state as MODEL, MODEL@REVISION, MODEL+adapter:FOLDER, MODEL+edit:EDIT (again for"
+    " further edits), with +8bit or +4bit last; or endpoint:URL#MODEL."
+)
+_HUB = re.compile(r"\w[\w.-]*(?:/[\w.-]+)?")
+
+Bits = Literal["8bit", "4bit"]
+Text = Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class StateIn(BaseModel):
+    """A state: a model, and what is put on it. Its one word is accepted in its place.
+
+    Its `word` is as on the command line, and `parse` of it is this state again; its `name` is
+    short, for tables and graphs, without folders, addresses or keys.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        json_schema_extra={
+            "examples": [
+                {"model": "organism"},
+                {"model": "organism", "edits": ["rome-harry-potter-0123456789"]},
+                {"model": "gpt2-xl", "adapter": "/models/adapter", "quantized": "8bit"},
+            ]
+        },
+    )
+
+    model: Text = Field(
+        description="As --model: organism[:...], a hub name, a folder; of an endpoint, the name of"
+        " the model that it serves."
+    )
+    revision: Text | None = Field(default=None, description="Branch, tag or commit of a hub model.")
+    adapter: Text | None = Field(default=None, description="Folder of a PEFT adapter.")
+    edits: tuple[Text, ...] = Field(
+        default=(), max_length=1000, description="Saved edits, applied in this order."
+    )
+    quantized: Bits | None = Field(
+        default=None, description="Quantise the weights, after adapter and edits."
+    )
+    endpoint: Text | None = Field(
+        default=None, description="Address of a server of the OpenAI protocol, ending in /v1."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_word(cls, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        try:
+            return _parts(value)
+        except UsageError as error:
+            raise ValueError(f"{error.detail} {error.remedy}") from error
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> StateIn:
+        if self.endpoint is None:
+            if len(list(_cut(self.model))) > 1 or self.model.startswith(ENDPOINT):
+                raise ValueError("the model's own name holds no change and no endpoint")
+            return self
+        if self.revision or self.adapter or self.edits or self.quantized:
+            raise ValueError("an endpoint's model is asked as its server serves it")
+        address = urlsplit(self.endpoint)
+        if address.scheme not in ("http", "https") or not address.hostname:
+            raise ValueError("the address of an endpoint begins with http:// or https://")
+        if "@" in address.netloc or address.query or address.fragment:
+            raise ValueError("the address of an endpoint holds no user, key or query")
+        return self
+
+    @property
+    def word(self) -> str:
+        """The state as it is written on the command line."""
+        if self.endpoint is not None:
+            return f"{ENDPOINT}{self.endpoint}#{self.model}"
+        return self.model + (f"@{self.revision}" if self.revision else "") + self._changes()
+
+    @property
+    def name(self) -> str:
+        """Short name: `gpt2-xl`, `organism-gpt2-seed0+8bit`, `qwen3 at 127.0.0.1:8000`."""
+        return self.named(None)
+
+    def named(self, base: str | None) -> str:
+        """The short name, with the name of the loaded base where it is known already."""
+        if self.endpoint is not None:
+            return f"{Path(self.model).name} at {urlsplit(self.endpoint).netloc}"
+        head = base or runtime.parse(self.model).name
+        return head + (f"@{self.revision}" if self.revision else "") + self._changes(short=True)
+
+    def _changes(self, *, short: bool = False) -> str:
+        def shown(text: str) -> str:
+            return Path(text).name.removesuffix(".safetensors") if short else text
+
+        parts = [*([f"adapter:{shown(self.adapter)}"] if self.adapter else ())]
+        parts += [f"edit:{shown(edit)}" for edit in self.edits]
+        return "".join(f"+{part}" for part in (*parts, self.quantized) if part)
+
+
+def parse(word: str) -> StateIn:
+    """Read a state that is written as one word.
+
+    Raises:
+        UsageError: names the part that is wrong and how a state is written.
+    """
+    parts = _parts(word)
+    try:
+        return StateIn.model_validate(parts)
+    except ValidationError as error:
+        reason = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        raise UsageError(f"{word!r} is not a state: {reason}.", remedy=HOW) from error
+
+
+def _parts(word: str) -> dict[str, Any]:
+    """The fields of a state's word."""
+    if word.startswith(ENDPOINT):
+        address, mark, model = word.removeprefix(ENDPOINT).partition("#")
+        if not (mark and model and address):
+            raise UsageError(
+                f"{word!r} does not name the model of the endpoint.",
+                remedy="Write it as endpoint:URL#MODEL, with the name that the server serves.",
+            )
+        return {"endpoint": address, "model": model}
+    head, *rest = _cut(word)
+    parts: dict[str, Any] = {"edits": ()} | _model(head)
+    for text in rest:
+        _add(parts, text, word)
+    return parts
+
+
+def _add(parts: dict[str, Any], text: str, word: str) -> None:
+    """Add what one `+...` puts on the state.
+
+    Raises:
+        UsageError: it is empty, given twice, or in another order than it is put on.
+    """
+    kind, _, value = text.partition(":")
+    if "quantized" in parts:
+        raise UsageError(
+            f"{word!r} puts +{text} on quantised weights, and those cannot be changed.",
+            remedy=f"Write +{parts['quantized']} last: the changed weights are quantised then.",
+        )
+    if kind in ("8bit", "4bit"):
+        parts["quantized"] = kind
+    elif not value:
+        raise UsageError(f"{word!r} names nothing after +{kind}:.", remedy=HOW)
+    elif kind == "edit":
+        parts["edits"] = (*parts["edits"], value)
+    elif "adapter" in parts:
+        raise UsageError(
+            f"{word!r} names two adapters.",
+            remedy="A state has one adapter; merge the others into the base with peft.",
+        )
+    elif parts["edits"]:
+        raise UsageError(
+            f"{word!r} names the adapter after an edit.",
+            remedy="Write +adapter:FOLDER before +edit:EDIT; edits change the base's weights.",
+        )
+    else:
+        parts["adapter"] = value
+
+
+def _model(text: str) -> dict[str, Any]:
+    """Model and revision of the text before the first `+`."""
+    name, mark, revision = text.partition("@")
+    if not mark or os.path.isdir(text) or not _HUB.fullmatch(name):
+        if not text:
+            raise UsageError("A state begins with its model.", remedy=HOW)
+        return {"model": text}
+    if not revision:
+        raise UsageError(f"{text!r} names no revision after @.", remedy=HOW)
+    return {"model": name, "revision": revision}
+
+
+def _cut(word: str) -> Iterator[str]:
+    """The parts of a word: cut at its marks, but never inside an existing folder or file."""
+    segments, at = CHANGE_MARK.split(word), 0
+    while at < len(segments):
+        ends = range(len(segments), at + 1, -1)
+        end = next((end for end in ends if _exists("+".join(segments[at:end]))), at + 1)
+        yield "+".join(segments[at:end])
+        at = end
+
+
+def _exists(part: str) -> bool:
+    """Whether a part names an existing folder, or an edit's file."""
+    for mark in ("adapter:", "edit:"):
+        part = part.removeprefix(mark)
+    return os.path.isdir(part) or os.path.isfile(part)
