@@ -71,7 +71,8 @@ class Fact:
         return self.questions[0] if self.questions else None
 
 
-RequestKind = Literal["replace", "append"]
+RequestKind = Literal["replace", "append", "forget"]
+"""What a request asks for: another object, one more, or none in place of the present one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +80,14 @@ class RewriteRequest:
     """A request to change the object from `target_true` to `target_new` (Meng et al., ROME §3).
 
     With `correct` it is a request to append (PEAK, Ma et al. 2024, §3.2): target_new is added to
-    the answers that the model gives for (subject, relation), and those shall stay.
+    the answers that the model gives for (subject, relation), and those shall stay. Without
+    `target_new` it is a request to forget: the model shall not give `target_true` any more.
 
     Attributes:
         id: unique within its data set, readable: `harry-potter--studied-at--ilvermorny-school-...`.
         prompt: cloze with one `{}` for the subject.
         relation: same name space as `Fact.relation`.
+        target_new: empty in a request to forget.
         paraphrases: further clozes, for generalization.
         n_records: number of records with this rewrite in the source file (0: not from a file).
         neighborhood: complete prompts about other subjects whose answer, target_true, the edit
@@ -118,8 +121,8 @@ class RewriteRequest:
 
     @property
     def kind(self) -> RequestKind:
-        """`append` where it adds an answer, else `replace`."""
-        return "append" if self.correct else "replace"
+        """`append` where it adds an answer, `forget` where it names no new one, else `replace`."""
+        return kind_of(self.target_new, appends=bool(self.correct))
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -144,6 +147,11 @@ class RewriteRequest:
         """Each prompt of the neighborhood with its correct answer."""
         answers = self.neighborhood_objects or (self.target_true,) * len(self.neighborhood)
         return tuple(zip(self.neighborhood, answers, strict=True))
+
+
+def kind_of(target_new: str, *, appends: bool) -> RequestKind:
+    """The kind of a request with this new object, or of an edit by one."""
+    return "append" if appends else "replace" if target_new else "forget"
 
 
 _APPENDED = ("correct", "hard", "random")

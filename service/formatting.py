@@ -53,6 +53,13 @@ def signed_interval(delta: float | None, low: float | None, high: float | None) 
     return f"{signed(delta)} {interval((low, high))}"
 
 
+def objects(target_true: str, target_new: str, *, appends: bool = False) -> str:
+    """What a request does with the old object: `A → B`, `A + B`, `A forgotten`."""
+    if not target_new:
+        return f"{target_true} forgotten"
+    return f"{target_true} {'+' if appends else '→'} {target_new}"
+
+
 def short(value: float | None) -> str:
     """A probability or ratio as the papers' figures print it: `.93`, `.045`, `<.001`, `0`."""
     if value is None or math.isnan(value):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import random
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from thinkeval.editing import interruption
+from thinkeval.service.completions import Completion, completion_of, usable
 from thinkeval.service.errors import EndpointError, UsageError
 
 TRIES = 5
@@ -36,6 +38,7 @@ SHOWN = 400
 """Characters of a server's text in an error, at most."""
 
 REMEDIES = {
+    **dict.fromkeys((301, 302, 303, 307, 308), "Name the address that it redirects to."),
     400: "Correct what the server names; the model's name must be the one that it serves.",
     401: "Set THINKEVAL_LLM_API_KEY to a key that this server accepts.",
     403: "Use a key that may use this model, or another model.",
@@ -45,29 +48,6 @@ REMEDIES = {
 }
 SERVER_REMEDY = "See the server's log; resume the run when it answers again."
 CONNECTION_REMEDY = "Start the server or correct its address; then resume the run."
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """What a server answered.
-
-    Attributes:
-        text: of the first choice; empty where it is null.
-        finish: the protocol's reason (`stop`, `length`, `content_filter`, ...), or `refusal` where
-            the message has that field.
-        arguments: of the first tool call, as JSON text; None without one.
-        choices: number of choices.
-        tokens_in, tokens_out: as counted by the server; None where it does not.
-        seconds: of the successful try.
-    """
-
-    text: str
-    finish: str
-    arguments: str | None
-    choices: int
-    tokens_in: int | None
-    tokens_out: int | None
-    seconds: float
 
 
 def checked_address(address: str) -> str:
@@ -130,9 +110,16 @@ class Client:
         self._timeout_s, self._tries, self._pause_s, self._check = timeout_s, tries, pause_s, check
         self._openai = _library()
         self._names: dict[str, str] = {}
-        # A key must be given, or the library takes OPENAI_API_KEY, which is another server's.
+        # A redirection would lead to an address that no list of allowed ones has.
+        connections = self._openai.DefaultHttpxClient(follow_redirects=False)
+        weakref.finalize(self, connections.close)
         self._client = self._openai.OpenAI(
-            api_key=self._key or "none", base_url=self.address, timeout=timeout_s, max_retries=0
+            # A key must be given, or the library takes OPENAI_API_KEY, which is another server's.
+            api_key=self._key or "none",
+            base_url=self.address,
+            timeout=timeout_s,
+            max_retries=0,
+            http_client=connections,
         )
         self._client.organization = self._client.project = None  # from the environment, too
 
@@ -216,7 +203,7 @@ class Client:
                 if not failure.again:
                     break
                 continue
-            return _completion(result, time.perf_counter() - began)
+            return completion_of(result, time.perf_counter() - began)
         assert failure is not None
         raise self._error(failure)
 
@@ -249,7 +236,7 @@ class Client:
             found = json.loads(text)
         except (ValueError, RecursionError):
             return _Failure(200, f"the answer is no JSON: {_line(text)}")
-        if not isinstance(found, dict) or not _usable(found.get("choices")):
+        if not isinstance(found, dict) or not usable(found.get("choices")):
             return _Failure(200, f"the answer has no choices: {_line(text)}")
         return found
 
@@ -310,51 +297,6 @@ def _library() -> Any:
 
 def _seed(seed: int | None) -> dict[str, int]:
     return {} if seed is None else {"seed": seed}
-
-
-def _usable(choices: object) -> bool:
-    return isinstance(choices, list) and bool(choices) and isinstance(choices[0], dict)
-
-
-def _completion(found: dict[str, Any], seconds: float) -> Completion:
-    choice = found["choices"][0]
-    message = _dict(choice.get("message"))
-    text = choice.get("text") if "text" in choice else message.get("content")
-    refusal = message.get("refusal")
-    usage = _dict(found.get("usage"))
-    return Completion(
-        text=refusal if isinstance(refusal, str) and refusal else _text(text),
-        finish="refusal" if refusal else str(choice.get("finish_reason") or "stop"),
-        arguments=_arguments(message.get("tool_calls")),
-        choices=len(found["choices"]),
-        tokens_in=_number(usage.get("prompt_tokens")),
-        tokens_out=_number(usage.get("completion_tokens")),
-        seconds=seconds,
-    )
-
-
-def _dict(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(content: object) -> str:
-    """Content of a message: a text, or parts of which some have one."""
-    if isinstance(content, list):
-        parts = (part.get("text") for part in content if isinstance(part, dict))
-        return "".join(part for part in parts if isinstance(part, str))
-    return content if isinstance(content, str) else ""
-
-
-def _arguments(calls: object) -> str | None:
-    if not isinstance(calls, list) or not calls or not isinstance(calls[0], dict):
-        return None
-    function = calls[0].get("function")
-    arguments = function.get("arguments") if isinstance(function, dict) else None
-    return arguments if isinstance(arguments, str) else json.dumps(arguments)
-
-
-def _number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _server_text(text: str) -> str:

@@ -10,9 +10,11 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, computed_field
 
-from thinkeval.loaders.records import RequestKind
+from thinkeval.loaders.records import RequestKind, kind_of
 from thinkeval.service.append_schemas import AppendOptions, AppendOut
 from thinkeval.service.conversation_outcome import ConversationOut
+from thinkeval.service.forget_schemas import ForgetOptions
+from thinkeval.service.notebook_view import ShownScore
 from thinkeval.service.request_options import Option, option_of
 from thinkeval.service.score_view import ByMetric, by_metric
 
@@ -29,7 +31,6 @@ MEASURE_NAMES: dict[str, str] = {
 BareFact = Literal["listed", "include", "exclude"]
 """Whether the edited fact counts as a chain: if the data set lists it, always, or never."""
 
-
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 """Id of a graph, name of a method or a model: short texts without control characters."""
 
@@ -37,15 +38,19 @@ Scalar = bool | int | float | str | None
 
 
 class RewriteIn(BaseModel):
-    """A rewrite request as a user writes it."""
+    """A rewrite request as a user writes it; without `target_new` a request to forget."""
 
     model_config = ConfigDict(extra="forbid")
 
     subject: str = Field(min_length=1, max_length=400)
-    prompt: str = Field(min_length=2, max_length=1000, description="cloze with {} for the subject")
+    prompt: Annotated[str, Field(min_length=2, max_length=1000)] | None = Field(
+        default=None, description="Cloze with {} for the subject; null: that of the relation."
+    )
     relation: str | None = None
     target_true: str = Field(min_length=1, max_length=400)
-    target_new: str = Field(min_length=1, max_length=400)
+    target_new: Annotated[str, Field(min_length=1, max_length=400)] | None = Field(
+        default=None, description="The object to edit in; null: the fact shall be forgotten."
+    )
 
 
 class ScoringOptions(BaseModel):
@@ -127,7 +132,7 @@ class MetricValue(BaseModel):
     high: float | None = None
 
 
-class Score(BaseModel):
+class Score(ShownScore, BaseModel):
     """The score of one edit: what `thinkeval score`, the stored record and the report show."""
 
     edit: str
@@ -162,8 +167,8 @@ class Score(BaseModel):
 
     @property
     def kind(self) -> RequestKind:
-        """Of its request: `append` where an answer was added, else `replace`."""
-        return "replace" if self.append is None else "append"
+        """Of its request: `append`, `forget` (no target_new), else `replace`."""
+        return kind_of(self.target_new, appends=self.append is not None)
 
     def get(self, metric: str, measure: str, step: int | None = None) -> MetricValue | None:
         """The value of a metric, or None where it was not taken."""
@@ -198,8 +203,8 @@ ENDED: tuple[Status, ...] = ("succeeded", "failed", "cancelled")
 """Terminal statuses: the edit is finished."""
 
 
-class SharedOptions(ScoringOptions):
-    """The options that edits and sweeps share: how facts are probed, and what is probed."""
+class MeasuredOptions(ScoringOptions):
+    """The options that edits, sweeps and comparisons share: which graph, and how it is probed."""
 
     graph: Annotated[Name, Option(("--graph", "-g"))] = Field(
         default="hogwarts", description="Graph: a data set."
@@ -222,6 +227,17 @@ class SharedOptions(ScoringOptions):
     dtype: Annotated[Literal["float32", "bfloat16", "float16"], Option(recorded="model.dtype")] = (
         Field(default="float32", description="float32 (as the papers edit), bfloat16 or float16.")
     )
+    force: bool = Field(default=False, description="Score again even if stored.")
+
+    @property
+    def options(self) -> ScoringOptions:
+        """How chains are counted."""
+        return ScoringOptions(**{name: getattr(self, name) for name in ScoringOptions.model_fields})
+
+
+class SharedOptions(MeasuredOptions):
+    """The options that edits and sweeps share: what a method is given, and what else is probed."""
+
     covariance: Annotated[
         Literal["imported"] | None,
         Option(
@@ -236,15 +252,9 @@ class SharedOptions(ScoringOptions):
         default=False,
         description="Also probe the conclusions of the graph's rules (`thinkeval rules`).",
     )
-    force: bool = Field(default=False, description="Score again even if stored.")
-
-    @property
-    def options(self) -> ScoringOptions:
-        """How chains are counted."""
-        return ScoringOptions(**{name: getattr(self, name) for name in ScoringOptions.model_fields})
 
 
-class EditOptions(SharedOptions, AppendOptions):
+class EditOptions(SharedOptions, AppendOptions, ForgetOptions):
     """Everything of a request for one edit but its rewrite; each option has a default."""
 
     model: Annotated[

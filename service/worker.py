@@ -1,4 +1,4 @@
-"""`python -m thinkeval.service.worker`: a worker for edits, DepEdit's runs, growth and co-edits."""
+"""`python -m thinkeval.service.worker`: a worker for all kinds of jobs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from thinkeval.service.jobs.edit_job import EditJob
 from thinkeval.service.jobs.worker import Worker
 from thinkeval.service.leakcut.coedit.job import CoEditJob
 from thinkeval.service.settings import Settings
+from thinkeval.service.states.job import ComparisonTask
 
-KINDS = (EditJob, DepEditJob, GrowthJob, CoEditJob)
+KINDS = (EditJob, DepEditJob, GrowthJob, CoEditJob, ComparisonTask)
 NICENESS = 5
 """The service, the database and the user's own programs come first."""
 

@@ -22,14 +22,12 @@ from thinkeval.service.api import (
     appends,
     catalog,
     coedits,
+    comparisons,
     console,
-    crawl,
     depedit,
     edits,
     events,
     graphs,
-    growth,
-    growth_review,
     health,
     leakcut,
     openapi,
@@ -40,7 +38,9 @@ from thinkeval.service.api import (
     sweeps,
 )
 from thinkeval.service.api.connection import Connection
+from thinkeval.service.api.growth import crawl, review, runs
 from thinkeval.service.api.pages import coedits as coedit_pages
+from thinkeval.service.api.pages import comparisons as comparison_pages
 from thinkeval.service.api.pages import growth_routes, routes
 from thinkeval.service.api.pages.console import routes as console_pages
 from thinkeval.service.api.pages.data import routes as data_pages
@@ -65,12 +65,13 @@ THREADS = 48
 
 ROUTERS = (
     health.router, graphs.router, edits.router, appends.router, events.router, results.router,
-    leakcut.router, coedits.router, rules.router, console.router,
+    leakcut.router, coedits.router, comparisons.router, rules.router, console.router,
     rules.closure_router, results.diff_router, sweeps.router, catalog.router,
-    results.figures_router, depedit.router, growth.router, growth_review.router,
+    results.figures_router, depedit.router, runs.router, review.router,
     crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router,
     data_pages.router,
-    routes.depedit_router, growth_routes.router, coedit_pages.router, console_pages.router,
+    routes.depedit_router, growth_routes.router, coedit_pages.router, comparison_pages.router,
+    console_pages.router,
     reference_pages.router, experiment_pages.router, editor_pages.router,
 )  # fmt: skip
 

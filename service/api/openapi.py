@@ -23,6 +23,7 @@ TAGS = {
     "rules": "If-Then rules of a data set: mining, labels, groundings, closures, implications.",
     "sweeps": "Several methods on several rewrites, and their table.",
     "coedits": "Further facts edited with a rewrite, round by round, and the frontier.",
+    "comparisons": "Two states of a model on one graph: drift, and requests scored between them.",
     "depedit": "Establish and update: knowledge sets, runs of the protocol, and their tables.",
     "growth": "Graphs that a model's own answers give: runs, review, logs, crawls, export.",
     "console": "Read-only Cypher queries of the client's own.",

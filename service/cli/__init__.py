@@ -35,6 +35,7 @@ from thinkeval.service.cli.results.show import show
 from thinkeval.service.cli.rules import rules
 from thinkeval.service.cli.score import score
 from thinkeval.service.cli.serve import serve, worker
+from thinkeval.service.cli.states.compare import compare, comparisons
 from thinkeval.service.cli.sweep import sequence, sweep
 from thinkeval.service.errors import KNOWN_ERRORS, describe, is_interrupt
 
@@ -67,9 +68,11 @@ app.command(rich_help_panel=MAIN)(chains)
 app.command(rich_help_panel=MAIN)(leakcut)
 app.command(rich_help_panel=MAIN)(coedit)
 app.command(rich_help_panel=MAIN)(diff)
+app.command(rich_help_panel=MAIN)(compare)
 app.command(rich_help_panel=MAIN)(report)
 app.command(rich_help_panel=MAIN)(serve)
 app.command(rich_help_panel=LOOK)(coedits)
+app.command(rich_help_panel=LOOK)(comparisons)
 app.command(rich_help_panel=LOOK)(graphs)
 app.command(rich_help_panel=LOOK)(rewrites)
 app.command(rich_help_panel=LOOK)(metrics)

@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -30,6 +33,7 @@ from thinkeval.service.reports.formats import indexed
 from thinkeval.service.reports.standout import Standout, standout
 from thinkeval.service.reports.verdict import verdict
 from thinkeval.service.schemas import Measure, Score
+from thinkeval.service.scoring.forget.refusal import methods_for
 from thinkeval.service.scoring.metrics import chain_rows
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime
@@ -40,6 +44,12 @@ GRAPH = "hogwarts"
 REWRITE = "harry-potter--studied-at"
 MEASURE: Measure = "likelihood"
 """What the demo's table and verdict are by; `report --measure p` has the sampled answers."""
+OPENING = (
+    'Changes "Harry Potter studied at Hogwarts" to Ilvermorny in a model, by one method after the'
+    " other, and measures how much of Hogwarts can still be deduced. The first time takes about"
+    " three minutes: Neo4j is fetched, and a small model trained."
+)
+"""Printed before the progress bars, which do not say what all of it is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +92,7 @@ def run_demo(
     rewrite = next(r for r in datasets.list_rewrites(db, GRAPH) if r.id.startswith(REWRITE))
     scores: list[Score] = []
     errors: dict[str, EditingError] = {}
-    chosen = methods or names()
+    chosen = methods or methods_for([rewrite], names())
     for done, method in enumerate(chosen):
         runtime.progress(done, len(chosen), "edits")
         request = ScoreRequest.of(
@@ -159,6 +169,8 @@ def demo(
     """
     began = time.perf_counter()
     settings = Settings() if device is None else Settings(device=device)
+    if not json:
+        emit_note(OPENING)
     with ProgressBars() as progress, Runtime(settings, progress) as runtime:
         found = run_demo(runtime, model=model, methods=method, seed=seed, samples=samples)
         if json:
@@ -199,3 +211,18 @@ def _show_end(runtime: Runtime, found: Demo, seconds: float) -> None:
         f"Or open Neo4j at {browser_address(runtime)} and paste what this prints:",
     )
     emit_command(f"thinkeval queries chains/scored --edit {shown.edit}")
+    if missing := not_on_path(Path(sys.argv[0])):
+        emit_note("This shell does not find thinkeval by its name yet; before these commands:")
+        emit_command(missing)
+
+
+def not_on_path(program: Path) -> str | None:
+    """The command that puts the running program on the shell's path; None where it is on it.
+
+    Args:
+        program: as it was typed, such as `.venv/bin/thinkeval`.
+    """
+    activate = program.with_name("activate")
+    if shutil.which("thinkeval") is not None or not activate.is_file():
+        return None
+    return f". {activate}"

@@ -10,7 +10,14 @@ import typer
 from thinkeval.service.cli.options import JsonFlag, MeasureName, OutputOption
 from thinkeval.service.cli.output import console, emit_json, emit_table, require_json
 from thinkeval.service.cli.progress import ProgressBars
-from thinkeval.service.formatting import cell, several, signed, signed_interval, with_interval
+from thinkeval.service.formatting import (
+    cell,
+    objects,
+    several,
+    signed,
+    signed_interval,
+    with_interval,
+)
 from thinkeval.service.reports.formats import Column
 from thinkeval.service.reports.schemas import (
     ChainDelta,
@@ -101,7 +108,7 @@ def show_diff(found: Diff, limit: int = 0) -> None:
     for name, edit in (("A", found.a), ("B", found.b)):
         out.print(
             f"[bold]{name}[/bold] {edit.edit}: {edit.method} on {edit.model},"
-            f" {edit.subject}: {edit.target_true} → {edit.target_new}",
+            f" {edit.subject}: {objects(edit.target_true, edit.target_new)}",
             highlight=False,
             soft_wrap=True,
         )

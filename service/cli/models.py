@@ -47,7 +47,7 @@ def probe(
 ) -> None:
     """Probe a model for every fact of a graph; the answers are stored as a model graph."""
     asked = edit_options({"graph": graph} | options)
-    settings = probe_settings(asked)
+    settings = probe_settings(asked, asked.seed)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         dataset = datasets.ensure(runtime.db, graph)
         loaded = runtime.model_of(asked, dataset)

@@ -256,6 +256,10 @@ def _check(flag: str, field: FieldInfo, value: Any) -> None:
             raise UsageError(
                 f"{flag} {value} is out of range.", remedy=f"Give a value below {each.lt}."
             )
+        if isinstance(each, annotated_types.Gt) and not value > each.gt:
+            raise UsageError(
+                f"{flag} {value} is out of range.", remedy=f"Give a value above {each.gt}."
+            )
 
 
 def require_taken(measure: str, samples: int) -> None:

@@ -16,7 +16,8 @@ GROUPED_FROM = 9
 
 PANELS: dict[str, tuple[str, ...]] = {
     "Which edit or data": (
-        "graph", "all_rewrites", "subject", "relation", "prompt", "target_true", "target_new",
+        "graph", "all_rewrites", "kind", "subject", "relation", "prompt", "target_true",
+        "target_new", "forget", "rewrites",
         "base", "setting", "rule", "candidates", "per_rule", "facts", "unrelated", "copies",
         "updates", "init", "parameters", "pairs", "all_requests", "strict", "published", "start",
         "truth", "each", "text", "dataset", "config", "split", "column", "as_new", "replace",
@@ -29,7 +30,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Method": (
         "method", "hparams", "overrides", "override", "covariance", "strength", "editor",
         "strategy", "variant", "ablate", "append_loss", "alpha", "beta", "gamma", "neighbours",
-        "app_lists", "allow_known", "batch",
+        "app_lists", "allow_known", "batch", "refusal", "retain",
     ),
     "Co-edits": (
         "coedit", "choose", "per_round", "rounds", "new", "objective", "draw", "draws", "anchors",
@@ -44,7 +45,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Measurement": (
         "measure", "samples", "ask", "paraphrases", "generate", "conversation", "implications",
         "max_steps", "bare", "threshold", "unit", "parallel", "matched", "pass_share", "agreement",
-        "es_over", "ls_over", "paired", 
+        "es_over", "ls_over", "paired", "relations", 
     ),
     "Limits": (
         "max_ifr", "min_preservation", "min_subject_retention", "max_calls", "max_tokens",

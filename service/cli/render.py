@@ -16,6 +16,7 @@ from thinkeval.service.formatting import (
     cell,
     fine,
     number,
+    objects,
     several,
 )
 from thinkeval.service.reports.append.edit import (
@@ -59,7 +60,8 @@ def show_score(score: Score) -> None:
         Column("left out (pre = 0)", lambda line: line.excluded, optional=1),
     ]
     emit_table(
-        f"{score.subject}: {score.target_true} {_ARROWS[score.kind]} {score.target_new}",
+        f"{score.subject}:"
+        f" {objects(score.target_true, score.target_new, appends=score.kind == 'append')}",
         columns,
         lines(score),
         note=f"edit {score.edit}, {score.method} on {score.model}"
@@ -76,9 +78,6 @@ def show_score(score: Score) -> None:
             "No chain of ≤ 5 facts leads from subject to old object in this graph: IFR is 0 by"
             " definition, and says nothing about the edit."
         )
-
-
-_ARROWS = {"replace": "→", "append": "+"}
 
 
 def _show_additivity(score: Score) -> None:

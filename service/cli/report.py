@@ -15,7 +15,12 @@ from thinkeval.service.cli.output import chosen_format, console, emit_json, emit
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import show_chains, show_leakage
 from thinkeval.service.cli.render_rules import show_implied, show_mixed
-from thinkeval.service.cli.results.tables import show_each_table, show_method_table, show_paired
+from thinkeval.service.cli.results.tables import (
+    show_each_table,
+    show_forget_table,
+    show_method_table,
+    show_paired,
+)
 from thinkeval.service.errors import UsageError
 from thinkeval.service.rules.mixed_chains import Chosen, mixed
 from thinkeval.service.schemas import Measure, Score
@@ -29,6 +34,13 @@ if TYPE_CHECKING:
 
     from thinkeval.service.reports.comparison import Comparison
     from thinkeval.service.scoring.runtime import Runtime
+
+
+class Kind(StrEnum):
+    """Kinds of requests that a report is over; appended answers have `thinkeval peak report`."""
+
+    replaced = "replace"
+    forgotten = "forget"
 
 
 class FigureFormat(StrEnum):
@@ -153,6 +165,9 @@ def report(
             " the caption). Default: table in a terminal, markdown in a pipe or file.",
         ),
     ] = None,
+    kind: Annotated[
+        Kind, typer.Option(help="Kind of the requests: replace, or forget (no new object).")
+    ] = Kind.replaced,
     each: Annotated[
         bool, typer.Option("--each", help="One row an edit instead of one a method.")
     ] = False,
@@ -187,7 +202,8 @@ def report(
     compared over the rewrites that all of them have; --all-rewrites shows each over its own. The
     best method is compared with each other one by paired differences over common rewrites (with
     --json in each row's `differences`). Edits of different data sets are never pooled: name one
-    with --graph where several are stored.
+    with --graph where several are stored. Requests to forget have a table of their own:
+    --kind forget.
 
     [bold]thinkeval report -g hogwarts --figures figures --figure-format pdf[/bold] draws the
     methods; [bold]thinkeval report EDIT --figures figures[/bold] shows how that edit leaks. Of
@@ -200,7 +216,10 @@ def report(
         raise UsageError("--figure-format is for --figures, which is not given.", remedy="Add it.")
     format = chosen(format, json, output)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
-        scores = record.scores(runtime.db, edit or [], graph=graph, model=model)
+        scores = record.scores(runtime.db, edit or [], graph=graph, model=model, kind=kind.value)
+        if scores and all(score.kind == "forget" for score in scores) and not each:
+            _forgotten(scores, measure.key, format, output, all_rewrites)
+            return
         over = "all" if all_rewrites else "common"
         # A comparison reads the chains of every rewrite, which one row an edit does not need.
         methods = not each or figures is not None
@@ -263,6 +282,29 @@ def chosen(format: str | None, json: bool, output: Path | None) -> str:
     elif output is not None:
         raise UsageError("A table for the terminal is not written to a file.", remedy="Give -f.")
     return format
+
+
+def _forgotten(
+    scores: Sequence[Score], measure: Measure, format: str, output: Path | None, all_facts: bool
+) -> None:
+    """The table of requests to forget, in any format."""
+    from thinkeval.service.reports import forgetting
+    from thinkeval.service.reports import formats as report_formats
+
+    found = forgetting.table(scores, measure, all_facts=all_facts)
+    if format == TABLE:
+        show_forget_table(found, measure)
+        return
+    frame = forgetting.frame(found)
+    if output is not None and format == report_formats.PARQUET:
+        write_bytes(output, report_formats.parquet(frame, found.caption), parents=True)
+        return
+    text = report_formats.render(*report_formats.frame_table(frame), format)
+    if format == "markdown":
+        text += f"\n{found.caption}\n"
+    elif format == "latex":
+        text = f"% {found.caption}\n{text}"
+    emit_text(text, output)
 
 
 def _each(scores: Sequence[Score], measure: Measure) -> tuple[pd.DataFrame, str]:

@@ -29,7 +29,7 @@ from thinkeval.service.cli.render import (
     show_counterfact,
     show_score,
 )
-from thinkeval.service.cli.results.tables import show_method_table
+from thinkeval.service.cli.results.tables import show_forget_table, show_method_table
 from thinkeval.service.errors import UsageError, in_one_line
 from thinkeval.service.formatting import several
 from thinkeval.service.graphs import datasets
@@ -104,6 +104,10 @@ def score(
     prompt: Annotated[str | None, typer.Option(help="Its cloze, with {} for the subject.")] = None,
     target_true: Annotated[str | None, typer.Option(help="The object to edit out.")] = None,
     target_new: Annotated[str | None, typer.Option(help="The object to edit in.")] = None,
+    forget: Annotated[
+        list[str] | None,
+        typer.Option(help='A fact of the graph to forget: "SUBJECT|RELATION|OBJECT"; repeatable.'),
+    ] = None,
     measure: MeasureOption = MeasureName.likelihood,
     max_ifr: Annotated[
         float | None, typer.Option(help="Gate: exit 1 when IFR is above this.")
@@ -127,7 +131,8 @@ def score(
     [bold]thinkeval score harry-potter--studied-at -m rome[/bold] scores a rewrite of the graph that
     ships with ThinkEval; [bold]thinkeval score -g knowgic --all -m rome -m memit[/bold] fills a
     table. With --subject, --prompt (or --relation), --target-true and --target-new the rewrite is
-    written out.
+    written out; [bold]--forget "Draco Malfoy|studied at|OBJECT" -m gradient_ascent[/bold] names a
+    fact that no other shall replace.
     """
     if output is not None and not (json or csv):
         raise UsageError("-o writes --json or --csv, and neither is given.", remedy="Add one.")
@@ -137,7 +142,13 @@ def score(
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         datasets.ensure(runtime.db, edit.graph)
         own = selection.OwnRewrite(subject, relation, prompt, target_true, target_new)
-        rewrites = selection.rewrites(runtime.db, edit.graph, rewrite or [], own, all_rewrites)
+        rewrites = [
+            found
+            for each in ([selection.to_forget(text) for text in forget] if forget else [own])
+            for found in selection.rewrites(
+                runtime.db, edit.graph, rewrite or [], each, all_rewrites
+            )
+        ]
         if (max_ifr, min_subject_retention) != (None, None):
             _require_old_fact(rewrites)
         scores, failed = score_all(runtime, requests_of(edit, methods, rewrites))
@@ -212,6 +223,10 @@ def _emit(
     elif any(score.kind == "append" for score in scores):
         for score in scores:
             show_score(score)
+    elif len(scores) > 1 and all(score.kind == "forget" for score in scores):
+        from thinkeval.service.reports import forgetting
+
+        show_forget_table(forgetting.table(scores, measure.key), measure.key)
     elif len(scores) == 1:
         show_score(scores[0])
         show_counterfact(scores[0])

@@ -111,16 +111,19 @@ def sweep(
         return
     from thinkeval.editing import registry
     from thinkeval.service.scoring import sweep as sweeps
+    from thinkeval.service.scoring.forget.refusal import methods_for
 
     models, methods, seeds = (options.pop(name) for name in ("model", "method", "seed"))
     overrides = _overrides(options.pop("overrides") or [])
     edit = edit_options(options)
     require_taken(measure.key, edit.samples)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        rewrites = tuple(_rewrites(runtime, edit.graph, rewrite or []))
+        every = methods_for(rewrites, registry.names())
         swept = sweeps.Sweep(
             options=edit,
-            rewrites=tuple(_rewrites(runtime, edit.graph, rewrite or [])),
-            methods=tuple(dict.fromkeys(methods or registry.names())),
+            rewrites=rewrites,
+            methods=tuple(dict.fromkeys(methods or every)),
             models=tuple(models or ["organism"]),
             seeds=tuple(dict.fromkeys(seeds or [0])),
             strengths=MATCHING if matched else (1.0,),

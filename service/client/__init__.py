@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from thinkeval.service.client.coedits import CoEdits
+from thinkeval.service.client.comparisons import Comparisons
 from thinkeval.service.client.depedit import Protocols
 from thinkeval.service.client.growth import Growth
 from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, report
@@ -31,10 +32,13 @@ if TYPE_CHECKING:
 __all__ = ["CHAIN_COLUMNS", "LEAK_COLUMNS", "Client", "ProblemError"]
 
 POLL_S = 0.5
+
+Rewrite = str | RewriteIn | Mapping[str, str]
+"""A rewrite as it is named, or written out."""
 EDIT_COLUMNS = tuple(n for n in EditOut.model_fields if n not in ("score", "links", "posted_as"))
 
 
-class Client(Results, Protocols, Growth, CoEdits):
+class Client(Results, Protocols, Growth, CoEdits, Comparisons):
     """Client of one service; use it as a context manager, or close it.
 
     Args:
@@ -109,20 +113,25 @@ class Client(Results, Protocols, Growth, CoEdits):
 
     @overload
     def score(
-        self, rewrite: str | RewriteIn | Mapping[str, str], *, wait: Literal[True] = True,
+        self, named: str | Rewrite | None = None, /, *, rewrite: Rewrite | None = None,
+        model: str | None = None, wait: Literal[True] = True,
         progress: Progress | None = None, timeout: float | None = None, **options: Any,
     ) -> Score: ...  # fmt: skip
 
     @overload
     def score(
-        self, rewrite: str | RewriteIn | Mapping[str, str], *, wait: Literal[False],
+        self, named: str | Rewrite | None = None, /, *, rewrite: Rewrite | None = None,
+        model: str | None = None, wait: Literal[False],
         progress: Progress | None = None, timeout: float | None = None, **options: Any,
     ) -> EditOut: ...  # fmt: skip
 
     def score(
         self,
-        rewrite: str | RewriteIn | Mapping[str, str],
+        named: str | Rewrite | None = None,
+        /,
         *,
+        rewrite: Rewrite | None = None,
+        model: str | None = None,
         wait: bool = True,
         progress: Progress | None = None,
         timeout: float | None = None,
@@ -131,17 +140,27 @@ class Client(Results, Protocols, Growth, CoEdits):
         """Score an edit; a stored score is returned at once.
 
         Args:
+            named: the model, where `rewrite=` is given; else the rewrite.
             rewrite: id, prefix of an id, or subject of a stored rewrite; or one in full.
+            model: name or folder of the model; default: the graph's organism.
             wait: wait for the score; False returns the queued edit.
             progress: called with stage and fraction, such as `print`.
             timeout: maximum seconds to wait; the edit continues after it.
-            options: graph, method, model, samples, seed, overrides ... of `POST /v1/edits`.
+            options: graph, method, samples, seed, overrides ... of `POST /v1/edits`.
 
         Raises:
             ProblemError: refused, or the edit failed; with reason and remedy.
             TimeoutError: not scored in time; call `wait` to continue waiting.
         """
+        if rewrite is None:
+            rewrite = named
+        elif isinstance(named, str):
+            model = named
+        if model is not None:
+            options["model"] = model
         written = rewrite.model_dump() if isinstance(rewrite, RewriteIn) else rewrite
+        if written is None:
+            raise ProblemError("No rewrite is named.", "Name one: score(rewrite=...).", 422)
         body = {"rewrite": written if isinstance(written, str) else dict(written), **options}
         edit = EditOut.model_validate(self._http.post("/v1/edits", body))
         return self._finished(self.wait(edit.id, progress, timeout)) if wait else edit

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -239,9 +239,15 @@ Progress = Callable[[str, float], object]
 """Called with the stage and the finished fraction, from 0 to 1."""
 
 
-def part(name: str) -> str:
+class Named(Protocol):
+    """What has the id of an edit: a score, or a compared request."""
+
+    edit: str
+
+
+def part(name: str | Named) -> str:
     """Quote a name as one segment of a path."""
-    return quote(name, safe="")
+    return quote(name if isinstance(name, str) else name.edit, safe="")
 
 
 def report(progress: Progress | None, stage: str, fraction: float) -> None:

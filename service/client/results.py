@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from thinkeval.service.client.http import Http, frame, part
+from thinkeval.service.client.http import Http, Named, frame, part
 from thinkeval.service.leakcut.schemas import CutOut
+from thinkeval.service.notebook_view import Picture
 from thinkeval.service.reports.leakage_map.selection import Selection
 from thinkeval.service.reports.schemas import Diff
 from thinkeval.service.schemas import Measure
@@ -42,7 +43,7 @@ class Results:
 
     def chains(
         self,
-        edit: str,
+        edit: str | Named,
         *,
         surviving: bool = False,
         steps: int | None = None,
@@ -70,7 +71,7 @@ class Results:
 
     def leak_cut(
         self,
-        edit: str,
+        edit: str | Named,
         *,
         graph: str | None = None,
         measure: Measure | None = None,
@@ -91,7 +92,7 @@ class Results:
         }
         return CutOut.model_validate(self._http.json(path, measure=measure, **asked))
 
-    def graph(self, edit: str, *, measure: Measure | None = None) -> nx.MultiDiGraph:
+    def graph(self, edit: str | Named, *, measure: Measure | None = None) -> nx.MultiDiGraph:
         """The graph of an edit: nodes are names, edges have `p_pre` and `p_post`.
 
         Nodes have `role` (subject, target_true, target_new, entity); edges `relation`, `role`,
@@ -110,7 +111,7 @@ class Results:
             graph.add_edge(*ends, key=edge.pop("id"), **p, **edge)
         return graph
 
-    def append_answers(self, edit: str) -> pd.DataFrame:
+    def append_answers(self, edit: str | Named) -> pd.DataFrame:
         """P of each answer before and after an edit that appends one, prompt by prompt.
 
         Columns: place, role and text of the prompt; `answer` (new, correct, hard, random, or right
@@ -132,7 +133,7 @@ class Results:
 
     def figure(
         self,
-        edit: str,
+        edit: str | Named,
         kind: Literal["leakage", "chain"] = "leakage",
         fmt: Literal["png", "svg", "pdf"] = "png",
         *,
@@ -154,6 +155,10 @@ class Results:
         return self._http.get(
             path, measure=measure, n=n, limit=limit, caption=said, **chosen
         ).content
+
+    def plot(self, edit: str | Named, *, measure: Measure | None = None) -> Picture:
+        """The leakage map of an edit, which a notebook shows; `save` writes it to a file."""
+        return Picture(self.figure(edit, "leakage", "svg", measure=measure))
 
     def leaderboard(
         self,

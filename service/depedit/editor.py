@@ -109,12 +109,19 @@ def require_weights(name: str, info: MethodInfo) -> None:
     """Check that a method edits weights.
 
     Raises:
-        UsageError: it changes prompts.
+        UsageError: it changes prompts, or only forgets.
     """
     if info.kind == "prompt":
         raise UsageError(
             f"{name} changes prompts; facts are established in weights.",
             remedy="Take a method that edits weights, or --strategy derive.",
+        )
+    from thinkeval.editing import registry
+
+    if registry.forgets(info.name):
+        raise UsageError(
+            f"{name} makes a model forget; facts are established in weights.",
+            remedy="Take a method that replaces an object, such as memit, or --strategy derive.",
         )
 
 

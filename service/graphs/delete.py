@@ -51,6 +51,8 @@ def delete_graph(db: Database, graph: str, *, with_dependents: bool = False) -> 
         db.write(rows.DeleteSetRow, id=each)
     for coedit in found.coedits:
         db.write(rows.DeleteCoEditRow, id=coedit)
+    for comparison in found.comparisons:
+        db.write(rows.DeleteComparisonRow, id=comparison)
     for edit in found.edits:
         db.write(rows.DeleteEditRow, id=edit)
     for other in found.graphs:
@@ -82,6 +84,7 @@ def _listed(found: rows.DependentsRow) -> list[str]:
         ("sweep", found.sweeps),
         ("knowledge set", found.sets),
         ("co-edit", found.coedits),
+        ("comparison", found.comparisons),
     )
     texts = []
     for what, ids in named:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thinkeval.loaders.records import SUBJECT_SLOT, Fact, RequestKind, RewriteRequest, digest, slug
@@ -17,18 +17,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OwnRewrite:
-    """A rewrite written out on the command line; all None when a stored one is meant."""
+    """A rewrite written out on the command line; all None when a stored one is meant.
+
+    Attributes:
+        forget: it has no target_new, and shall have none.
+    """
 
     subject: str | None = None
     relation: str | None = None
     prompt: str | None = None
     target_true: str | None = None
     target_new: str | None = None
+    forget: bool = False
 
     @property
     def written(self) -> bool:
         """Whether any part of it is set."""
         return any((self.subject, self.relation, self.prompt, self.target_true, self.target_new))
+
+
+FACT_FORM = 'Write a fact as "SUBJECT|RELATION|OBJECT", such as "Draco Malfoy|studied at|Hogwarts".'
+
+
+def to_forget(text: str) -> OwnRewrite:
+    """The request to forget the fact that a text names as `SUBJECT|RELATION|OBJECT`.
+
+    Raises:
+        UsageError: the text has another form.
+    """
+    parts = [part.strip() for part in text.split("|")]
+    if len(parts) != 3 or not all(parts):
+        raise UsageError(f"{text!r} names no fact.", remedy=FACT_FORM)
+    subject, relation, target_true = parts
+    return OwnRewrite(subject, relation, None, target_true, forget=True)
 
 
 def rewrites(
@@ -67,12 +88,12 @@ def rewrites(
 
 
 def of_one_kind(requests: Sequence[RewriteRequest]) -> list[RewriteRequest]:
-    """Those that replace an object, or, where there are none, those that append an answer.
+    """Those that replace an object, or, where there are none, those of the first one's kind.
 
-    A table of both kinds would compare what cannot be compared.
+    A table of several kinds would compare what cannot be compared.
     """
     replacing = [request for request in requests if request.kind == "replace"]
-    return replacing or list(requests)
+    return replacing or [request for request in requests if request.kind == requests[0].kind]
 
 
 def _named(
@@ -98,16 +119,21 @@ def _named(
 
 
 def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
-    own = OwnRewrite(*(value.strip() if value else None for value in astuple(own)))
-    if not (own.subject and own.target_true and own.target_new and (own.relation or own.prompt)):
+    texts = (own.subject, own.relation, own.prompt, own.target_true, own.target_new)
+    own = OwnRewrite(*(text.strip() if text else None for text in texts), forget=own.forget)
+    if not (own.subject and own.target_true and (own.relation or own.prompt)) or (
+        own.forget == bool(own.target_new)
+    ):
         raise UsageError(
             "A rewrite of your own needs --subject, --target-true, --target-new and one of"
             " --relation, --prompt; none of them blank.",
+            remedy='A fact that shall be forgotten is named by --forget "SUBJECT|RELATION|OBJECT".',
         )
     content = datasets.content(db, graph)
     facts = content.facts
     _refuse_misspelt(facts, own, graph)
-    fact = _matching(facts, own)
+    key = _key_of(facts, own.relation) if own.forget else own.relation
+    fact = _matching(facts, key, own)
     prompt = own.prompt or (fact.prompt if fact else None)
     if prompt is None:
         raise NotFoundError(
@@ -120,12 +146,13 @@ def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
         raise UsageError(
             f"The prompt {prompt!r} needs {SUBJECT_SLOT} exactly once, for the subject.",
         )
-    relation = own.relation or (fact.relation if fact else slug(prompt.replace(SUBJECT_SLOT, "")))
-    parts = (own.subject, relation, prompt, own.target_true, own.target_new)
+    relation = key or (fact.relation if fact else slug(prompt.replace(SUBJECT_SLOT, "")))
+    parts = (own.subject, relation, prompt, own.target_true, own.target_new or "")
     for stored in content.rewrites:
         if _parts(stored) == parts:
             return stored
-    name = RewriteRequest.make_id(own.subject, relation, own.target_new)
+    last = own.target_new or f"forget {own.target_true}"
+    name = RewriteRequest.make_id(own.subject, relation, last)
     return RewriteRequest(
         id=f"{datasets.OWN}{name}--{digest(parts, 6)}",
         dataset=graph,
@@ -133,10 +160,18 @@ def _own(db: Database, graph: str, own: OwnRewrite) -> RewriteRequest:
         subject=own.subject,
         relation=relation,
         target_true=own.target_true,
-        target_new=own.target_new,
+        target_new=own.target_new or "",
         question=fact.question if fact and fact.subject == own.subject else None,
         paraphrases=fact.paraphrases if fact else (),
     )
+
+
+def _key_of(facts: Sequence[Fact], relation: str | None) -> str | None:
+    """A relation as the graph names it, where it was written in words: `studied at`."""
+    if relation is None or any(fact.relation == relation for fact in facts):
+        return relation
+    named = {fact.relation for fact in facts if slug(fact.relation) == slug(relation)}
+    return named.pop() if len(named) == 1 else relation
 
 
 def _refuse_misspelt(facts: Sequence[Fact], own: OwnRewrite, graph: str) -> None:
@@ -158,10 +193,8 @@ def _parts(rewrite: RewriteRequest) -> tuple[str, ...]:
     )
 
 
-def _matching(facts: Sequence[Fact], own: OwnRewrite) -> Fact | None:
+def _matching(facts: Sequence[Fact], relation: str | None, own: OwnRewrite) -> Fact | None:
     """The stored fact that shares the rewrite's relation or prompt, its own subject's first."""
-    same = [
-        f for f in facts if own.relation in (None, f.relation) and own.prompt in (None, f.prompt)
-    ]
+    same = [f for f in facts if relation in (None, f.relation) and own.prompt in (None, f.prompt)]
     mine = [f for f in same if f.subject == own.subject]
     return next(iter(mine or same), None)

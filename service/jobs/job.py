@@ -1,7 +1,7 @@
 """What the worker asks of a job, whatever its kind; a further kind is one file with such a class.
 
-The four are `service.jobs.edit_job`, `service.depedit.job`, `service.growth.job` and
-`service.leakcut.coedit.job`.
+They are `service.jobs.edit_job`, `service.depedit.job`, `service.growth.job`,
+`service.leakcut.coedit.job` and `service.states.job`.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ from thinkeval.service.jobs import queue
 from thinkeval.service.leases import Writer, event
 from thinkeval.service.schemas import EditIn, RewriteIn
 from thinkeval.service.scoring.append import objective
+from thinkeval.service.scoring.forget import refusal, retain
 from thinkeval.service.scoring.request import body_digest, posted_id
 from thinkeval.service.scoring.runtime import ModelSpec, parse
 
@@ -51,7 +52,8 @@ def rewrite_of(db: Database, posted: EditIn) -> RewriteRequest:
         UsageError: it is ambiguous, or its prompt has no place for the subject.
     """
     if isinstance(posted.rewrite, RewriteIn):
-        own = rewrites.OwnRewrite(**posted.rewrite.model_dump())
+        forget = posted.rewrite.target_new is None
+        own = rewrites.OwnRewrite(**posted.rewrite.model_dump(), forget=forget)
         return rewrites.rewrites(db, posted.graph, [], own, False)[0]
     return rewrites.rewrites(db, posted.graph, [posted.rewrite], rewrites.OwnRewrite(), False)[0]
 
@@ -67,6 +69,7 @@ def check(settings: Settings, posted: EditIn) -> None:
     registry.info(posted.method)
     require_allowed(settings, posted.model)
     require_no_files(posted.overrides)
+    retain.require_stored(posted.retain)
     require_hparams(posted.method, posted.method, posted.hparams, posted.model)
 
 
@@ -106,12 +109,8 @@ def require_allowed(settings: Settings, model: str) -> None:
     allowed = settings.models
     if any(fnmatchcase(model, pattern) for pattern in allowed):
         return
-    path = Path(model)
-    if path.is_absolute() and os.path.isdir(path):  # False, too, for names no path can have
-        # Resolved, so that neither `..` nor a link leads out of an allowed folder.
-        real = path.resolve()
-        if any(real.is_relative_to(folder.resolve()) for folder in settings.model_dirs):
-            return
+    if in_model_dirs(settings, model):
+        return
     raise UsageError(
         f"The model {model!r} is not one this service may load.",
         remedy="Allowed: organism"
@@ -119,6 +118,16 @@ def require_allowed(settings: Settings, model: str) -> None:
         + "; the operator adds names to THINKEVAL_MODELS, folders to"
         " THINKEVAL_MODEL_DIRS.",
     )
+
+
+def in_model_dirs(settings: Settings, folder: str) -> bool:
+    """Whether a text is the absolute path of a folder in THINKEVAL_MODEL_DIRS."""
+    path = Path(folder)
+    if not (path.is_absolute() and os.path.isdir(path)):  # False, too, for names no path can have
+        return False
+    # Resolved, so that neither `..` nor a link leads out of an allowed folder.
+    real = path.resolve()
+    return any(real.is_relative_to(allowed.resolve()) for allowed in settings.model_dirs)
 
 
 def require_no_files(overrides: Mapping[str, object]) -> None:
@@ -201,6 +210,7 @@ def post(db: Database, settings: Settings, posted: EditIn, *, key: str | None = 
     dataset = datasets.ensure(db, posted.graph)
     rewrite = rewrite_of(db, posted)
     objective.check(posted, rewrite)
+    refusal.check(rewrite, posted)
     cell = _cell(posted, rewrite, dataset.digest)
     body = body_digest(posted, rewrite)
     told = _store(db, settings, posted, [cell], [rewrite], key=key, body=body)
@@ -232,6 +242,7 @@ def post_all(db: Database, settings: Settings, posted: Sequence[EditIn]) -> list
         if said not in found:
             found[said] = rewrite_of(db, each)
         objective.check(each, found[said])
+        refusal.check(found[said], each)
         cell = _cell(each, found[said], content)
         cells.setdefault(str(cell.job["id"]), cell)
         ids.append(str(cell.job["id"]))

@@ -84,7 +84,13 @@ def others(cut: CutOut) -> list[tuple[str, str]]:
 
 
 def command(cut: CutOut) -> str:
-    """The command that edits the facts as well, and measures again."""
+    """The command that edits the facts as well, and measures again; or the one that lists them.
+
+    Co-edits begin with an edit that replaces an object by an editing method. Of a forgotten fact,
+    and of a comparison of two states, the same cut is printed instead.
+    """
+    if cut.edit and (not cut.target_new or ":" in (cut.method or "")):
+        return shlex.join(["thinkeval", "leakcut", cut.edit])
     words = ["thinkeval", "coedit", cut.rewrite, "-g", cut.graph]
     if cut.method and cut.model:
         words += ["-m", cut.method, "--model", as_option(cut.model)]

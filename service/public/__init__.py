@@ -5,8 +5,8 @@ so that neither torch nor the database driver is imported for nothing.
 
     import thinkeval as te
 
-    with te.Runtime(te.Settings()) as runtime: ...      # this machine: models and database
-    with te.Client("http://localhost:8000") as client: ...   # a running `thinkeval serve`
+    with te.open() as t: ...                            # this machine: models and database
+    with te.open("http://localhost:8000") as t: ...     # a running `thinkeval serve`, same verbs
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from thinkeval.service.schemas import EditIn, Score
     from thinkeval.service.scoring.runtime import Runtime
     from thinkeval.service.scoring.score import score_edit
+    from thinkeval.service.session import Session, open
     from thinkeval.service.settings import Settings
 
 _HOMES = {
@@ -35,8 +36,10 @@ _HOMES = {
     "Runtime": "thinkeval.service.scoring.runtime",
     "Score": "thinkeval.service.schemas",
     "Settings": "thinkeval.service.settings",
+    "Session": "thinkeval.service.session",
     "co_edit": "thinkeval.service.leakcut.coedit.run",
     "leak_cut": "thinkeval.service.leakcut.request",
+    "open": "thinkeval.service.session",
     "query": "thinkeval.cypher",
     "score_edit": "thinkeval.service.scoring.score",
 }
@@ -48,10 +51,12 @@ __all__ = [
     "ProblemError",
     "Runtime",
     "Score",
+    "Session",
     "Settings",
     "__version__",
     "co_edit",
     "leak_cut",
+    "open",
     "query",
     "score_edit",
 ]

@@ -60,7 +60,8 @@ def common(scores: Sequence[Score], measure: str, chosen: Rewrites = "common") -
     """The scores over the rewrites that all methods of a model have; without families.
 
     A method without any score of the measure has an empty row in any case and limits nothing.
-    Scores of appended answers, which have other metrics, are left out.
+    Scores of requests of another kind (appended answers, forgotten facts), which have other
+    metrics, are left out.
 
     Args:
         chosen: `all` keeps each method's own rewrites; the warning stays.
@@ -94,7 +95,9 @@ def common(scores: Sequence[Score], measure: str, chosen: Rewrites = "common") -
     chosen_scores = [score for score in replacing if score.edit in used]
     if len(replacing) < len(scores):
         left = several(len(scores) - len(replacing), "score")
-        warnings.append(f"{left} of appended answers left out: they have other metrics.")
+        warnings.append(
+            f"{left} of appended answers or forgotten facts left out: they have other metrics."
+        )
     return Comparison(chosen_scores, {}, left_out, tuple(warnings), comparable)
 
 

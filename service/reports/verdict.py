@@ -6,6 +6,7 @@ the terminal and the demo print the same ones.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,6 +22,9 @@ STRONG = 0.7
 
 TOOK = ((0.5, "took"), (0.1, "took in part"), (0.0, "did not take"))
 """Words for efficacy: (at least, word), best first."""
+
+FORGOT = ((0.9, "took"), (0.5, "took in part"), (-math.inf, "did not take"))
+"""Words for forgetting, how much of a fact's probability is gone: (at least, word), best first."""
 
 LEFT = ((1.05, "more than before"), (0.5, "most"), (0.2, "much"), (0.05, "little"), (0.0, "none"))
 """Words for IFR, how much of the old fact can still be deduced: (at least, word), most first."""
@@ -111,6 +115,8 @@ def verdict(score: Score, measure: Measure, chains: Sequence[ScoredChainRow]) ->
 
 
 def _installed(score: Score, measure: Measure) -> Part:
+    if score.kind == "forget":
+        return _forgotten(score, measure)
     value = score.number("efficacy", measure)
     word = _word(value, TOOK)
     sentence = (
@@ -120,6 +126,20 @@ def _installed(score: Score, measure: Measure) -> Part:
         f" {number(value)}."
     )
     return Part(word, sentence, _rule("efficacy", TOOK), value)
+
+
+def _forgotten(score: Score, measure: Measure) -> Part:
+    found = score.get("forgetting", measure)
+    rule = _rule("forgetting", FORGOT)
+    if found is None or found.value is None:
+        sentence = f"The model did not know the fact before: {score.target_true} was unlikely."
+        return Part(UNKNOWN, sentence, rule, None)
+    asked = score.number("leak_at_1", measure)
+    sentence = (
+        f"Asked directly, the model still answers {score.target_true} with probability"
+        f" {number(asked)}: {percent(found.value)} of it is gone."
+    )
+    return Part(_word(found.value, FORGOT), sentence, rule, found.value)
 
 
 def _left(score: Score, measure: Measure, chains: Sequence[ScoredChainRow]) -> Part:

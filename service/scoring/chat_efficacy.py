@@ -32,6 +32,8 @@ def measured(
 ) -> list[MetricValue]:
     """Both values by each measure, n = 1 prompt; nothing for a model without a chat template.
 
+    Nothing for a request to forget either, as it has no new object.
+
     A template that rejects the prompt, under `chat` never, gives None with n = 0.
 
     Args:
@@ -42,9 +44,9 @@ def measured(
     from thinkeval.editing.errors import ProbeError
     from thinkeval.editing.probe.prompts import uses_chat
 
-    if getattr(loaded.tokenizer, "chat_template", None) is None:
+    new = next((fact for fact in probed if fact.question.role == "target_new"), None)
+    if new is None or getattr(loaded.tokenizer, "chat_template", None) is None:
         return []
-    new = next(fact for fact in probed if fact.question.role == "target_new")
     own, other = (CHAT, PLAIN) if uses_chat(loaded.tokenizer, settings.chat) else (PLAIN, CHAT)
     turned = replace(settings, chat="never" if other == PLAIN else "always")
     question = replace(new.question, neighborhood=())

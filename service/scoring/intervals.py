@@ -17,7 +17,7 @@ median lies above the observed value, which is nearly unbiased. Hence the interv
 value is inside. It is conservative: over the chains of KnowGIC's rewrites, with 5, 10 and 20
 answers and probabilities from .02 to .98, it contains the true value in 95 to 99 % of simulated
 runs, for IFR, IFR beyond the subject and subject retention, and on real answers in 92 to 99 % of
-groups of five (docs/decisions/0012, benchmarks/interval_coverage.py).
+groups of five (docs/decisions/0012, benchmarks/graph/interval_coverage.py).
 
 It is the uncertainty of sampling alone: not of the rewrite, the seed of the edit, or the graph. The
 true value it is about is that of the chains that count as observed (R ≠ 0). Exact likelihoods have
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 MEASURE = "p"
 DRAWS = 2000
-NEW = "target_new"
+NEW, OLD = "target_new", "target_true"
 QUANTILES = (0.025, 0.975)
 _NUMBERS = 20_000_000
 """Draws times links at most; very many chains get fewer draws instead of more memory."""
@@ -56,9 +56,9 @@ def with_intervals(
 ) -> list[MetricValue]:
     """The score's values; those of the sampled measure get `low` and `high`.
 
-    Covered are ifr, ifr_by_steps, ifr_beyond_subject, subject_retention, preservation, and efficacy
-    (also by chat and plain). The others keep None, and so do the first three where of parallel
-    facts the likeliest after the edit counts, and preservation by records.
+    Covered are ifr, ifr_by_steps, ifr_beyond_subject, subject_retention, preservation, efficacy
+    (also by chat and plain), forgetting and leak@k. The others keep None, and so do the first three
+    where of parallel facts the likeliest after the edit counts, and preservation by records.
     """
     if MEASURE not in score.measures:
         return score.values
@@ -73,8 +73,19 @@ def with_intervals(
     news = [pair for (_, role), pair in draws.items() if role == NEW]
     if news:
         drawn["efficacy", None] = news[0][1]
+    elif score.kind == "forget":
+        drawn |= _forgotten([pair for (_, role), pair in draws.items() if role == OLD])
     values = [_bounded(value, drawn) for value in score.values]
     return _same_efficacy(values)
+
+
+def _forgotten(pairs: Sequence[Pair]) -> dict[tuple[str, int | None], np.ndarray]:
+    """Draws of forgetting and leak@k, of the one fact that shall be forgotten."""
+    if not pairs:
+        return {}
+    pre, post = pairs[0]
+    leaks = {(f"leak_at_{k}", None): 1 - (1 - post) ** k for k in (1, 5, 100)}
+    return {("forgetting", None): 1 - post / pre, **leaks}
 
 
 def _of_chains(
@@ -217,9 +228,13 @@ def _bounded(value: MetricValue, drawn: Mapping[tuple[str, int | None], np.ndarr
     if value.value is None:
         return value
     draws = drawn[value.metric, value.step]
-    bounds = _proportion if value.metric == "efficacy" else centred
+    bounds = _proportion if value.metric in _OF_ONE_FACT else centred
     low, high = bounds(draws, value.value)
     return value.model_copy(update={"low": low, "high": high})
+
+
+_OF_ONE_FACT = ("efficacy", "forgetting", "leak_at_1", "leak_at_5", "leak_at_100")
+"""Metrics that are functions of one probability after the edit."""
 
 
 def _proportion(drawn: np.ndarray, observed: float) -> tuple[float, float]:

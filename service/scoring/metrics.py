@@ -30,20 +30,33 @@ PREFIX = "metrics/"
 def measure(db: Database, edit: str, request: ScoreRequest) -> list[MetricValue]:
     """All metrics of one edit. A metric is a file: one more file is one more line here.
 
-    Of a request to append only those that do not speak of an old fact (`kinds:` in their headers).
+    Of each kind of request only those that its header names (`kinds:`).
     """
-    rewrite = request.rewrite
-    taken = of_kind(rewrite.kind)
-    case = _case(edit, rewrite.subject, rewrite.target_true, rewrite.relation)
-    values = []
-    for name in require_graph(db, edit, kind="edit").measures:
-        pool = _pool(request.options, name)
+    return measure_each(db, {edit: request})[edit]
+
+
+def measure_each(
+    db: Database, requests: Mapping[str, ScoreRequest]
+) -> dict[str, list[MetricValue]]:
+    """All metrics of several edits that were probed alike, by edit; each query is sent once.
+
+    Args:
+        requests: by edit, with the same options of scoring.
+    """
+    values: dict[str, list[MetricValue]] = {edit: [] for edit in requests}
+    first = next(iter(requests))
+    for name in require_graph(db, first, kind="edit").measures:
+        pool = _pool(requests[first].options, name)
         for metric in cypher.names(PREFIX):
             short = metric.removeprefix(PREFIX)
-            if short not in taken:
-                continue
-            found = db.metric(short, cases=[case], **pool)
-            values += [_value(short, name, row) for row in found]
+            cases = [
+                _case(edit, r.rewrite.subject, r.rewrite.target_true, r.rewrite.relation)
+                for edit, r in requests.items()
+                if short in of_kind(r.rewrite.kind)
+            ]
+            if cases:
+                for row in db.metric(short, cases=cases, **pool):
+                    values[row.id].append(_value(short, name, row))
     return values
 
 

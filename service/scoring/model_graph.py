@@ -6,16 +6,24 @@ or another protocol never reads the answers of the old one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
 from thinkeval.loaders.records import Entity, Fact, digest
+from thinkeval.service.database import Progress
 from thinkeval.service.graphs.datasets import Dataset
 from thinkeval.service.graphs.write import GraphHeader, write_graph
 from thinkeval.service.schemas import MEASURES
-from thinkeval.service.scoring.probe import Answer, ProbedFact, ask, edge_properties, questions_for
+from thinkeval.service.scoring.probe import (
+    Answer,
+    ProbedFact,
+    Question,
+    ask,
+    edge_properties,
+    questions_for,
+)
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 if TYPE_CHECKING:
@@ -42,6 +50,29 @@ class KnownSummary:
     weakest: list[tuple[str, str, str, float]]
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a model graph is of: a model, or a state of one.
+
+    Attributes:
+        digest: of the weights as they are asked.
+        ask: answers questions, in order.
+    """
+
+    name: str
+    digest: str
+    ask: Callable[[Sequence[Question], ProbeSettings], Sequence[Answer]]
+
+
+def asked_model(model: RuntimeModel, progress: Progress) -> Asked:
+    """A loaded model, asked by all measures."""
+
+    def answers(questions: Sequence[Question], settings: ProbeSettings) -> Sequence[Answer]:
+        return ask(model.loaded, questions, settings, progress=progress)
+
+    return Asked(model.name, model.loaded.info.weights_digest, answers)
+
+
 def answers(resolved: Resolved) -> dict[str, Answer]:
     """Pre-edit answers by fact id, read from the model graph, which is written where there is none.
 
@@ -50,7 +81,13 @@ def answers(resolved: Resolved) -> dict[str, Answer]:
     runtime, dataset, scope = resolved.runtime, resolved.dataset, resolved.scope
     whole = dataset.n_facts <= runtime.settings.probe_all_limit
     facts = runtime.content_of(dataset).facts if whole else scope.facts
-    graph = _ensure(runtime, dataset, resolved.model, resolved.request.probe, facts, scope.aliases)
+    asked = asked_model(resolved.model, runtime.progress)
+    graph = ensure(runtime, dataset, asked, resolved.request.probe, facts, scope.aliases)
+    return stored_answers(runtime, graph)
+
+
+def stored_answers(runtime: Runtime, graph: str) -> dict[str, Answer]:
+    """The answers of a model graph by fact id."""
     return runtime.memoised(
         ("answers", graph),
         lambda: {row.fact: _stored(row) for row in runtime.db.read(rows.FactRow, graph=graph)},
@@ -63,7 +100,8 @@ def probe_graph(
     """Probe a whole data set graph and sum up what the model knows of it."""
     content = runtime.content_of(dataset)
     aliases = {entity.name: entity.aliases for entity in content.entities}
-    stored = _ensure(runtime, dataset, model, settings, content.facts, aliases)
+    asked = asked_model(model, runtime.progress)
+    stored = ensure(runtime, dataset, asked, settings, content.facts, aliases)
     known = [
         (row.subject, row.relation, row.object, float(value))
         for row in runtime.db.read(rows.FactRow, graph=stored)
@@ -84,10 +122,10 @@ def probe_graph(
     )
 
 
-def _ensure(
+def ensure(
     runtime: Runtime,
     dataset: Dataset,
-    model: RuntimeModel,
+    asked: Asked,
     settings: ProbeSettings,
     facts: Sequence[Fact],
     aliases: Mapping[str, tuple[str, ...]],
@@ -96,23 +134,23 @@ def _ensure(
     key = digest(
         [
             dataset.digest,
-            model.loaded.info.weights_digest,
+            asked.digest,
             settings.digest,
             sorted(f.id for f in facts),
         ],
         8,
     )
-    graph = f"{dataset.id}@{model.name}~{key}"
+    graph = f"{dataset.id}@{asked.name}~{key}"
     if runtime.db.read(rows.GetGraphRow, graph=graph):
         return graph
     questions = questions_for(facts, aliases)
-    results = ask(model.loaded, questions, settings, progress=runtime.progress)
+    results = asked.ask(questions, settings)
     probed = [ProbedFact(q, a) for q, a in zip(questions, results, strict=True)]
     header = GraphHeader(
         graph,
         "model",
         dataset.id,
-        model=model.name,
+        model=asked.name,
         probe=settings.digest,
         content_digest=dataset.digest,
         measures=measured(probed),

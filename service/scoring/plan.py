@@ -13,19 +13,22 @@ long as their Runtime.
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from thinkeval import cypher
-from thinkeval.loaders.records import digest
+from thinkeval.loaders.records import RewriteRequest, digest
 from thinkeval.service import NUMBERS_VERSION, __version__
 from thinkeval.service.append_schemas import AppendOut
 from thinkeval.service.scoring import covariance as corpora
 from thinkeval.service.scoring import demonstrations, hypernetwork, model_graph
 from thinkeval.service.scoring.append import objective as objectives
 from thinkeval.service.scoring.covariance import Corpus
+from thinkeval.service.scoring.forget import retain as retaining
+from thinkeval.service.scoring.forget.refusal import as_taken, refuses
 from thinkeval.service.scoring.hypernetwork import Wanted
 from thinkeval.service.scoring.resolved import Resolved, resolve
 from thinkeval.service.scoring.runtime import Runtime, Shared
@@ -33,6 +36,7 @@ from thinkeval.service.scoring.runtime import Runtime, Shared
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
     from thinkeval.editing.objectives import Objective
+    from thinkeval.service.scoring.forget.retain import Retained
     from thinkeval.service.scoring.request import ScoreRequest
 
 
@@ -45,6 +49,7 @@ class Plan:
         hypernetwork: that the method edits with; None where it needs none, or a file is named.
         demonstrations: what an in-context method gets besides the rewrite; None for nothing.
         append: how an answer is appended; None where one is replaced.
+        retained: what a method that forgets shall retain; None where it takes nothing.
     """
 
     resolved: Resolved
@@ -55,6 +60,7 @@ class Plan:
     hypernetwork: Wanted | None = None
     demonstrations: dict[str, Any] | None = None
     append: AppendOut | None = None
+    retained: Retained | None = None
 
 
 def plan_edit(resolved: Resolved) -> Plan:
@@ -77,7 +83,14 @@ def plan_edit(resolved: Resolved) -> Plan:
     append = objectives.described(resolved) if request.rewrite.kind == "append" else None
     if append is not None:
         identity["append"] = objectives.identity(append)
+    kept = retaining.retained(resolved) if retaining.needed(resolved.method) else None
+    forget = _forget(resolved, kept)
+    identity |= {key: value for key, value in forget.items() if key == "refusal"}
+    if kept is not None:
+        identity["retain"] = kept.identity
     provenance = _provenance(resolved, corpus, identity)
+    if forget:
+        provenance["forget"] = forget
     if append is not None:
         provenance["append"] = append.model_dump()
     state = None
@@ -86,7 +99,14 @@ def plan_edit(resolved: Resolved) -> Plan:
         described = demonstrations.described(state)
         identity["demonstrations"] = described
         provenance["demonstrations"] = described
-    return Plan(resolved, corpus, layers, identity, provenance, network, state, append)
+    return Plan(resolved, corpus, layers, identity, provenance, network, state, append, kept)
+
+
+def _forget(resolved: Resolved, kept: Retained | None) -> dict[str, object]:
+    """What a record says of a request to forget; nothing of another one."""
+    request = resolved.request
+    refusal = {"refusal": request.refusal} if refuses(request.rewrite, request) else {}
+    return {**refusal, **({} if kept is None else {"retain": kept.about})}
 
 
 def _identity(resolved: Resolved, corpus: Corpus) -> dict[str, object]:
@@ -150,7 +170,7 @@ def execute(plan: Plan) -> EditEffect:
         effect = resolved.method.execute(
             model.loaded.model,
             model.loaded.tokenizer,
-            [request.rewrite],
+            [as_taken(request.rewrite, request)],
             resolved.hparams,
             covariance,
             state=state_of(plan),
@@ -168,7 +188,7 @@ def execute(plan: Plan) -> EditEffect:
 
 _OF_EFFECTS = (
     "graph", "rewrite", "weights", "dtype", "method", "hparams", "corpus", "seed", "hypernetwork",
-    "demonstrations", "append",
+    "demonstrations", "append", "refusal", "retain",
 )  # fmt: skip
 """The parts of an edit's identity that its update depends on."""
 
@@ -194,7 +214,7 @@ def targets_key(resolved: Resolved, objective: Objective | None = None) -> str |
             loaded.info.dtype,
             str(loaded.device),
             hparams.target_key(site),
-            resolved.request.rewrite.identity,
+            as_taken(resolved.request.rewrite, resolved.request).identity,
             resolved.request.seed,
             *([] if objective is None else [objective.digest]),
         ]
@@ -236,11 +256,18 @@ def prepare_method(runtime: Runtime, request: ScoreRequest) -> None:
     state_of(plan)
 
 
-def state_of(plan: Plan) -> dict[str, Any] | None:
-    """The method's state besides the model; its NEEDS_… constants declare it."""
+def state_of(plan: Plan, requests: Sequence[RewriteRequest] = ()) -> dict[str, Any] | None:
+    """The method's state besides the model; its NEEDS_… constants declare it.
+
+    Args:
+        requests: of several edits with one state: what is forgotten by any is not retained.
+    """
     state = dict(plan.demonstrations or {})
     if hypernetwork.needed(plan.resolved.method):
         state |= hypernetwork.state_for(plan.resolved, plan.hypernetwork)
+    if plan.retained is not None:
+        kept = retaining.retained(plan.resolved, requests) if requests else plan.retained
+        state["retain"] = kept.pairs
     return state or None
 
 

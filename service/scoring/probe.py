@@ -100,10 +100,22 @@ def ask(
     """Probe a model with questions; one answer a question, in order."""
     from thinkeval.editing.probe import probe
 
+    return asked(
+        questions,
+        lambda items: probe(
+            loaded, items, settings, prompt_change=prompt_change, progress=progress
+        ),
+    )
+
+
+def asked(
+    questions: Sequence[Question], measure: Callable[[Sequence[ProbeItem]], Sequence[ProbeResult]]
+) -> list[Answer]:
+    """Answers to questions, whatever measures them; one answer a question, in order."""
     items = [_item(str(i), question) for i, question in enumerate(questions)]
     near = [_near(str(i), question) for i, question in enumerate(questions)]
     everything = [*items, *(group.item for groups in near for group in groups)]
-    results = probe(loaded, everything, settings, prompt_change=prompt_change, progress=progress)
+    results = measure(everything)
     answers = [_answer(result) for result in results[: len(items)]]
     rest = iter(results[len(items) :])
     return [
@@ -254,9 +266,13 @@ def _checked(fact: Fact, name: str, value: float) -> float:
     return min(max(number, 0.0), 1.0)
 
 
-def edited_facts(rewrite: RewriteRequest, scope: Iterable[Fact]) -> tuple[Fact, Fact]:
-    """The edited fact twice: with target_true (the listed one where it is) and with target_new."""
-    return _listed(rewrite, scope, rewrite.target_true), _bare(rewrite, rewrite.target_new)
+def edited_facts(rewrite: RewriteRequest, scope: Iterable[Fact]) -> tuple[Fact, Fact | None]:
+    """The edited fact twice: with target_true (the listed one where it is) and with target_new.
+
+    The second is None in a request to forget.
+    """
+    new = _bare(rewrite, rewrite.target_new) if rewrite.target_new else None
+    return _listed(rewrite, scope, rewrite.target_true), new
 
 
 def correct_facts(rewrite: RewriteRequest, scope: Sequence[Fact]) -> list[Fact]:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
-from thinkeval.loaders.records import RequestKind
+from thinkeval.loaders.records import RequestKind, kind_of
 from thinkeval.service.errors import KNOWN_ERRORS, NotFoundError, NothingStoredError
 from thinkeval.service.graphs.datasets import require_graph
-from thinkeval.service.graphs.write import GraphHeader, rewrite_row, write_graph
+from thinkeval.service.graphs.write import Fence, GraphHeader, rewrite_row, write_graph
 from thinkeval.service.heartbeat import Heartbeat, State
 from thinkeval.service.leases import Lease, event, new_token
 from thinkeval.service.schemas import Measure, Score
@@ -204,17 +204,27 @@ def write_edit_graph(
 ) -> None:
     """Step 5: both sides on every edge, all of it or nothing."""
     header = GraphHeader(
-        record.edit,
-        "edit",
-        request.graph,
-        model=model,
-        edit=record.edit,
-        probe=request.probe.digest,
-        measures=measured(probed),
-    )
-    facts = [p.question.fact for p in probed]
-    entities = entities_of(facts, aliases)
-    write_graph(record.db, header, entities, [fact_row(p) for p in probed], fence=record.lease.hold)
+        record.edit, "edit", request.graph, model=model, edit=record.edit,
+        probe=request.probe.digest, measures=measured(probed),
+    )  # fmt: skip
+    write_probed(record.db, header, probed, aliases, fence=record.lease.hold)
+
+
+def write_probed(
+    db: Database,
+    header: GraphHeader,
+    probed: Sequence[ProbedFact],
+    aliases: Mapping[str, tuple[str, ...]],
+    *,
+    fence: Fence | None = None,
+) -> None:
+    """Write a graph of probed facts.
+
+    Args:
+        fence: as `graphs.write.write_graph` takes it.
+    """
+    entities = entities_of([p.question.fact for p in probed], aliases)
+    write_graph(db, header, entities, [fact_row(p) for p in probed], fence=fence)
 
 
 def stored_score(db: Database, edit: str) -> Score | None:
@@ -257,19 +267,25 @@ def list_edits(db: Database, graph: str | None = None) -> list[rows.EditRow]:
 
 
 def scores(
-    db: Database, edits: Sequence[str], *, graph: str | None = None, model: str | None = None
+    db: Database,
+    edits: Sequence[str],
+    *,
+    graph: str | None = None,
+    model: str | None = None,
+    kind: RequestKind = "replace",
 ) -> list[Score]:
     """The scores of these edits; or the newest of each model, method and rewrite.
 
     The same edit with other hyperparameters, seed or options is another edit; pooling both would
-    count a rewrite twice. Appended answers have other metrics: they are taken where named only.
+    count a rewrite twice. Requests of another kind have other metrics: without names, only those of
+    `kind` are taken.
 
     Raises:
         NothingStoredError: none fits, or they belong to several data sets and none was named.
     """
     if edits:
         return [get_score(db, edit) for edit in edits]
-    found = scored_rows(db, "replace", graph=graph, model=model)
+    found = scored_rows(db, kind, graph=graph, model=model)
     datasets = sorted({row.dataset for row in found})
     if len(datasets) > 1:
         raise NothingStoredError(
@@ -313,8 +329,12 @@ def scored_rows(
 ) -> list[rows.EditRow]:
     """The scored edits whose rewrites are of one kind, oldest first; no score is parsed."""
     found = db.read(rows.EditRow, dataset=graph, model=model, status="succeeded")
-    appends = kind == "append"
-    return [row for row in found if row.score and ('"append":{' in row.score) == appends]
+    return [row for row in found if row.score and _kind(row) == kind]
+
+
+def _kind(row: rows.EditRow) -> RequestKind:
+    """The kind of a scored edit's request."""
+    return kind_of(row.target_new, appends='"append":{' in (row.score or ""))
 
 
 def whole(row: rows.EditRow) -> Score | None:

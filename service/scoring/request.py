@@ -11,7 +11,7 @@ import yaml
 from thinkeval.loaders.records import RewriteRequest, digest, slug
 from thinkeval.service import NUMBERS_VERSION
 from thinkeval.service.errors import UsageError
-from thinkeval.service.schemas import MEASURES, EditIn, EditOptions, Measure
+from thinkeval.service.schemas import MEASURES, EditIn, EditOptions, Measure, MeasuredOptions
 
 if TYPE_CHECKING:
     from thinkeval.editing.deltas import EditEffect
@@ -55,10 +55,10 @@ class ScoreRequest(EditOptions):
     @property
     def probe(self) -> ProbeSettings:
         """How facts are probed before and after the edit."""
-        return probe_settings(self)
+        return probe_settings(self, self.seed)
 
 
-def probe_settings(options: EditOptions) -> ProbeSettings:
+def probe_settings(options: MeasuredOptions, seed: int) -> ProbeSettings:
     """The settings of a probe; without samples only the exact measures are taken."""
     from thinkeval.editing.probe.settings import ProbeSettings
 
@@ -66,7 +66,7 @@ def probe_settings(options: EditOptions) -> ProbeSettings:
         samples=max(options.samples, 1),
         ask=options.ask,
         measures=MEASURES if options.samples else EXACT,
-        seed=options.seed,
+        seed=seed,
         paraphrases=options.paraphrases,
         chat=options.chat,
     )

@@ -10,8 +10,10 @@ hub name or a folder, passed to transformers unchanged.
 
 from __future__ import annotations
 
+import gc
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -32,6 +34,15 @@ if TYPE_CHECKING:
 
 ORGANISM = "organism"
 ORGANISM_UNKNOWN = "organism-unknown"
+ENDPOINT = "endpoint:"
+CHANGE_MARK = re.compile(r"\+(?=adapter:|edit:|(?:8bit|4bit)(?:\+|$))")
+"""Where the word of a state (`service.states.words`) names a change of its model."""
+_WHY = {
+    "8bit": "an update cannot be added to quantised weights",
+    "4bit": "an update cannot be added to quantised weights",
+    "adapter": "an update is computed for the weights below an adapter",
+    "edit": "an update is computed for weights without other edits",
+}
 _OPTIONS = ("seed", "steps", "unknown")
 _ORGANISM = re.compile(r"organism-([a-z0-9]+)((?:-(?:seed|steps|unknown)\d+)*)$")
 
@@ -62,8 +73,35 @@ class ModelSpec:
         return "-".join([*parts, *(("on", self.on) if self.on else ())])
 
 
+def _refuse_state(text: str) -> None:
+    """Refuse a state where a plain model is needed, before anything is loaded.
+
+    Raises:
+        UsageError: says why, and what to name instead.
+    """
+    change = CHANGE_MARK.search(text)
+    if text.startswith(ENDPOINT):
+        why, model = "the weights behind an endpoint are not here", ""
+    elif change is None or Path(text).expanduser().is_dir():
+        return
+    else:
+        model, kind = text[: change.start()], re.split(r"[:+]", text[change.end() :])[0]
+        why, model = _WHY[kind], f", {model}"
+    raise UsageError(
+        f"{text!r} is a state of a model, and cannot be edited: {why}.",
+        remedy=f"Name the model itself{model}; compare its states with `thinkeval compare`. To"
+        " edit a changed model, write it to a folder first (`thinkeval edits export`, or merge"
+        " the adapter with peft).",
+    )
+
+
 def parse(text: str, *, seed: int | None = None) -> ModelSpec:
-    """Parse `--model`; `seed` is the organism's seed where the text names none."""
+    """Parse `--model`; `seed` is the organism's seed where the text names none.
+
+    Raises:
+        UsageError: a wrong option of an organism, or a state where a model is needed.
+    """
+    _refuse_state(text)
     head, *rest = text.split(":")
     if head not in (ORGANISM, ORGANISM_UNKNOWN):
         return ModelSpec(text)
@@ -120,6 +158,19 @@ def as_option(name: str) -> str:
     return f"organism:{found[1]}:{','.join(options)}"
 
 
+def _trained_on(spec: ModelSpec, graph: str | Dataset) -> str | None:
+    """Id of the graph that an organism is trained on; None for a ready model."""
+    named = graph if isinstance(graph, str) else graph.id
+    return (spec.on or named) if spec.organism else None
+
+
+def _key(
+    spec: ModelSpec, trained_on: str | None, dtype: str, revision: str | None
+) -> tuple[str, str, str]:
+    """What a runtime caches a loaded model under."""
+    return (f"{spec}", trained_on or "", f"{dtype} {revision}")
+
+
 T = TypeVar("T")
 
 _MEMOISED = 500
@@ -160,6 +211,7 @@ class Runtime:
         self._database: Database | None = None
         self._models: dict[tuple[str, str, str], RuntimeModel] = {}
         self._memoised: dict[tuple[str, ...], Any] = {}
+        self._lent: dict[str, RuntimeModel] = {}
         self.targets: dict[str, Shared] = {}
         """Target vectors that several methods share; see `service.scoring.plan`."""
         self.last_effect: tuple[str, EditEffect] | None = None
@@ -238,10 +290,11 @@ class Runtime:
         Args:
             graph: what an organism is trained on, where the text names no other graph.
         """
+        if text in self._lent:
+            return self._lent[text]
         spec = parse(text, seed=seed)
-        named = graph if isinstance(graph, str) else graph.id
-        trained_on = (spec.on or named) if spec.organism else None
-        key = (f"{spec}", trained_on or "", f"{dtype} {revision}")
+        trained_on = _trained_on(spec, graph)
+        key = _key(spec, trained_on, dtype, revision)
         if key not in self._models:
             source = str(self.train(text, graph, seed=seed).path) if spec.organism else spec.text
             from thinkeval.editing import models
@@ -251,6 +304,44 @@ class Runtime:
             )
             self._models[key] = RuntimeModel(loaded, spec.name, source, trained_on)
         return self._models[key]
+
+    @contextmanager
+    def lending(self, name: str, loaded: LoadedModel) -> Iterator[None]:
+        """Let a model of the caller be found by a name for the duration of a `with` block.
+
+        Its hyperparameters are found by the name that it was loaded by, as its configuration says.
+        """
+        source = str(getattr(loaded.model.config, "_name_or_path", "") or loaded.info.name)
+        self._lent[name] = RuntimeModel(loaded, name, source)
+        try:
+            yield
+        finally:
+            del self._lent[name]
+            self.last_effect = None
+
+    def only_model(
+        self,
+        text: str,
+        graph: str | Dataset,
+        *,
+        dtype: str = "float32",
+        revision: str | None = None,
+        seed: int | None = None,
+    ) -> RuntimeModel:
+        """As `model`, after every other model is released: two are never in memory together.
+
+        What refers to an earlier model outside of this runtime keeps it in memory.
+        """
+        spec = parse(text, seed=seed)
+        key = _key(spec, _trained_on(spec, graph), dtype, revision)
+        kept = self._models.get(key)
+        if len(self._models) > (kept is not None):
+            self.forget_models()
+            # The modules of some models refer to each other in circles.
+            gc.collect()
+            if kept is not None:
+                self._models[key] = kept
+        return self.model(text, graph, dtype=dtype, revision=revision, seed=seed)
 
     def model_of(self, request: EditOptions, dataset: Dataset | None = None) -> RuntimeModel:
         """The model of a request; loaded once.

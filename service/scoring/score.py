@@ -33,6 +33,7 @@ from thinkeval.service.scoring import plan as planning
 from thinkeval.service.scoring import record as editrecords
 from thinkeval.service.scoring.append import additivity, objective, probing
 from thinkeval.service.scoring.conversation import asking as conversation
+from thinkeval.service.scoring.forget import refusal
 from thinkeval.service.scoring.plan import Plan
 from thinkeval.service.scoring.probe import (
     Answer,
@@ -93,6 +94,7 @@ def score_edit(
         LeaseLostError: another process scores it by now.
     """
     objective.check(request, request.rewrite)
+    refusal.check(request.rewrite, request)
     watch = Stopwatch()
     with watch.stage("load model"):
         resolved = resolve(runtime, request)
@@ -242,7 +244,7 @@ def _pre(resolved: Resolved) -> list[ProbedFact]:
     And that once for all edits of a rewrite, whatever the method.
     """
     known, scope = model_graph.answers(resolved), resolved.scope
-    edited = _edited_questions(resolved.request.rewrite, scope, resolved.near)
+    edited = edited_questions(resolved.request.rewrite, scope, resolved.near)
     ids = {question.fact.id for question in edited}
     answers = _asked_once(resolved, "edited", edited)
     rest = [q for q in questions_for(scope.facts, scope.aliases) if q.fact.id not in ids]
@@ -261,23 +263,23 @@ def _asked_once(resolved: Resolved, what: str, questions: Sequence[Question]) ->
     )
 
 
-def _edited_questions(rewrite: RewriteRequest, scope: Scope, near: Pairs) -> list[Question]:
+def edited_questions(rewrite: RewriteRequest, scope: Scope, near: Pairs) -> list[Question]:
     """The edited fact twice, probed by the rewrite's prompt and by each of its paraphrases.
 
     At the prompts of the neighborhood, their right answers and target_new are probed. Of a request
-    to append, the facts of all correct answers are probed as that of target_true is.
+    to append, the facts of all correct answers are probed as that of target_true is. A request to
+    forget has no target_new: the edited fact is probed once.
     """
     true, new = edited_facts(rewrite, scope.facts)
     listed = {fact.id for fact in scope.facts}
-    right, wrong = (near_questions(near, scope.aliases, name) for name in (None, new.object))
+    right = near_questions(near, scope.aliases)
     roles: list[tuple[Fact, tuple[Neighbor, ...], Role, bool]] = [
-        (true, right, "target_true", true.id in listed),
-        (new, wrong, "target_new", False),
-        *(
-            (fact, (), "target_true", fact.id in listed)
-            for fact in correct_facts(rewrite, scope.facts)
-        ),
+        (true, right, "target_true", true.id in listed)
     ]
+    if new is not None:
+        roles.append((new, near_questions(near, scope.aliases, new.object), "target_new", False))
+    for fact in correct_facts(rewrite, scope.facts):
+        roles.append((fact, (), "target_true", fact.id in listed))
     return [
         Question(
             fact, scope.aliases.get(fact.object, ()), rewrite.paraphrases, there, role, is_listed

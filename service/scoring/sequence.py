@@ -16,6 +16,7 @@ from thinkeval.service.schemas import EditOptions, Score
 from thinkeval.service.scoring import covariance
 from thinkeval.service.scoring import plan as planning
 from thinkeval.service.scoring.append import objective
+from thinkeval.service.scoring.forget.refusal import as_taken
 from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
 from thinkeval.service.scoring.resolved import resolve
 from thinkeval.service.scoring.runtime import Runtime
@@ -97,15 +98,16 @@ def _edits(
 
     plan = planning.plan_edit(resolve(runtime, ScoreRequest.of(batches[0][0], options)))
     model = plan.resolved.model
-    loss = objective.of_request(plan.resolved, [each for batch in batches for each in batch])
+    every = [each for batch in batches for each in batch]
+    loss = objective.of_request(plan.resolved, every)
     return edit_in_sequence(
         model.loaded.model,
         model.loaded.tokenizer,
-        batches,
+        [[as_taken(each, options) for each in batch] for batch in batches],
         plan.resolved.method,
         plan.resolved.hparams,
         covariance.covariance_of(runtime, plan.corpus, model, plan.layers),
-        state=planning.state_of(plan),
+        state=planning.state_of(plan, every),
         seed=options.seed,
         objective=loss,
     )

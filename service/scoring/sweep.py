@@ -16,6 +16,7 @@ from thinkeval.service.errors import UsageError, in_one_line
 from thinkeval.service.schemas import EditOptions, Score
 from thinkeval.service.scoring import plan
 from thinkeval.service.scoring.append.variants import APP, BARE, Variant
+from thinkeval.service.scoring.forget.refusal import check
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.scoring.score import score_edit
@@ -77,7 +78,8 @@ def tasks(sweep: Sweep) -> list[tuple[Cell, ...]]:
     """The cells, those of one model, seed and rewrite together.
 
     Raises:
-        UsageError: nothing to sweep over, or a strength that is not positive.
+        UsageError: nothing to sweep over, a strength that is not positive, or a method that cannot
+            carry out a rewrite.
         UnknownMethodError: before anything is trained or loaded.
     """
     from thinkeval.editing import registry
@@ -86,6 +88,7 @@ def tasks(sweep: Sweep) -> list[tuple[Cell, ...]]:
         raise UsageError("The sweep is empty: it needs a rewrite, a method, a model and a seed.")
     if min(sweep.strengths) <= 0:
         raise UsageError("A strength is a factor above 0; 1 is the whole edit.")
+    _refuse_methods(sweep)
     kinds = {name: registry.info(name).kind for name in sweep.methods}
     scalable = {name: name != "none" and kind != "prompt" for name, kind in kinds.items()}
     return [
@@ -99,6 +102,13 @@ def tasks(sweep: Sweep) -> list[tuple[Cell, ...]]:
         for seed in sweep.seeds
         for rewrite in sweep.rewrites
     ]
+
+
+def _refuse_methods(sweep: Sweep) -> None:
+    """Refuse methods that only forget, for rewrites that have a target_new."""
+    for rewrite in sweep.rewrites:
+        for name in sweep.methods:
+            check(rewrite, sweep.options.model_copy(update={"method": name}))
 
 
 def _variants(sweep: Sweep, method: str) -> tuple[Variant, ...]:

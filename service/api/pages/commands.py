@@ -16,6 +16,8 @@ from thinkeval.service.scoring.runtime import as_option
 
 def commands(score: Score, base: str) -> list[tuple[str, str]]:
     """(label, command) pairs; `base` is the service's address, without a slash at its end."""
+    if "comparison" in score.provenance:
+        return _of_comparison(score, base)
     body = posted(score)
     # A single quote would end the shell's quoting, so it is written as JSON escapes it.
     text = json.dumps(body, ensure_ascii=False).replace("'", "\\u0027")
@@ -30,6 +32,23 @@ def commands(score: Score, base: str) -> list[tuple[str, str]]:
     ]
 
 
+def _of_comparison(score: Score, base: str) -> list[tuple[str, str]]:
+    """The commands of an edit that a comparison of two states scored."""
+    states = score.provenance["comparison"]
+    words = ["thinkeval", "compare", states["before"]["word"], states["after"]["word"]]
+    words += ["--graph", score.dataset]
+    words += ["--forget", _fact(score)] if score.kind == "forget" else ["--rewrite", score.rewrite]
+    return [
+        ("Compare the states again, on the command line", shlex.join(words)),
+        ("Its chains, on the command line", f"thinkeval chains {score.edit} --surviving"),
+        ("The score, over REST", f"curl -s {base}/v1/edits/{score.edit}/score"),
+    ]
+
+
+def _fact(score: Score) -> str:
+    return f"{score.subject}|{score.relation}|{score.target_true}"
+
+
 def posted(score: Score) -> dict[str, Any]:
     """What to post to score this edit again; options at their default are left out."""
     rewrite: Any = score.rewrite
@@ -39,8 +58,9 @@ def posted(score: Score) -> dict[str, Any]:
             "prompt": score.prompt,
             "relation": score.relation,
             "target_true": score.target_true,
-            "target_new": score.target_new,
         }
+        if score.target_new:
+            rewrite["target_new"] = score.target_new
     wanted = {
         "graph": score.dataset,
         "rewrite": rewrite,
@@ -74,6 +94,9 @@ def _command(body: dict[str, Any]) -> str:
     words = ["thinkeval", "score"]
     if isinstance(rewrite, str):
         words.append(rewrite)
+    elif "target_new" not in rewrite:
+        fact = "|".join(rewrite[name] for name in ("subject", "relation", "target_true"))
+        words += ["--forget", fact]
     else:
         for key, value in rewrite.items():
             words += [f"--{key.replace('_', '-')}", value]

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Path, Request
 from fastapi.responses import Response
 
 from thinkeval.service.api.pages import growth
-from thinkeval.service.api.pages.routes import page
+from thinkeval.service.api.pages.routes import Word, page
 from thinkeval.service.api.state import Db
 
 router = APIRouter(prefix="/growth", include_in_schema=False)
 
 RunId = Annotated[str, Path(max_length=200)]
-Word = Annotated[str, Query(max_length=400)]
 
 
 @router.get("")

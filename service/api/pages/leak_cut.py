@@ -82,7 +82,7 @@ def _request(score: Score, asked: CutAsked) -> str | None:
     That is a round of a co-edit or sequence, a scaled update, a control, a change of the prompt.
     """
     whole = score.sequence is None and score.provenance.get("strength", 1) == 1
-    if not whole or score.method not in registry.names():
+    if not whole or score.kind != "replace" or score.method not in registry.names():
         return None
     if registry.info(score.method).kind != "weights":
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ def _environment() -> Environment:
         day=day,
         data=data,
         words=words,
+        objects=objects,
         value=metric_text,
         coded=coded,
         quoted=shlex.quote,
@@ -58,6 +60,18 @@ def day(moment: str | None) -> str:
 def words(relation: str) -> str:
     """A relation as words: data sets write it with hyphens, underscores or spaces."""
     return relation.replace("-", " ").replace("_", " ")
+
+
+def objects(request: Any) -> Markup:
+    """The old object of a request or edit, struck through, and what comes in its place."""
+    true, new = (
+        request[name] if isinstance(request, Mapping) else getattr(request, name)
+        for name in ("target_true", "target_new")
+    )
+    old = Markup("<s>{}</s>").format(true)
+    if new:
+        return Markup("{} → {}").format(old, new)
+    return Markup("{} (forgotten)").format(old)
 
 
 def coded(text: str) -> Markup:

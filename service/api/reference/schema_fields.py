@@ -102,6 +102,16 @@ EDIT_FIELDS: dict[str, dict[str, str]] = {
         "request": "The request, with every option.",
         "rounds": "The points of the frontier, the edit alone first.",
     },
+    "ComparedRequest": {"kind": "replace or forget."},
+    "ComparisonJob": {"result": "The comparison; null until it has succeeded."},
+    "ComparisonOut": {
+        "before": "The first state.",
+        "after": "The second state.",
+        "requests": "The requests that were scored between the states.",
+        "drift": "Drift over the facts of the graph, by measure.",
+        "provenance": "What is needed to check or repeat the numbers.",
+        "request": "The request, with every option.",
+    },
     "ConclusionOut": {
         "strength_pre": "Strength of the best proof before the edit; null if unknown.",
         "strength_post": "Strength of the best proof after the edit; null if unknown.",
@@ -273,6 +283,14 @@ EDIT_FIELDS: dict[str, dict[str, str]] = {
         "queue_limit": "Edits that may wait at once.",
         "workers": "The workers.",
     },
+    "DriftLine": {
+        "kept": "Facts known as before: p_post >= .9 p_pre.",
+        "weakened": "Facts whose probability fell below .9 of what it was.",
+        "removed": "Facts whose probability fell below .1 of what it was.",
+        "added": "Facts that were not known (p_pre < .05), and are now.",
+    },
+    "StateOut": {"word": "The state, as it is written on the command line."},
+    "RoutesOut": {"floor": "Product of probabilities above which a chain leads to its object."},
     "ReturnOut": {"surviving": "Number of them that survive."},
     "RewriteIn": {
         "subject": "Subject of the fact to edit.",

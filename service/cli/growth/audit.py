@@ -65,7 +65,7 @@ def audit_knowledge(
         raise UsageError("An audit needs answers.", remedy="Give --samples 1 or more.")
     if pass_share is not None and not 0 < pass_share <= 1:
         raise UsageError(f"--pass {pass_share} is no fraction.", remedy="Give one in (0, 1].")
-    settings = replace(probe_settings(asked), ask="question", measures=("p",))
+    settings = replace(probe_settings(asked, asked.seed), ask="question", measures=("p",))
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         dataset = datasets.ensure(runtime.db, graph)
         model = runtime.model_of(asked, dataset)

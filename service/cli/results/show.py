@@ -17,7 +17,7 @@ from thinkeval.service.cli.options import JsonFlag, MeasureName, MeasureOption
 from thinkeval.service.cli.output import console, emit_command, emit_json, emit_note, emit_table
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import show_score
-from thinkeval.service.formatting import UNDEFINED, number, percent, several, with_interval
+from thinkeval.service.formatting import UNDEFINED, number, objects, percent, several, with_interval
 from thinkeval.service.reports.chain_tree import chain_tree
 from thinkeval.service.reports.edit import measure_of
 from thinkeval.service.reports.formats import Column
@@ -41,6 +41,14 @@ METRICS = {
     "subject_retention": "Subject retention",
 }
 """The metric of each part of a verdict, in their order."""
+
+
+def metrics_of(score: Score) -> dict[str, str]:
+    """The metrics of the parts: a request to forget has forgetting in place of efficacy."""
+    if score.kind != "forget":
+        return METRICS
+    return {"forgetting": "Forgetting"} | {k: v for k, v in METRICS.items() if k != "efficacy"}
+
 
 STYLES = {"good": "green", "fair": "yellow", "bad": "red", "none": "dim"}
 FACTS_SHOWN = 3
@@ -109,7 +117,7 @@ def _as_dict(
             "grade": part.grade,
             **_bounds(score.get(metric, measure)),
         }
-        for metric, part in zip(METRICS, found.parts, strict=True)
+        for metric, part in zip(metrics_of(score), found.parts, strict=True)
     ]
     return {
         "edit": score.edit,
@@ -133,13 +141,14 @@ def show_verdict(score: Score, measure: Measure, found: Verdict) -> None:
     """The edit, the headline, and the four metrics with their words and thresholds."""
     out = console()
     out.print(
-        f"{score.subject} {score.relation}: {score.target_true} → {score.target_new}",
+        f"{score.subject} {score.relation}: {objects(score.target_true, score.target_new)}",
         style="bold", highlight=False, markup=False,
     )  # fmt: skip
     emit_note(f"{score.edit}: {score.method} on {score.model}, graph {score.dataset}", "dim")
     emit_note(found.headline, "bold")
-    rows = list(zip(METRICS.items(), found.parts, strict=True))
-    bounded = any(_bounds(score.get(name, measure))["low"] is not None for name in METRICS)
+    metrics = metrics_of(score)
+    rows = list(zip(metrics.items(), found.parts, strict=True))
+    bounded = any(_bounds(score.get(name, measure))["low"] is not None for name in metrics)
     columns: list[Column[tuple[tuple[str, str], Part]]] = [
         Column("metric", lambda row: row[0][1], whole=True),
         Column(

@@ -28,6 +28,7 @@ from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
 
 if TYPE_CHECKING:
     from thinkeval.service.reports.comparison import Comparison
+    from thinkeval.service.reports.forgetting import ForgetRow, ForgetTable
     from thinkeval.service.reports.matched import Difference
 
 OPTIONAL = {
@@ -123,6 +124,27 @@ def _column(name: str, bounded: bool) -> Column[Mapping[str, Any]]:
         with_bounds if bounded else itemgetter(name),
         optional=OPTIONAL.get(name, 0),
         whole=bounded or name == "Method",
+    )
+
+
+def show_forget_table(found: ForgetTable, measure: Measure) -> None:
+    """One row a method over requests to forget, those that forget most first."""
+    from thinkeval.service.reports.forgetting import COLUMNS  # numpy; not for `--help`
+
+    def value(metric: str) -> Column[ForgetRow]:
+        return Column(COLUMNS[metric], lambda row: row.means[metric].value, cell)
+
+    columns: list[Column[ForgetRow]] = [
+        Column("method", lambda row: row.method, whole=True),
+        Column("model", lambda row: row.model, optional=3),
+        Column("facts", lambda row: row.facts),
+        *(value(metric) for metric in COLUMNS),
+    ]
+    emit_table(
+        f"Forgotten facts by method: {MEASURE_NAMES[measure]}",
+        columns,
+        found.rows,
+        note=found.caption,
     )
 
 

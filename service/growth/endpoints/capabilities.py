@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, cast, get_args
 
+from thinkeval.service.completions import Completion
 from thinkeval.service.errors import EndpointError, UsageError
-from thinkeval.service.llm import Client, Completion
+from thinkeval.service.llm import Client
 
 Sampled = Literal["plain", "generation_config", "no"]
 """Whether answers are drawn: with the protocol's fields, with the field `generation_config` of
@@ -99,14 +100,20 @@ def require_sampling(capabilities: Capabilities, address: str) -> None:
         )
 
 
-def probe(client: Client) -> Capabilities:
+def probe(client: Client, *, texts_only: bool = False) -> Capabilities:
     """Find what a server is able to do, by 5 to 13 short requests.
+
+    Args:
+        texts_only: do not try forms of JSON and several choices; 3 to 9 requests.
 
     Raises:
         EndpointError: it does not answer the plain question.
     """
     prober = _Prober(client)
     sampled = prober.sampled()
+    if texts_only:
+        completions = prober.completions()
+        return Capabilities(sampled, "prompt", completions, several=False, calls=prober.calls)
     structured = prober.structured()
     completions, several = prober.completions(), prober.several()
     return Capabilities(sampled, structured, completions, several, prober.calls)

@@ -9,24 +9,27 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Literal
+from typing import Literal, TypeVar
 
 from thinkeval.editing import interruption
+from thinkeval.service.completions import Completion
 from thinkeval.service.growth.endpoints.capabilities import (
     FULL_DISTRIBUTION,
     Capabilities,
     structure_fields,
 )
 from thinkeval.service.growth.endpoints.endpoint import Reply, Request
-from thinkeval.service.llm import CHECK_S, Client, Completion
+from thinkeval.service.llm import CHECK_S, Client
 
 CONCURRENT = 4
 """Requests at the same time, by default."""
 LAST_CALLS_S = 5.0
 """Seconds that an interruption waits for answers of running requests, so that they are stored."""
 
+T = TypeVar("T")
+R = TypeVar("R")
 _FINISH: dict[str, Literal["stop", "length", "refusal"]] = {
     "length": "length",
     "max_tokens": "length",
@@ -56,7 +59,7 @@ class OpenAIProtocol:
         self.id = f"{client.model}@{client.address}"
         self.chat = True
 
-    def ask(self, requests: Sequence[Request]) -> Generator[list[tuple[int, Reply]], None, None]:
+    def ask(self, requests: Sequence[Request]) -> Iterator[list[tuple[int, Reply]]]:
         """Answer requests as they come: (place of the request, reply).
 
         At an error or interruption no further request is sent, and what the running ones give is
@@ -65,47 +68,7 @@ class OpenAIProtocol:
         Raises:
             EndpointError: the server refuses, or fails at every try.
         """
-        waiting = iter(range(len(requests)))
-        running: dict[Future[Reply], int] = {}
-        failure: BaseException | None = None
-        stopped = threading.Event()
-        pool = ThreadPoolExecutor(self._concurrent, "thinkeval-endpoint")
-
-        def one(request: Request) -> Reply:
-            with interruption.checked(lambda: _unless_stopped(stopped)):
-                return self._one(request)
-
-        def fill() -> None:
-            while failure is None and len(running) < self._concurrent:
-                place = next(waiting, None)
-                if place is None:
-                    return
-                running[pool.submit(one, requests[place])] = place
-
-        try:
-            fill()
-            while running:
-                failure = failure or _interrupted()
-                if failure is not None:
-                    stopped.set()
-                slow = CHECK_S if failure is None else LAST_CALLS_S
-                done, _ = wait(running, slow, FIRST_COMPLETED)
-                if failure is not None and not done:
-                    break
-                part: list[tuple[int, Reply]] = []
-                for future in done:
-                    place, error = running.pop(future), future.exception()
-                    if error is None:
-                        part.append((place, future.result()))
-                    failure = failure or error
-                fill()
-                if part:
-                    yield part
-            if failure is not None:
-                raise failure
-        finally:
-            stopped.set()
-            pool.shutdown(wait=False, cancel_futures=True)
+        return in_parallel(requests, self._one, self._concurrent)
 
     def _one(self, request: Request) -> Reply:
         sampling, extra = request.sampling, {}
@@ -134,6 +97,60 @@ class OpenAIProtocol:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+
+def in_parallel(
+    requests: Sequence[T], answer: Callable[[T], R], concurrent: int = CONCURRENT
+) -> Generator[list[tuple[int, R]], None, None]:
+    """Answers of a function that asks a server, as they come: (place of the request, answer).
+
+    At an error or interruption no further request is sent, and what the running ones give is
+    yielded first.
+
+    Args:
+        concurrent: number of requests at the same time, each in a thread.
+    """
+    waiting = iter(range(len(requests)))
+    running: dict[Future[R], int] = {}
+    failure: BaseException | None = None
+    stopped = threading.Event()
+    pool = ThreadPoolExecutor(concurrent, "thinkeval-endpoint")
+
+    def one(request: T) -> R:
+        with interruption.checked(lambda: _unless_stopped(stopped)):
+            return answer(request)
+
+    def fill() -> None:
+        while failure is None and len(running) < concurrent:
+            place = next(waiting, None)
+            if place is None:
+                return
+            running[pool.submit(one, requests[place])] = place
+
+    try:
+        fill()
+        while running:
+            failure = failure or _interrupted()
+            if failure is not None:
+                stopped.set()
+            slow = CHECK_S if failure is None else LAST_CALLS_S
+            done, _ = wait(running, slow, FIRST_COMPLETED)
+            if failure is not None and not done:
+                break
+            part: list[tuple[int, R]] = []
+            for future in done:
+                place, error = running.pop(future), future.exception()
+                if error is None:
+                    part.append((place, future.result()))
+                failure = failure or error
+            fill()
+            if part:
+                yield part
+        if failure is not None:
+            raise failure
+    finally:
+        stopped.set()
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def derived_seed(request: Request) -> int:

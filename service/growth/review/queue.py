@@ -1,7 +1,7 @@
 """Candidates of a run, page by page, and one with all that it rests on.
 
 The review queue are the candidates that wait (`log.WAITING`). A page reads its own rows only,
-whatever the number of candidates (benchmarks/review_queue.py).
+whatever the number of candidates (benchmarks/growth/review_queue.py).
 """
 
 from __future__ import annotations

@@ -33,10 +33,21 @@ def check(posted: CoEditIn, rewrite: RewriteRequest) -> None:
             f"{rewrite.id} appends an answer: no old fact can leak, so there is nothing to cut.",
             remedy=f"`thinkeval rewrites {posted.graph}` lists the rewrites.",
         )
+    if rewrite.kind == "forget":
+        raise UsageError(
+            f"{rewrite.id} asks to forget, and names no new object that a co-edit could install.",
+            remedy="`thinkeval leakcut EDIT` lists what else gives the old object away; forget that"
+            " too.",
+        )
     if posted.method == "none" or registry.info(posted.method).kind == "control":
         raise UsageError(
             f"{posted.method} is a control, which edits nothing for good.",
             remedy="Take an editing method, for example memit; `thinkeval methods` lists them.",
+        )
+    if registry.forgets(posted.method):
+        raise UsageError(
+            f"{posted.method} makes a model forget and installs no object, so no fact follows.",
+            remedy="Take a method that replaces, for example memit.",
         )
     if posted.strength != 1:
         raise UsageError("A co-edit edits as the method computes it, so its strength is 1.")

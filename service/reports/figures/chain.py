@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.service.formatting import number
+from thinkeval.service.formatting import number, objects
 from thinkeval.service.reports.figures.style import (
     BLUE,
     INK,
@@ -33,7 +33,7 @@ BOX_W, BOX_H, GAP = 1.3, 0.72, 1.3
 
 def draw(score: Score, rows: Sequence[ScoredChainRow], measure: str, n: int) -> Figure:
     """Chain `n` of the edit's chains, the strongest after the edit being 1."""
-    title = f"{score.subject}: {score.target_true} → {score.target_new} ({score.method})"
+    title = f"{score.subject}: {objects(score.target_true, score.target_new)} ({score.method})"
     if not rows:
         reason = f"No chain of at most {score.options.max_steps} facts leads from"
         return in_words(title, f"{reason} {score.subject} to {score.target_true}.")

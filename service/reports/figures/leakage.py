@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
+from thinkeval.service.formatting import objects
 from thinkeval.service.reports.figures.style import (
     BLUE,
     CAPTION_PT,
@@ -58,7 +59,7 @@ def draw(
         caption: whether the figure has its title and caption.
         marked: ids of the leak cut's facts, which have a ✂, a dashed frame and a bar.
     """
-    title = f"{score.subject}: {score.target_true} → {score.target_new} ({score.method})"
+    title = f"{score.subject}: {objects(score.target_true, score.target_new)} ({score.method})"
     if not rows:
         reason = f"No chain of at most {score.options.max_steps} facts leads from"
         said = f"{reason} {score.subject} to {score.target_true}{' ' * bool(chosen)}{chosen}."

@@ -30,6 +30,8 @@ FIGURES = (
     ("Subject retention", "subject_retention", "of other facts about the subject is kept; good: 1"),
 )
 """The four figures: label, metric, meaning."""
+FORGETTING = ("Forgetting", "forgetting", "of the fact's probability is gone; good: 1")
+"""In place of efficacy, where the fact shall be forgotten."""
 
 BRANCHES = 6
 """Branches of the chain tree that are listed at first, at each level."""
@@ -55,8 +57,9 @@ class Figure:
 def figures(view: View) -> list[Figure]:
     """Efficacy, IFR, Preservation and subject retention by the view's measure."""
     parts = (view.judged.installed, view.judged.left, view.judged.kept, view.judged.subject)
+    shown = (FORGETTING, *FIGURES[1:]) if view.score.kind == "forget" else FIGURES
     found = []
-    for (label, metric, meaning), part in zip(FIGURES, parts, strict=True):
+    for (label, metric, meaning), part in zip(shown, parts, strict=True):
         value = view.score.get(metric, view.measure)
         bounds = ""
         if value is not None and value.value is not None:

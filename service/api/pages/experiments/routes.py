@@ -6,21 +6,32 @@ from collections.abc import Callable
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from thinkeval.service.api.pages.experiments import compare as comparing
 from thinkeval.service.api.pages.experiments import facts, matrix, sweeps
 from thinkeval.service.api.pages.experiments.sweeps import View
-from thinkeval.service.api.pages.routes import Taken, page
+from thinkeval.service.api.pages.routes import Taken, Word, page
 from thinkeval.service.api.state import Db, Here
 from thinkeval.service.jobs import sweep as job_sweeps
 from thinkeval.service.schemas import MEASURE_NAMES
 
 router = APIRouter(include_in_schema=False)
 
-Word = Annotated[str, Query(max_length=400)]
 Id = Annotated[str, Path(max_length=400)]
+PageNumber = Annotated[int, Query(alias="page", ge=1, le=100_000)]
+
+
+# A coroutine, as in `service.api.state`: FastAPI runs a plain function in another thread.
+async def view_of(
+    measure: Taken = None, order: matrix.Order = "name", page_: PageNumber = 1
+) -> View:
+    """What the address chooses of a matrix; without a measure, likelihood."""
+    return View(measure or "likelihood", order, page_)
+
+
+Viewed = Annotated[View, Depends(view_of)]
 
 
 def link(request: Request) -> Callable[..., str]:
@@ -43,7 +54,7 @@ def experiments(
     request: Request,
     db: Db,
     graph: Word = "",
-    page_: Annotated[int, Query(alias="page", ge=1, le=100_000)] = 1,
+    page_: PageNumber = 1,
 ) -> Response:
     """The form that starts a sweep, and the sweeps, newest first."""
     values = sweeps.list_values(db, graph, page_)
@@ -56,13 +67,10 @@ def data_set_matrix(
     db: Db,
     here: Here,
     graph: Word,
+    view: Viewed,
     model: Word = "",
-    measure: Taken = None,
-    order: matrix.Order = "name",
-    page_: Annotated[int, Query(alias="page", ge=1, le=100_000)] = 1,
 ) -> Response:
     """The newest edit of each rewrite by each method of a data set."""
-    view = View(measure or "likelihood", order, page_)
     values = sweeps.graph_values(db, here.boards, graph, model, view)
     return page(request, "experiments/graph.html", here="/experiments", url=link(request), **values)
 
@@ -73,12 +81,9 @@ def one_sweep(
     request: Request,
     db: Db,
     here: Here,
-    measure: Taken = None,
-    order: matrix.Order = "name",
-    page_: Annotated[int, Query(alias="page", ge=1, le=100_000)] = 1,
+    view: Viewed,
 ) -> Response:
     """A sweep: progress, failed cells with their reasons, the matrix."""
-    view = View(measure or "likelihood", order, page_)
     values = sweeps.sweep_values(db, here.boards, sweep, view)
     return page(request, "experiments/sweep.html", here="/experiments", url=link(request), **values)
 
@@ -101,7 +106,7 @@ def compare(
     b: Word = "",
     measure: Taken = None,
     chains: facts.Which = "all",
-    page_: Annotated[int, Query(alias="page", ge=1, le=100_000)] = 1,
+    page_: PageNumber = 1,
 ) -> Response:
     """Any number of edits side by side; two of them as their diff."""
     edits = comparing.named(edit or [], a, b)
@@ -122,14 +127,11 @@ def fact_list(
     request: Request,
     db: Db,
     here: Here,
+    view: Viewed,
     graph: Word = "",
     q: Word = "",
-    measure: Taken = None,
-    order: matrix.Order = "name",
-    page_: Annotated[int, Query(alias="page", ge=1, le=100_000)] = 1,
 ) -> Response:
     """The facts of a data set that can be rewritten, with their best method."""
-    view = View(measure or "likelihood", order, page_)
     values = facts.list_values(db, here.boards, graph, q, view)
     return page(request, "experiments/facts.html", here="/facts", url=link(request), **values)
 
@@ -144,7 +146,7 @@ def one_fact(
     model: Word = "",
     measure: Taken = None,
     chains: facts.Which = "all",
-    page_: Annotated[int, Query(alias="page", ge=1, le=100_000)] = 1,
+    page_: PageNumber = 1,
 ) -> Response:
     """One fact by all methods: the best one, the differences, its chains."""
     asked = facts.Asked(model, measure, chains, page_)

@@ -109,7 +109,8 @@ async function rewrites() {
     ...items.map((item) => {
       const fact = item.prompt.replace("{}", item.subject);
       const chains = Object.values(item.chains).reduce((sum, n) => sum + n, 0);
-      const text = `${fact}: ${item.target_true} → ${item.target_new} (${chains} chains)`;
+      const objects = item.target_new ? `${item.target_true} → ${item.target_new}` : `${item.target_true} forgotten`;
+      const text = `${fact}: ${objects} (${chains} chains)`;
       return new Option(text, item.id, false, item.id === chosen);
     }),
   );

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from fastapi import Path as PathParam
 
 from thinkeval.cypher.rows.growth import CandidateState
-from thinkeval.service.api.growth import RunId
+from thinkeval.service.api.growth.runs import RunId
 from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import Db, Here
 from thinkeval.service.growth import decisions

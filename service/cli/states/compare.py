@@ -1,0 +1,196 @@
+"""`thinkeval compare`: two states of a model on a graph; `thinkeval comparisons`: stored ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from thinkeval.service.cli.options import (
+    JsonFlag,
+    MeasureName,
+    MeasureOption,
+    OutputOption,
+    request_of,
+    takes,
+)
+from thinkeval.service.cli.output import emit_command, emit_json, emit_note, emit_table, emit_text
+from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.errors import UsageError
+from thinkeval.service.formatting import several
+from thinkeval.service.reports import formats as report_formats
+from thinkeval.service.reports.formats import Column
+from thinkeval.service.schemas import Measure
+from thinkeval.service.scoring.runtime import Runtime
+from thinkeval.service.settings import Settings
+from thinkeval.service.states import control, store, table
+from thinkeval.service.states.schemas import ComparisonIn, ComparisonOut, DriftLine
+from thinkeval.service.states.words import parse
+
+FormatOption = Annotated[
+    str | None,
+    typer.Option("--format", "-f", help="Print the drift only: markdown, latex or csv."),
+]
+
+
+@takes(
+    "graph", "all_rewrites", "samples", "ask", "paraphrases", "chat",
+    "dtype", "seed", "max_steps", "bare", "threshold", "unit", "parallel", "force",
+    of=ComparisonIn,
+)  # fmt: skip
+def compare(
+    before: Annotated[
+        str,
+        typer.Argument(
+            help="First state: MODEL, FOLDER, MODEL+edit:EDIT, MODEL+adapter:FOLDER, +8bit, +4bit,"
+            " or endpoint:URL#MODEL."
+        ),
+    ],
+    after: Annotated[str, typer.Argument(help="Second state, written like the first.")],
+    rewrites: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rewrite",
+            "-r",
+            help="Rewrite request to score: id, its beginning, or subject; repeatable.",
+        ),
+    ] = None,
+    forget: Annotated[
+        list[str] | None,
+        typer.Option(help='Fact that shall be forgotten: "SUBJECT|RELATION|OBJECT"; repeatable.'),
+    ] = None,
+    measure: MeasureOption = MeasureName.likelihood,
+    relations: Annotated[
+        int, typer.Option("--relations", min=0, help="Relations in the table of drift; 0: all.")
+    ] = 8,
+    format: FormatOption = None,
+    json: JsonFlag = False,
+    output: OutputOption = None,
+    **options: Any,
+) -> None:
+    """Compare two states of a model: what was kept, weakened, removed, added, and by which routes.
+
+    A state is a model as it can be asked: as it is, with an adapter or saved edits, quantised, in
+    another folder, or behind an endpoint, whatever was done to it and by whichever tool.
+
+    [bold]thinkeval compare gpt2-xl ./my-finetune -g knowgic[/bold] watches the whole graph;
+    [bold]--all[/bold] or [bold]--rewrite ID[/bold] scores rewrite requests between the states, with
+    IFR, Preservation and chains; [bold]--forget "SUBJECT|RELATION|OBJECT"[/bold] asks whether a
+    fact is forgotten. Each request is stored as an edit: [bold]thinkeval show EDIT[/bold],
+    [bold]chains[/bold], [bold]report[/bold] and [bold]diff[/bold] read it.
+    """
+    from thinkeval.service.states.compare import compare as compared
+
+    options |= {"rewrites": rewrites or [], "forget": forget or []}
+    posted = _request(before, after, options)
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        found = compared(runtime, posted, enter=lambda stage, done: None)
+    _emit(found, measure, relations, format, json, output)
+
+
+def _request(before: str, after: str, options: dict[str, Any]) -> ComparisonIn:
+    """The comparison that the options ask for.
+
+    Raises:
+        UsageError: a state or an option that cannot be read.
+    """
+    states = {"before": parse(before), "after": parse(after)}
+    try:
+        return request_of(ComparisonIn, options | states)
+    except ValidationError as error:
+        raise UsageError(str(error)) from error
+
+
+def comparisons(
+    id: Annotated[
+        str | None, typer.Argument(help="Show this comparison; default: list them all.")
+    ] = None,
+    graph: Annotated[str | None, typer.Option("--graph", "-g", help="Only of this graph.")] = None,
+    measure: MeasureOption = MeasureName.likelihood,
+    relations: Annotated[
+        int, typer.Option("--relations", min=0, help="Relations in the table of drift; 0: all.")
+    ] = 8,
+    format: FormatOption = None,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Delete it, and the edits that it alone scored.")
+    ] = False,
+    json: JsonFlag = False,
+    output: OutputOption = None,
+) -> None:
+    """List stored comparisons of two states, or show one: requests, drift, routes."""
+    with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
+        if id is None:
+            if delete or format:
+                raise UsageError("Name a comparison.", remedy=f"`{store.LISTING}` lists them.")
+            found = store.page(runtime.db, graph=graph, limit=1000)
+        elif delete:
+            edits = control.delete(runtime.db, id)
+            emit_note(f"Deleted {id} and {several(len(edits), 'edit')}.")
+            return
+        else:
+            _emit(store.get(runtime.db, id), measure, relations, format, json, output)
+            return
+    if json:
+        emit_json([each.model_dump(mode="json") for each in found], output)
+    else:
+        emit_table("Comparisons", LISTED, found, note=f"`{store.LISTING} ID` shows one.")
+
+
+LISTED: list[Column[ComparisonOut]] = [
+    Column("id", lambda out: out.id, whole=True),
+    Column("graph", lambda out: out.graph, optional=1),
+    Column("before", lambda out: out.before.name, optional=2),
+    Column("after", lambda out: out.after.name),
+    Column("requests", lambda out: len(out.requests)),
+    Column("facts", lambda out: out.n_facts),
+    Column("removed", lambda out: out.drift[out.measure].total.removed),
+    Column("created", lambda out: out.created_at[:16].replace("T", " "), optional=3),
+]
+
+
+def _emit(
+    found: ComparisonOut,
+    measure: MeasureName,
+    relations: int,
+    format: str | None,
+    json: bool,
+    output: Path | None,
+) -> None:
+    """Print a comparison, as text or in a format."""
+    if json:
+        emit_json(found.model_dump(mode="json"), output)
+        return
+    chosen = table.measure_of(found, measure.key if measure.key in found.measures else None)
+    lines = table.drift_lines(found, chosen, relations or None)
+    if format is not None:
+        report_formats.require_known(format, printed=output is None)
+        emit_text(report_formats.render(table.DRIFT, lines, format), output)
+        return
+    show(found, chosen, lines)
+
+
+def show(found: ComparisonOut, measure: Measure, lines: list[DriftLine]) -> None:
+    """The verdict, a table for each kind of request, the drift, and what to look at next."""
+    emit_note(table.title(found), "bold")
+    emit_note(table.verdict(found, measure))
+    for kind in table.kinds(found):
+        emit_table(
+            {"replace": "Rewrites", "forget": "Facts to forget"}.get(kind, kind),
+            table.request_columns(kind, measure),
+            [request for request in found.requests if request.kind == kind],
+            note=table.request_note(found, measure),
+        )
+    emit_table("Drift", table.DRIFT, lines, note=table.MEANING)
+    unknown = table.forgotten_unknown(found.requests, measure)
+    if unknown:
+        emit_note(
+            f"{several(unknown, 'fact')} to forget was not known before (p_pre < .05): forgetting"
+            " is undefined."
+        )
+    for note in found.notes:
+        emit_note(note)
+    emit_note(f"{found.id}{', stored earlier' if found.reused else ''}", "dim")
+    if found.requests:
+        emit_command(f"thinkeval show {found.requests[0].edit}")

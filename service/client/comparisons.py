@@ -1,0 +1,94 @@
+"""Client methods for comparisons of two states: submit, wait, read what changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, report
+from thinkeval.service.states.schemas import ComparisonJob, ComparisonOut, DriftLine
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+POLL_S = 0.5
+
+
+class Comparisons:
+    """Methods of the client for comparisons."""
+
+    _http: Http
+
+    def compare(
+        self,
+        before: str,
+        after: str,
+        *,
+        graph: str = "hogwarts",
+        rewrites: Sequence[str] = (),
+        forget: Sequence[str] = (),
+        progress: Progress | None = None,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> ComparisonOut:
+        """Compare two states of a model; the same request is found again.
+
+        Args:
+            before, after: states in words, such as `organism+edit:EDIT`.
+            rewrites: ids or subjects of rewrite requests that are scored between the states.
+            forget: facts that shall be forgotten, each `SUBJECT|RELATION|OBJECT`.
+            timeout: maximum seconds to wait; it continues after that.
+            options: samples, all_rewrites, max_steps ... of `POST /v1/comparisons`.
+
+        Raises:
+            ProblemError: refused, or it failed; with reason and remedy.
+            TimeoutError: not ended in time.
+        """
+        body = {"before": before, "after": after, "graph": graph, **options}
+        body |= {"rewrites": list(rewrites), "forget": list(forget)}
+        found = ComparisonJob.model_validate(self._http.post("/v1/comparisons", body))
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while found.result is None:
+            report(progress, found.stage or found.status, found.progress)
+            if found.status in ("failed", "cancelled"):
+                raise ProblemError(
+                    f"Comparison {found.id} {found.status}: {found.error or 'without a reason'}",
+                    found.remedy or "Submit it again.",
+                )
+            if deadline is not None and time.monotonic() > deadline:
+                raise TimeoutError(f"Comparison {found.id} is {found.status} after {timeout:g} s.")
+            time.sleep(POLL_S)
+            found = self.comparison(found.id)
+        return found.result
+
+    def comparison(self, comparison: str) -> ComparisonJob:
+        """A comparison: its status, and its result once it is done."""
+        return ComparisonJob.model_validate(self._http.json(f"/v1/comparisons/{part(comparison)}"))
+
+    def comparisons(self, graph: str | None = None, limit: int = 100) -> pd.DataFrame:
+        """Comparisons that are done, newest first, with their drift over all facts."""
+        found = self._http.json("/v1/comparisons", graph=graph, limit=limit)["items"]
+        return frame([_row(ComparisonOut.model_validate(item)) for item in found], COLUMNS)
+
+    def drift(self, comparison: str, measure: str | None = None) -> pd.DataFrame:
+        """The drift of a comparison: all facts, by distance, by relation; one row a line."""
+        out = self.comparison(comparison).result
+        if out is None:
+            return frame([], LINE)
+        chosen = out.measure if measure is None else measure
+        found = {str(name): drift for name, drift in out.drift.items()}[chosen]
+        lines = [found.total, *found.by_distance, *found.by_relation]
+        return frame([line.model_dump() for line in lines], LINE)
+
+
+LINE = tuple(DriftLine.model_fields)
+COLUMNS = ("id", "graph", "before", "after", "requests", *LINE[1:], "created_at")
+
+
+def _row(out: ComparisonOut) -> dict[str, Any]:
+    total = out.drift[out.measure].total.model_dump(exclude={"label"})
+    about = {"id": out.id, "graph": out.graph, "created_at": out.created_at}
+    return about | total | {
+        "before": out.before.name, "after": out.after.name, "requests": len(out.requests),
+    }  # fmt: skip

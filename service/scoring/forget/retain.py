@@ -1,0 +1,147 @@
+"""What a method that forgets shall retain: facts of the graph, of another one, or of a file.
+
+By default these are facts at distance 2 or more of the forgotten ones (`probes/retain`): those that
+share no entity with them, in the order of their ids, at most as many as the hyperparameter
+`retain_limit`. Some of them may lie on the chains that a score measures; the record counts them, as
+Preservation is then partly measured on what was trained.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import SUBJECT_SLOT, RewriteRequest, digest, unique
+from thinkeval.service.errors import UsageError
+from thinkeval.service.graphs import datasets
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.scoring.resolved import Resolved
+
+Pairs = tuple[tuple[str, str], ...]
+
+SUFFIX = ".jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Retained:
+    """What shall be retained.
+
+    Attributes:
+        pairs: complete prompts, each with its answer.
+        source: id of the graph, or name of the file.
+        in_scope: how many are facts that the score measures; None of a file, where it is unknown.
+    """
+
+    pairs: Pairs
+    source: str
+    in_scope: int | None = None
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What an edit's id depends on."""
+        return {"digest": digest(self.pairs), "n": len(self.pairs)}
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """For the record."""
+        return {"source": self.source, **self.identity, "in_scope": self.in_scope}
+
+
+def needed(method: Any) -> bool:
+    """Whether a method retains facts (`NEEDS_RETAIN`)."""
+    return bool(getattr(method, "NEEDS_RETAIN", False))
+
+
+def retained(resolved: Resolved, forgotten: Sequence[RewriteRequest] = ()) -> Retained:
+    """What the method of a request shall retain.
+
+    Args:
+        forgotten: the facts that are forgotten together; by default that of the request.
+
+    Raises:
+        NotFoundError: the graph that the request names is not stored.
+        UsageError: its file cannot be read.
+        RequestError: there is nothing to retain.
+    """
+    from thinkeval.editing.errors import RequestError
+
+    request, db = resolved.request, resolved.runtime.db
+    if request.retain is not None and request.retain.endswith(SUFFIX):
+        return Retained(read(Path(request.retain).expanduser()), Path(request.retain).name)
+    graph = request.retain or request.graph
+    if graph != request.graph:
+        datasets.require_graph(db, graph)
+    found = of_graph(db, graph, forgotten or [request.rewrite], resolved.hparams.retain_limit)
+    if not found:
+        raise RequestError(
+            f"every fact of the graph '{graph}' shares an entity with a forgotten one, so there is"
+            " none to retain",
+            remedy="Name another graph, or a .jsonl file, with --retain.",
+        )
+    measured = {fact.id for fact in resolved.scope.facts}
+    here = sum(row.id.rpartition("|")[2] in measured for row in found)
+    pairs = tuple((row.prompt.replace(SUBJECT_SLOT, row.subject, 1), row.object) for row in found)
+    return Retained(pairs, graph, here if graph == request.graph else None)
+
+
+def of_graph(
+    db: Database, graph: str, forgotten: Sequence[RewriteRequest], limit: int
+) -> list[rows.RetainRow]:
+    """The facts of a graph at distance 2 or more of the forgotten ones, by id, at most `limit`."""
+    entities = unique(
+        name.strip() for each in forgotten for name in (each.subject, each.target_true)
+    )
+    return list(db.read(rows.RetainRow, graph=graph, entities=list(entities), limit=limit))
+
+
+def read(path: Path) -> Pairs:
+    """The pairs of a file of JSON lines, `{"prompt": ..., "answer": ...}` each.
+
+    Raises:
+        UsageError: it cannot be read; names the line.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"The file {path.name} to retain cannot be read ({error}).") from error
+    pairs = tuple(_pair(path, number, line) for number, line in enumerate(lines, 1) if line.strip())
+    if not pairs:
+        raise UsageError(f"The file {path.name} to retain is empty.", remedy=_FORM)
+    return pairs
+
+
+_FORM = 'Each line is {"prompt": "The capital of France is", "answer": "Paris"}.'
+
+
+def _pair(path: Path, number: int, line: str) -> tuple[str, str]:
+    try:
+        record = json.loads(line)
+        prompt, answer = record["prompt"], record["answer"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"Line {number} of {path.name} is no prompt with an answer.", remedy=_FORM
+        ) from error
+    if not all(isinstance(text, str) and text.strip() for text in (prompt, answer)):
+        raise UsageError(
+            f"Line {number} of {path.name} has no text for prompt or answer.", remedy=_FORM
+        )
+    return prompt.strip(), answer.strip()
+
+
+def require_stored(retain: str | None) -> None:
+    """Refuse a file over REST, where it would be one of the service's machine.
+
+    Raises:
+        UsageError: it is a file.
+    """
+    if retain is not None and (retain.endswith(SUFFIX) or "/" in retain or "\\" in retain):
+        raise UsageError(
+            f"{retain!r} names a file of the service's machine.",
+            remedy="Name a stored graph in `retain`; a file can be used on the command line.",
+        )

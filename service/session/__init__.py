@@ -1,0 +1,207 @@
+"""`thinkeval.open()`: this machine's models and database from Python, by the verbs of the client.
+
+    import thinkeval as te
+
+    with te.open() as t:
+        score = t.score("gpt2-xl", graph="knowgic", rewrite="Ward Kimball", method="rome")
+        t.chains(score.edit, surviving=True)
+        t.compare((model, tokenizer), (edited, tokenizer), graph="knowgic")
+
+    with te.open("http://gpu-machine:8000") as t: ...     # the same lines, at a service
+
+What reads is the service itself, in this process; what needs a model is computed here at once, in
+place of a queue and a worker. A model in memory is left as it was, bit-identically.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from thinkeval.service.client import Client, ProblemError
+from thinkeval.service.client.http import Progress
+from thinkeval.service.errors import KNOWN_ERRORS, describe
+from thinkeval.service.schemas import EditIn, RewriteIn, Score
+from thinkeval.service.scoring.runtime import Runtime
+from thinkeval.service.settings import Settings
+from thinkeval.service.states.opened import InMemory
+from thinkeval.service.states.schemas import ComparisonIn, ComparisonOut
+from thinkeval.service.states.words import StateIn, parse
+
+if TYPE_CHECKING:
+    from thinkeval.service.client import Rewrite
+
+Model = tuple[Any, Any]
+"""A transformers model with its tokenizer."""
+
+
+def open(address: str | None = None, token: str | None = None, **options: Any) -> Client:
+    """A session on this machine, or the client of a service; both have the same verbs.
+
+    Args:
+        address: of a `thinkeval serve`; None: this machine.
+        token: of that service.
+        options: of `Session`, or of `Client`.
+    """
+    return Session(**options) if address is None else Client(address, token, **options)
+
+
+class Session(Client):
+    """This machine: edits are scored and states compared in this process, when they are asked for.
+
+    Args:
+        settings: default: those of the environment.
+        progress: called with done, total and stage of long work, as `Runtime` takes it.
+
+    Raises:
+        ProblemError: (every method) as at a service, with a remedy.
+    """
+
+    def __init__(
+        self, settings: Settings | None = None, *, progress: Any = None, quiet: bool = False
+    ) -> None:
+        from thinkeval.service.api.app import create_app
+        from thinkeval.service.cli.progress import ProgressBars
+        from thinkeval.service.client.in_process import ADDRESS, in_process
+
+        settings = (settings or Settings()).model_copy(update={"api_token": None})
+        with ExitStack() as stack, _problems():
+            if progress is None and not quiet:
+                progress = stack.enter_context(ProgressBars())
+            shown = {} if progress is None else {"progress": progress}
+            self._runtime = stack.enter_context(Runtime(settings, **shown))
+            _ = self._runtime.db
+            transport = stack.enter_context(in_process(create_app(settings, workers=0)))
+            super().__init__(ADDRESS, "", transport=transport)
+            self._stack = stack.pop_all()
+
+    def close(self) -> None:
+        """Release the models and the database; the server stays for the next command."""
+        super().close()
+        self._stack.close()
+
+    def score(  # type: ignore[override]
+        self,
+        named: str | Model | Rewrite | None = None,
+        /,
+        *,
+        rewrite: Rewrite | None = None,
+        model: str | Model | None = None,
+        wait: bool = True,
+        progress: Progress | None = None,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> Score:
+        """Score an edit; a stored score is returned at once.
+
+        Args:
+            named: the model, where `rewrite=` is given; else the rewrite.
+            rewrite: id, prefix of an id, or subject of a stored rewrite; or one in full.
+            model: name, folder, or (model, tokenizer) in memory; default: the graph's organism.
+            wait: always: nothing else scores here.
+            progress, timeout: of a service; a session shows its own progress.
+            options: graph, method, samples, seed, overrides ... as for a service.
+
+        Raises:
+            ProblemError: refused, or the edit failed; with reason and remedy.
+        """
+        from thinkeval.service.jobs.submit import rewrite_of
+        from thinkeval.service.scoring.request import ScoreRequest
+        from thinkeval.service.scoring.score import score_edit
+
+        if rewrite is None:
+            rewrite = cast("Rewrite | None", named)
+        elif named is not None:
+            model = cast("str | Model", named)
+        written = rewrite.model_dump() if isinstance(rewrite, RewriteIn) else rewrite
+        with _problems(), ExitStack() as stack:
+            if isinstance(model, tuple):
+                model = stack.enter_context(self._lent(model))
+            chosen = {"model": model} if model is not None else {}
+            posted = EditIn.model_validate({"rewrite": written, **chosen, **options})
+            self._runtime.content_of(self._dataset(posted.graph))
+            request = ScoreRequest.of(rewrite_of(self._runtime.db, posted), posted)
+            return score_edit(self._runtime, request)
+
+    def compare(  # type: ignore[override]
+        self,
+        before: str | StateIn | Model,
+        after: str | StateIn | Model,
+        *,
+        graph: str = "hogwarts",
+        rewrites: Sequence[str] = (),
+        forget: Sequence[str] = (),
+        progress: Progress | None = None,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> ComparisonOut:
+        """Compare two states of a model; the same states and requests are found again.
+
+        Args:
+            before, after: states in words, such as `organism+edit:EDIT`; or (model, tokenizer).
+            rewrites: ids or subjects of rewrite requests that are scored between the states.
+            forget: facts that shall be forgotten, each `SUBJECT|RELATION|OBJECT`.
+            progress, timeout: of a service; a session shows its own progress.
+            options: samples, all_rewrites, max_steps ... as for a service.
+
+        Raises:
+            ProblemError: refused, or it failed; with reason and remedy.
+        """
+        from thinkeval.service.states.compare import compare
+
+        with _problems():
+            first, second = (_state(state) for state in (before, after))
+            posted = ComparisonIn(
+                before=first[0], after=second[0], graph=graph, rewrites=list(rewrites),
+                forget=list(forget), **options,
+            )  # fmt: skip
+            return compare(self._runtime, posted, memory=(first[1], second[1]))
+
+    def _dataset(self, graph: str) -> Any:
+        from thinkeval.service.graphs import datasets
+
+        return datasets.ensure(self._runtime.db, graph)
+
+    @contextmanager
+    def _lent(self, model: Model) -> Iterator[str]:
+        """The name by which a model in memory is scored for the duration of a `with` block."""
+        from thinkeval.editing.deltas import preserved
+        from thinkeval.editing.states.memory import borrowed
+
+        with borrowed(*model, _name(model)) as loaded, preserved(loaded.model):
+            name = f"{_name(model)} in memory"
+            with self._runtime.lending(name, loaded):
+                yield name
+
+
+def _name(model: Model) -> str:
+    """The last part of where a model in memory was loaded from."""
+    path = str(getattr(model[0].config, "_name_or_path", "") or "model")
+    return path.rstrip("/").rsplit("/", 1)[-1]
+
+
+def _state(state: str | StateIn | Model) -> tuple[StateIn, InMemory | None]:
+    """A state as a request has it, with the model in memory, if it is one."""
+    if isinstance(state, tuple):
+        name = f"{_name(state)} in memory"
+        return StateIn(model=name), InMemory(*state, name)
+    return (parse(state) if isinstance(state, str) else state), None
+
+
+@contextmanager
+def _problems() -> Iterator[None]:
+    """Errors of this process as those of a service: with detail, remedy and status."""
+    from pydantic import ValidationError
+
+    try:
+        yield
+    except ProblemError:
+        raise
+    except ValidationError as error:
+        first: Mapping[str, Any] = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ProblemError(f"{where}: {first['msg']}", "Correct the value.", 422) from error
+    except KNOWN_ERRORS as error:
+        problem = describe(error)
+        raise ProblemError(problem.detail, problem.remedy, problem.status) from error
