@@ -44,6 +44,7 @@ LABELS = {
     "Iteration": "One iteration of a growth run.",
     "AppendAnswers": "What both models answer at a prompt of an edit that appends.",
     "CoEdit": "A rewrite edited with further facts, round by round.",
+    "Comparison": "Two states of a model compared on a data set.",
     "Schema": "Version of the database: the last migration it had.",
 }
 """What a node of each label is."""
@@ -70,14 +71,17 @@ TYPES = {
     "ABOUT": ("Decision", "Candidate", "The candidate that a decision is about."),
     "HAD": ("GrowthRun", "Iteration", "The iterations of a run."),
     "ROUND": ("CoEdit", "Edit", "The edit of a round."),
+    "COMPARED": ("Comparison", "Edit", "A request that was scored between the states."),
 }
 """What a relationship of each type says: the labels of its ends, and its meaning."""
 
 MEANINGS = {
-    "after": "JSON: what the decision left",
+    "after": "of a decision, JSON: what it left; of a comparison, name of the second state",
+    "after_digest": "digest of the second state of a comparison",
     "attempt": "number of the claim that holds the lease",
     "attempts": "number of times a worker claimed it",
-    "before": "JSON: what the decision found",
+    "before": "of a decision, JSON: what it found; of a comparison, name of the first state",
+    "before_digest": "digest of the first state of a comparison",
     "digest": "digest of this record of the log",
     "affinity": "jobs with the same text are served by one loaded model",
     "neighborhood_likelihood_pre": "teacher-forced, one a prompt of the neighborhood",

@@ -166,7 +166,7 @@ def _signature(name: str, value: Any) -> str:
     found = inspect.signature(value)
     params = [each for each in found.parameters.values() if each.name != "self"]
     back = found.return_annotation
-    end = "" if back is inspect.Signature.empty or back in (None, "None") else f" -> {_told(back)}"
+    end = "" if back is inspect.Signature.empty or back in (None, "None") else f" -> {_text(back)}"
     short = inspect.Signature(params).__str__()
     line = f"{name}{_plain(short)}{end}"
     if len(line) <= WIDE:
@@ -182,7 +182,7 @@ def _signature(name: str, value: Any) -> str:
     return f"{name}(\n{inside}){end}"
 
 
-def _told(annotation: Any) -> str:
+def _text(annotation: Any) -> str:
     return annotation if isinstance(annotation, str) else _annotation(annotation)
 
 
