@@ -11,10 +11,11 @@ import pytest
 from playwright.sync_api import Browser
 
 from support.commands import PROGRAM, Cli, Mine
-from support.own_graphs import own_graphs
+from support.own_graphs import atlas_as, own_graphs
 from support.serving import Service, Shared, serving
 from support.watching import Open, chromium_here, watched
 from thinkeval.cypher.run import Database
+from thinkeval.service.depedit import store as set_store
 from thinkeval.service.scoring.runtime import RuntimeModel
 from thinkeval.service.settings import Settings
 
@@ -48,6 +49,15 @@ def mine(db: Database, thinkeval: Cli, organism: RuntimeModel) -> Iterator[Mine]
         done = thinkeval("import", "hogwarts", "--name", graph, "--json").json
         assert (done["graph"], done["status"]) == (graph, "imported")
         yield Mine(prefix, graph, organism.source)
+
+
+@pytest.fixture(scope="module")
+def atlas(db: Database) -> Iterator[str]:
+    """The bundled graph and its rules under a custom name; its knowledge sets are deleted."""
+    with own_graphs(db) as prefix:
+        yield atlas_as(db, prefix)
+        for row in set_store.list_sets(db, dataset=prefix):
+            set_store.delete_set(db, row.id)
 
 
 @pytest.fixture(scope="session")

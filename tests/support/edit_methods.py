@@ -32,13 +32,18 @@ HPARAMS = {
     },
     "kn": {"steps": 2},
     "mend": {"layers": [1], "rank": 4, "edit_lr": -1e-2},
+    "gradient_ascent": {"layers": [0, 1], "num_steps": 3, "lr": 1e-3, "forget_bound": 50},
+    "npo": {"layers": [0, 1], "num_steps": 3, "lr": 1e-3},
+    "rmu": {"layers": [0, 1], "num_steps": 3, "lr": 1e-3, "steering_coeff": 5, "alpha": 1},
     "none": {},
     "ike": {},
 }
 HPARAMS["random_delta"] = {"method": "memit", "hparams": HPARAMS["memit"]}
 MEMIT_FAMILY = ("alphaedit", "memit", "prune", "rect")
 LOCATED = (*MEMIT_FAMILY, "rome")
-EDITING = ("fine_tuning", "mend", *LOCATED)
+FORGETTING = ("gradient_ascent", "npo", "rmu")
+EDITING = ("fine_tuning", "mend", *FORGETTING, *LOCATED)
+RETAIN = (("The sister of Padma Patil is", "Parvati"), ("Hermione studied at", "Hogwarts"))
 WITHOUT_UPDATE = ("ike", "none")
 ALL = (*EDITING, "kn", "random_delta", *WITHOUT_UPDATE)
 
@@ -51,4 +56,6 @@ def execute(name, pair, requests, moments, **options):
     wanted = hparams(name, **options.pop("changes", {}))
     if getattr(registry.get(name), "NEEDS_HYPERNETWORK", False):
         options.setdefault("state", {"hypernetwork": untrained(pair[0], wanted)})
+    if name in FORGETTING:
+        options.setdefault("state", {"retain": RETAIN})
     return registry.get(name).execute(*pair, requests, wanted, moments, **options)

@@ -2,6 +2,8 @@
 
 `hogwarts_as` imports the demo graph under an id of one's own, so that edits of it are nobody
 else's; the organism that was trained on `hogwarts` knows the same facts and is taken by its path.
+`atlas_as` does the same for the graph whose rules give knowledge sets, and `appending` writes a
+request to append an answer to a fact of the demo graph.
 `stored_edges` reads an edit graph back as brute force takes it.
 """
 
@@ -10,11 +12,15 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from support.references.reference import Edge
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
+from thinkeval.loaders import graphs, rules
+from thinkeval.loaders.rules_yaml import load_rules
 from thinkeval.service.graphs import datasets
+from thinkeval.service.rules import store as rule_store
 
 
 @contextmanager
@@ -38,6 +44,40 @@ def own_graphs(db: Database) -> Iterator[str]:
 def hogwarts_as(db: Database, name: str) -> str:
     """The demo graph under another id."""
     return datasets.store(db, datasets.read("hogwarts", name=name)).graph
+
+
+def atlas_as(db: Database, name: str) -> str:
+    """The bundled graph `atlas` under another id, with the rules that ship for it, all kept."""
+    path = rules.path("atlas")
+    assert path is not None
+    datasets.store(db, datasets.read(graphs.path("atlas"), name=name))
+    rule_store.save(db, name, load_rules(path), status="kept")
+    return name
+
+
+def appending(correct: list[str], hard: list[str], random: list[str]) -> dict[str, Any]:
+    """A record of a PEAK file that appends a friend of Harry Potter.
+
+    Args:
+        correct: answers that are right already.
+        hard: false answers that are linked to the appended one.
+        random: false answers far from it.
+    """
+    return {
+        "case_id": 1,
+        "requested_rewrite": {
+            "prompt": "{} was friends with",
+            "relation_id": "was friends with",
+            "target_new": {"str": "Luna Lovegood"},
+            "target_true": {"str": "Hermione Granger"},
+            "subject": "Harry Potter",
+        },
+        "postive_list": correct,
+        "negtive_list": hard,
+        "negtive_random_list": random,
+        "para_add_prompts": ["Harry Potter was a close friend of"],
+        "neighborhood_prompts": [["Neville Longbottom was friends with", "Ginny Weasley"]],
+    }
 
 
 def stored_edges(db: Database, edit: str, measure: str) -> list[Edge]:

@@ -1,7 +1,4 @@
-"""The documentation site from disk in a browser: its search, its width, its contrast, no request.
-
-Colours and landmarks are the theme's on every page, so axe-core looks at one page of each kind.
-"""
+"""The documentation site from disk in a browser: search, width, axe-core, and no request."""
 
 from __future__ import annotations
 
@@ -12,9 +9,18 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from support.axe import violations
-from support.docs.site import build
+from support.docs.site import ROOT, build
+from support.docs.site_page import (
+    HEIGHT,
+    STILL,
+    one_of_a_kind,
+    scrolled_by_mouse_only,
+    show,
+    too_wide,
+)
 from thinkeval.service.settings import Settings
 
+DOCS = ROOT / "docs"
 SEARCHED = {
     "resume": "how-to/resume-after-a-crash.html",
     "retry": "how-to/resume-after-a-crash.html",
@@ -22,16 +28,11 @@ SEARCHED = {
     "covariance": "how-to/covariance.html",
     "unlearning": "concepts/model-states.html",
 }
-LOOKED_AT = (
-    "index", "start/demo", "concepts/ifr", "how-to/compare-methods", "reference/settings",
-    "results/knowgic", "inside/a-score-in-six-steps", "project/glossary",
-)  # fmt: skip
+SECTIONS = sorted({str(path.parent.relative_to(DOCS)) for path in DOCS.rglob("*.md")})
+"""Folders of pages; `.` is that of the first page."""
 THEMES_OWN = (".md-code__nav",)
 """What axe-core refuses in the theme's own script: the bar of each code block's copy button is a
 `nav`, and all of them have one name (rule landmark-unique)."""
-FOLLOWS = """matchMedia("(prefers-color-scheme: dark)").addEventListener("change", event =>
-    document.body.setAttribute("data-md-color-scheme", event.matches ? "slate" : "default"))"""
-"""The theme reads the reader's scheme when a page is opened; axe-core's run changes it later."""
 
 
 @pytest.fixture(scope="module")
@@ -69,34 +70,57 @@ def test_the_search_finds_the_page(
     assert any(wanted in each for each in found), found
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
-def test_no_page_is_wider_than_the_window(
-    pages: list[Path], offline: BrowserContext, width: int, scheme: str
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_page_fits_and_axe_finds_nothing_in_light_and_dark(
+    pages: list[Path], offline: BrowserContext, test_settings: Settings, section: str
 ) -> None:
+    """Each page is opened once: measured, then looked at by axe-core without repeated elements."""
+    folder = home(pages).parent / section
+    looked_at = [path for path in pages if path.parent == folder]
+    assert looked_at
+    offline.add_init_script(STILL)
     page = offline.new_page()
-    page.set_viewport_size({"width": width, "height": 844})
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    wide = []
-    for path in pages:
-        page.goto(path.as_uri(), wait_until="domcontentloaded")
-        if page.evaluate("document.documentElement.scrollWidth") > width:
-            wide.append(path.name)
-    shown = page.locator("body").get_attribute("data-md-color-scheme")
-    assert shown == {"light": "default", "dark": "slate"}[scheme]
-    assert not wide
+    wrong = []
+    for path in looked_at:
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size({"width": 1280, "height": HEIGHT})
+        page.goto(path.as_uri())
+        wrong += too_wide(page) + scrolled_by_mouse_only(page)
+        page.set_viewport_size({"width": 1280, "height": HEIGHT})
+        one_of_a_kind(page)
+        wrong += violations(page, test_settings.cache / "axe", settled=True, show=show)
+    wrong = [line for line in wrong if not any(part in line for part in THEMES_OWN)]
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("name", LOOKED_AT)
-def test_axe_finds_nothing_in_light_or_dark(
-    pages: list[Path], offline: BrowserContext, test_settings: Settings, name: str
+@pytest.mark.parametrize(
+    ("repeated", "rule"),
+    [
+        ('<p style="color: #bbb; background: #fff">pale</p>', "color-contrast"),
+        ("<table><tr><th></th></tr><tr><td>x</td></tr></table>", "empty-table-header"),
+        ('<a href="#"></a>', "link-name"),
+    ],
+)
+def test_what_is_repeated_is_still_looked_at(
+    offline: BrowserContext, test_settings: Settings, tmp_path: Path, repeated: str, rule: str
 ) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(f'<html lang="en"><title>x</title><body><main><h1>x</h1>{repeated * 500}')
     page = offline.new_page()
-    page.emulate_media(color_scheme="light")
-    page.add_init_script(FOLLOWS)
-    page.goto((home(pages).parent / f"{name}.html").as_uri())
-    found = [
-        line
-        for line in violations(page, test_settings.cache / "axe")
-        if not any(part in line for part in THEMES_OWN)
+    page.goto(file.as_uri())
+    before, kept = one_of_a_kind(page)
+    assert before > 500 > 20 > kept
+    found = violations(page, test_settings.cache / "axe", settled=True)
+    assert any(f"light: {rule}:" in line for line in found)
+
+
+def test_a_page_that_is_too_wide_is_found(offline: BrowserContext, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text('<body data-md-color-scheme="default"><div style="width: 800px">x</div>')
+    offline.add_init_script(STILL)
+    page = offline.new_page()
+    page.goto(file.as_uri())
+    assert [line.partition(": ")[2] for line in too_wide(page)] == [
+        "wider than 390 px, light",
+        "wider than 390 px, dark",
     ]
-    assert not found, "\n".join(found)

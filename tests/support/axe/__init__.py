@@ -7,16 +7,18 @@ files are; the web UI never loads it.
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from playwright.sync_api import Page
 
 from thinkeval.cypher.embedded import artifacts, lock
 
 LOCK_FILE = Path(__file__).with_name("axe.lock")
-SCHEMES = ("light", "dark")
+Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 OF_COLOURS = "color-contrast"
 """The rule that depends on the colour scheme; the others see one document in both."""
 
@@ -31,17 +33,31 @@ def _script(folder: Path) -> str:
         return archive.read(inside).decode()
 
 
-def violations(page: Page, folder: Path) -> list[str]:
+def emulate(page: Page, scheme: Scheme) -> None:
+    """Show a page whose style sheet follows the reader's scheme."""
+    page.emulate_media(color_scheme=scheme)
+
+
+def violations(
+    page: Page,
+    folder: Path,
+    *,
+    settled: bool = False,
+    show: Callable[[Page, Scheme], None] = emulate,
+) -> list[str]:
     """What axe-core's rules refuse on the page, in both colour schemes; one line an element.
 
     Args:
         folder: where downloads are cached.
+        settled: the page asks for nothing more; otherwise half a second of silence is waited for.
+        show: shows the page in a scheme.
     """
-    page.wait_for_load_state("networkidle")
+    if not settled:
+        page.wait_for_load_state("networkidle")
     page.evaluate(_script(folder))
     found = []
     for scheme in SCHEMES:
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        show(page, scheme)
         rules: dict[str, Any] = {"resultTypes": ["violations"]}
         if scheme != SCHEMES[0]:
             rules["runOnly"] = [OF_COLOURS]

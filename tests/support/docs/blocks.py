@@ -1,6 +1,6 @@
 """Fenced blocks of a Markdown page: what is to be run, and whether an output is the one shown.
 
-The rules, for whoever writes a page:
+The rules, for the author of a page:
 
 - `sh`: commands, run one after the other in the page's folder. Each must succeed, unless a comment
   behind it names another end: `# exit 1`, `# 404`.
@@ -8,7 +8,7 @@ The rules, for whoever writes a page:
   as `differences` says. A line `…` stands for any lines, `…` in a line for any text.
 - `python`: run in one namespace. `cypher`: read only, finds something, without a warning.
 - `yaml`, `json`, `csv`, `text` … with `title="NAME"`: a file, written before what follows it runs.
-- `text`: what is shown only.
+- `text`, `diff`: what is shown only.
 
 `<!-- not run: REASON -->` in the line above a block has it shown only; what can be checked of it
 without a run is still checked. `PLACEHOLDERS` stand for ids of what is stored.
@@ -25,7 +25,7 @@ from pathlib import Path
 
 RUN = ("sh", "console", "python", "cypher")
 DATA = ("yaml", "json", "csv", "toml")
-SHOWN = ("text", "mermaid", "bibtex", "dockerfile", "html")
+SHOWN = ("text", "diff", "mermaid", "bibtex", "dockerfile", "html")
 LANGUAGES = (*RUN, *DATA, *SHOWN)
 
 REASONS = (
@@ -87,12 +87,12 @@ class Command:
     def expected(self) -> frozenset[int]:
         """The exit codes with which it may end."""
         comment = re.search(r"(?:^|\s)#(.*)$", self.text)
-        told = comment[1] if comment else ""
-        code = re.search(r"\bexit(?: code)? (\d+)", told)
+        words = comment[1] if comment else ""
+        code = re.search(r"\bexit(?: code)? (\d+)", words)
         if code:
             return frozenset({int(code[1])})
         # curl ends with 22 where the service refuses.
-        return frozenset({22}) if re.search(r"\b4\d\d\b", told) else frozenset({0})
+        return frozenset({22}) if re.search(r"\b4\d\d\b", words) else frozenset({0})
 
 
 def blocks(page: str) -> Iterator[Block]:
@@ -243,15 +243,15 @@ def differences(
     """How an output is not the one that a page shows; nothing if it is.
 
     Lines are compared masked and in any order, as a table's rows are ordered by their numbers.
-    Lines of standard error, where progress is told, need not be shown.
+    Lines of standard error, where progress is reported, need not be shown.
 
     Args:
         names: what a table's rows may be about, longest first: another model has other rows.
     """
     expected = Counter(masked(line, names) for line in shown)
-    told = [masked(line, names) for line in out.splitlines()]
+    printed = [masked(line, names) for line in out.splitlines()]
     more = [masked(line, names) for line in err.splitlines()]
-    found = Counter(told) + Counter(more)
+    found = Counter(printed) + Counter(more)
     expected.pop("", None)
     found.pop("", None)
     elided = expected.pop("…", 0)
@@ -268,8 +268,8 @@ def differences(
                 missing.append(line)
             else:
                 found[hit] -= 1
-    told_again = Counter(line for line in told if line)
-    extra = [] if elided else [ln for ln, n in found.items() for _ in range(min(n, told_again[ln]))]
+    times = Counter(line for line in printed if line)
+    extra = [] if elided else [ln for ln, n in found.items() for _ in range(min(n, times[ln]))]
     return [f"not in the output: {line}" for line in missing] + [
         f"not on the page: {line}" for line in extra
     ]

@@ -52,19 +52,19 @@ class Recorder:
         assert answer.is_success, (operation, answer.status_code, answer.text)
         media = answer.headers.get("content-type", "").partition(";")[0]
         if media == "application/json":
-            told: Any = answer.json()
+            content: Any = answer.json()
         elif media.startswith("text/") or media == "application/jsonl":
-            told = answer.text
+            content = answer.text
         else:
             return answer.content
-        shown = self.shortened(told)
+        shown = self.shortened(content)
         statuses = self.kept.setdefault(operation, {})
         statuses.setdefault(str(answer.status_code), {}).setdefault(media, shown)
-        return told
+        return content
 
-    def shortened(self, told: Any) -> Any:
+    def shortened(self, content: Any) -> Any:
         """The answer as an example: without what is this run's own, lists and texts cut."""
-        text = json.dumps(told, ensure_ascii=False)
+        text = json.dumps(content, ensure_ascii=False)
         for own, other in sorted(self.replaced.items(), key=lambda pair: -len(pair[0])):
             text = text.replace(own, other)
         return _cut(json.loads(text))

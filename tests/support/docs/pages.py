@@ -81,7 +81,7 @@ def inside(program: Cli, words: list[str], env: Mapping[str, str]) -> Done:
     with nothing_typed():
         try:
             return program(*words, code=None, **env)
-        except Exception:  # a defect of the program: told like any other failure
+        except Exception:  # a defect of the program: reported like any other failure
             return Done(99, "", traceback.format_exc(limit=-6))
 
 
@@ -198,9 +198,11 @@ class Page:
         text = self.real(block.text).strip()
         result = self._session.run(text, edit=self.real("EDIT"))  # pyright: ignore
         found = result.fetch(1)
-        told = [s for s in result.consume().gql_status_objects if s.gql_status[:2] in ("01", "03")]
-        if told:
-            return f"{text}\n{[s.status_description for s in told]}"
+        notices = [
+            s for s in result.consume().gql_status_objects if s.gql_status[:2] in ("01", "03")
+        ]
+        if notices:
+            return f"{text}\n{[s.status_description for s in notices]}"
         return None if found else f"{text}\nfinds nothing"
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -55,6 +57,46 @@ def references(page: Path) -> References:
     parser = References()
     parser.feed(page.read_text(encoding="utf-8"))
     return parser
+
+
+HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$", re.M)
+NAMED = re.compile(r"""\{[^}\n]*#([\w-]+)[^}\n]*\}|\bid=["']([\w-]+)["']""")
+FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"!?\[[^\]\n]*\]\(([^)\s]+)\)")
+
+
+def anchors_of(markdown: str) -> set[str]:
+    """The anchors that a Markdown file has where it is shown by itself, as on GitHub.
+
+    Of a heading: its words in lower case, joined by hyphens, without marks; the second of a name
+    ends with `-1`.
+    """
+    text = FENCE.sub("", markdown)
+    found = {name for pair in NAMED.findall(text) for name in pair if name}
+    count: Counter[str] = Counter()
+    for heading in HEADING.findall(text):
+        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", NAMED.sub("", heading))
+        slug = re.sub(r"[^\w\- ]", "", shown.strip().lower()).replace(" ", "-")
+        found.add(f"{slug}-{count[slug]}" if count[slug] else slug)
+        count[slug] += 1
+    return found
+
+
+def broken_in(file: Path) -> list[str]:
+    """Links of a Markdown file to files that are not there, or to no anchor of a Markdown file."""
+    wrong = []
+    for link in LINK.findall(FENCE.sub("", file.read_text(encoding="utf-8"))):
+        parts = urlsplit(link)
+        if parts.scheme or parts.netloc:
+            continue
+        target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+        if not target.exists():
+            wrong.append(link)
+        elif parts.fragment and target.suffix == ".md":
+            there = anchors_of(target.read_text(encoding="utf-8"))
+            if unquote(parts.fragment) not in there:
+                wrong.append(link)
+    return wrong
 
 
 def broken(pages: dict[Path, References]) -> list[str]:

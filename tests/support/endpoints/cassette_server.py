@@ -11,7 +11,7 @@ last turn (and in the field `field` of its body, if the rule names one), else by
 with 404. Each list is replayed in order; its last answer is repeated. ANSWER has:
 
     text, arguments (of a tool call), refusal, finish, choices   the answer
-    status, detail, retry_after, raw, delay_s                    failures: status with detail, the
+    status, detail, retry_after, location, raw, delay_s          failures: status with detail, the
                                                                  exact body, seconds of waiting
 
 `GET /cassette` gives the number of requests and their bodies and headers, `GET /health` is 200.
@@ -114,6 +114,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         if answer and "retry_after" in answer:
             self.send_header("Retry-After", str(answer["retry_after"]))
+        if answer and "location" in answer:
+            self.send_header("Location", answer["location"])
         self.end_headers()
         self.wfile.write(body)
 

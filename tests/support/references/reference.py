@@ -10,8 +10,9 @@ Sources: ThinkEval (Baser et al., TMLR 2026), section 5 and appendix D; KnowGIC'
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise, permutations, product
 from statistics import fmean, harmonic_mean
 
@@ -393,3 +394,35 @@ COUNTERFACT = {
     "counterfact_score": counterfact_score,
 }
 """CounterFact's metrics by the name of their query."""
+
+
+KNOWN = 0.05
+"""Probability before the edit from which a fact counts as known."""
+
+
+def forgetting(edges: Sequence[Edge], case: Case) -> Value:
+    """Which part of the fact's probability is gone; of a fact that was not known, nothing."""
+    old = target_edge(edges, case, "target_true")
+    if old is None:
+        return Value(None, 0)
+    if old.pre < KNOWN:
+        return Value(None, 0, 1)
+    return Value((old.pre - old.post) / old.pre, 1)
+
+
+def leak_at(k: int, edges: Sequence[Edge], case: Case) -> Value:
+    """The probability that not all of k answers miss the object."""
+    old = target_edge(edges, case, "target_true")
+    if old is None:
+        return Value(0.0, 0)
+    missed = 1.0
+    for _ in range(k):
+        missed *= 1 - old.post
+    return Value(1 - missed, 1)
+
+
+FORGOTTEN: dict[str, Callable[[Sequence[Edge], Case], Value]] = {
+    "forgetting": forgetting,
+    **{f"leak_at_{k}": partial(leak_at, k) for k in (1, 5, 100)},
+}
+"""The metrics of requests to forget by the name of their query."""

@@ -38,8 +38,14 @@ def expected(
         "efficacy_score": ref.efficacy_score(edges, asked),
         "generalization": ref.generalization(edges, asked),
         "generalization_score": ref.generalization_score(edges, asked),
-        **{name: f(edges, asked) for name, f in ref.COUNTERFACT.items()},
+        "specificity": ref.specificity(edges, asked),
     }
+    if score.kind == "forget":
+        absent = ("efficacy", "efficacy_score", "generalization", "generalization_score")
+        one = {name: value for name, value in one.items() if name not in absent}
+        one |= {name: f(edges, asked) for name, f in ref.FORGOTTEN.items()}
+    else:
+        one |= {name: f(edges, asked) for name, f in ref.COUNTERFACT.items()}
     found = {(name, n): value for name, values in many.items() for n, value in values.items()}
     return found | {(name, None): value for name, value in one.items()}
 

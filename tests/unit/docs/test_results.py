@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import shutil
 import subprocess
@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import pytest
 
 from thinkeval.service.append_schemas import AppendLoss, AppendOut
 from thinkeval.service.leakcut.coedit.sweep import ChosenSummary, FrontierRow
@@ -26,12 +28,11 @@ RESULTS = ROOT / "docs" / "results"
 
 def module(name: str) -> ModuleType:
     """A module of the program, which is run as a folder and not installed."""
-    spec = importlib.util.spec_from_file_location(f"results_{name}", PROGRAM / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
+    sys.path.insert(0, str(PROGRAM))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(PROGRAM))
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -133,44 +134,141 @@ def test_equal_efficacy_is_sorted_by_ifr_without_undefined_methods() -> None:
     ]
 
 
-def test_crawls_are_read_from_the_printed_lines() -> None:
-    line = "     460 questions   111 facts  P 0.892 R 1.000 F1 0.943  chains 103/109/103  complete"
-    name = "  recommended: kind gate, .8, .2    "
-    printed = "".join(
-        f"{organism}: trained in 60 s\n{name}{line}\n  recommended: 9 answers in 1.0 s\n"
-        for organism in ("a", "b")
-    )
-    _, made = module("made").crawls([printed], {})
-    rule = "recommended: kind gate, .8, .2"
-    assert made == [
-        [organism, rule, 460, 111, 0.892, 1.0, 0.943, 109, 103] for organism in ("plain", "unknown")
+def test_crawls_by_organism_and_rule() -> None:
+    row = {"questions": 460, "facts": 111, "precision": 0.892, "recall": 1.0, "f1": 0.943,
+           "chains": 103, "chains_found": 109, "chains_right": 102}  # fmt: skip
+    of: dict[str, Any] = {"rules": {"kind gate": row}, "answers": 1000, "batched_s": 2.0,
+                          "single_s": 0.05, "jaccard": 0.75}  # fmt: skip
+    taught = of | {"auc": 0.98, "unknown": {"existing": {"n": 89, "mean": 0.002, "half": 0.0}}}
+    outputs = [json.dumps({"organisms": {"plain": of, "unknown": taught}})]
+    made = module("made")
+    columns, rows = made.crawls(outputs, {})
+    assert rows[1] == ["unknown", "kind gate", 460, 111, 0.892, 1.0, 0.943, 109, 102]
+    assert len(columns) == len(rows[0])
+    assert made.unknown(outputs, {})[1] == [["existing", 89, 0.002, 0.0]]
+    columns, rows = made.further(outputs, {})
+    assert [column["title"] for column in columns] == ["what", "plain", "unknown"]
+    assert [row[1:] for row in rows] == [[None, 0.98], [0.75] * 2, ["1,000"] * 2, ["25 ×"] * 2]
+
+
+def test_correlation_is_over_the_edits_of_the_sweep() -> None:
+    names = ["Efficacy", "IFR mean", "Preservation", "Subject retention", "IFR beyond mean"]
+    table = [{"Method": method, **dict.fromkeys(names, 0.5)} for method in ("rome", "memit")]
+    values = [(0.1, 0.2), (0.4, 0.3), (0.9, 0.8), (0.5, None)]
+    edits = [
+        {"edit": f"{method}-{place}", "method": method, "ifr": ifr, "ifr.n": 4,
+         "subject_retention": kept or 0.0, "subject_retention.n": 0 if kept is None else 2}
+        for method in ("rome", "memit")
+        for place, (ifr, kept) in enumerate(values)
+    ]  # fmt: skip
+    swept = {"table": table, "edits": [each["edit"] for each in edits]}
+    other = edits[0] | {"edit": "rome-of-another-sweep", "ifr": 7.0}
+    columns, rows = module("made").subject(
+        [json.dumps(swept), json.dumps([*edits, other])], {}
+    )  # fmt: skip
+    # By hand: the sum of products is .253333 and, of the deviations' squares, .326667 and .206667.
+    assert [row[0] for row in rows] == ["rome", "memit"]
+    assert rows[0][-1] == pytest.approx(0.253333 / (0.326667 * 0.206667) ** 0.5, abs=1e-5)
+    assert len(columns) == len(rows[0])
+
+
+def test_differences_that_exceed_chance() -> None:
+    base = {"efficacy": 0.7, "metric": "ifr", "first": "a", "second": "b", "value": 0.1}
+    rows = [
+        base | {"interval": [0.05, 0.2], "beyond_rewrites": True, "metric": "preservation"},
+        base | {"interval": [0.05, 0.2], "beyond_rewrites": True},
+        base | {"interval": [-0.05, 0.2], "beyond_rewrites": False},
+        base | {"interval": None, "beyond_rewrites": None},
+        base | {"interval": [0.05, 0.2], "beyond_rewrites": True, "efficacy": 0.5},
+    ]
+    _, found = module("made").differences([json.dumps({"differences": rows})], {})
+    assert found == [
+        ["IFR", "a − b", [0.1, 0.05, 0.2]],
+        ["Preservation", "a − b", [0.1, 0.05, 0.2]],
     ]
 
 
+def stored_rows() -> dict[str, list[Any]]:
+    """The rows of the page of times, by name."""
+    stored = json.loads((RESULTS / "data" / "measured.json").read_text(encoding="utf-8"))
+    return {row[0]: row for row in stored["tables"]["ratios"]["rows"]}
+
+
+def line(what: str, **more: Any) -> dict[str, Any]:
+    """A line of a benchmark, half a second beside two and a half minutes."""
+    found = {"what": what, "name": "plain", "unit": "s", "ours": 0.5, "instead": 150.0}
+    return found | {"ratio": 300.0, "bound": False} | more
+
+
+def test_every_row_of_times_has_a_command_that_measures_it() -> None:
+    times = module("times")
+    measured = [row.what for rows in times.BENCHMARKS.values() for row in rows]
+    assert [*stored_rows()] == [what for what in measured if what in stored_rows()]
+    for command in times.BENCHMARKS:
+        assert (ROOT / command.split()[1]).is_file()
+
+
 def test_benchmarks_replace_their_rows_and_leave_the_others() -> None:
-    made = module("made")
-    outputs = [
-        json.dumps(
-            {
-                "lines": [
-                    {"what": f"{pattern.removeprefix('(?i)').removeprefix('^')}".replace(".*", " "),
-                     "name": "plain", "unit": "s", "ours": 0.5, "instead": 150.0, "ratio": 300.0}
-                    for pattern in patterns.values()
-                ]
-            }
-        )
-        for patterns in made.BENCHMARKS.values()
+    times = module("times")
+    command = next(iter(times.BENCHMARKS))
+    rows = times.BENCHMARKS[command]
+    lines = [line(pattern) for row in rows for pattern in row.lines]
+    notes = ["2 cores, load 1.5 (1 min, at the end); …"]
+    text = json.dumps({"lines": lines, "notes": notes})
+    before = {"ratios": {"rows": list(stored_rows().values())}}
+    _, made = times.ratios([text, *[""] * (len(times.BENCHMARKS) - 1)], before)
+    new = {row.what for row in rows}
+    for row in made:
+        if row[0] in new:
+            assert row[1:4] == ["0.5 s", "150 s, plain", "300 ×"]
+            assert row[4].endswith(", load 1.5")
+            assert row[5] == f"`{command.removesuffix(' --json')}`"
+        else:
+            assert row == stored_rows()[row[0]]
+
+
+def test_a_busy_machine_replaces_processor_time_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    times = module("times")
+    notes = ["2 cores, load 7.2 (1 min, at the end); …"]
+    texts = [
+        json.dumps({"lines": [line(p.lstrip("^")) for row in rows for p in row.lines],
+                    "notes": notes})
+        if "commands.py" in command or "ifr_one_query" in command else ""
+        for command, rows in times.BENCHMARKS.items()
     ]  # fmt: skip
-    stored = json.loads((RESULTS / "data" / "measured.json").read_text(encoding="utf-8"))["tables"]
-    columns, rows = made.ratios(outputs, stored)
-    again = {what for patterns in made.BENCHMARKS.values() for what in patterns}
-    before = {row[0]: row for row in stored["ratios"]["rows"]}
-    assert columns == stored["ratios"]["columns"]
-    assert [row[0] for row in rows] == list(before)
-    for row in rows:
-        new = ["0.5 s", "150 s, plain", "300 ×"]
-        assert row[1:4] == new if row[0] in again else row == before[row[0]]
-    assert again < set(before)
+    old = [row.what for rows in times.BENCHMARKS.values() for row in rows]
+    before = {"ratios": {"rows": [[what, "1 s", None, None, "2026-11-20", "`x`"] for what in old]}}
+    _, made = times.ratios(texts, before)
+    new = [row[0] for row in made if row[5] != "`x`"]
+    assert len(new) == 3
+    assert all(what.startswith("processor time") for what in new)
+    assert capsys.readouterr().err.count("kept, as the machine was busy") == 1
+
+
+def test_lines_side_by_side_say_a_thing_once() -> None:
+    times = module("times")
+    text = json.dumps({
+        "lines": [line("one", instead=None), line("two", instead=None, ours=2.0),
+                  line("a"), line("b", name="other", bound=True)],
+        "notes": ["load 3.0 (…)"],
+    })  # fmt: skip
+    cells = times.cells(times.Row("r", ("^one", "^two")), json.loads(text)["lines"])
+    assert cells == ["0.5 s / 2 s", None, None]
+    cells = times.cells(times.Row("r", ("^a", "^b")), json.loads(text)["lines"])
+    assert cells == ["0.5 s", "150 s, plain; > 150 s, other", "300 ×; > 300 ×"]
+
+
+def test_a_row_without_its_line_is_an_error() -> None:
+    times = module("times")
+    with pytest.raises(module("tables").ResultsError, match="no line"):
+        times.cells(times.Row("r", ("absent",)), [line("one")])
+
+
+def test_columns_of_stages_are_lines() -> None:
+    shown = {"unit": "s", "columns": {"new database": {"start": 1.0, "all": 9.0}}}
+    found = module("times").lines_of(shown)
+    assert found[1]["what"] == "all, new database"
+    assert found[1]["ours"] == 9.0
 
 
 def score(method: str, append: AppendLoss | None = None, **values: float) -> Score:
@@ -203,7 +301,6 @@ def test_columns_are_those_that_the_sweep_writes() -> None:
     assert [row[1] for row in rows] == [0.9, 0.9]
     assert [row[3:5] for row in rows] == [[0.8, 0.7]] * 2
     assert len(made.steps([text], {})[1]) == 2
-    assert [row[:2] for row in made.subject([text], {})[1]] == [["rome", 0.9], ["memit", 0.9]]
 
 
 def test_columns_are_those_that_appended_answers_have() -> None:
@@ -212,20 +309,33 @@ def test_columns_are_those_that_appended_answers_have() -> None:
     scores = [score("rome", "none", aff_hard=0.9, **whole), score("rome", "app", aff_hard=0.4)]
     found: Any = append_table.table(scores)
     differences = render(paired.columns("json"), paired.differences(found), "json")
-    outputs = ["", "", json.dumps(append_table.as_dict(found)), differences]
-    made = module("made")
-    columns, rows = made.appended(outputs, {})
+    made = module("appends")
+    columns, rows = made.appended([json.dumps(append_table.as_dict(found))], {})
     assert [row[0] for row in rows] == ["rome", "rome APP"]
     place = [column["title"] for column in columns].index("AFF hard")
     assert [row[place] for row in rows] == [90.0, 40.0]
-    columns, rows = made.paired(outputs, {})
-    titles = [column["title"] for column in columns]
-    aff = next(row for row in rows if row[titles.index("Metric")] == "AFF hard")
-    assert aff[titles.index("Value")] == -0.5
+    columns, rows = made.paired([differences], {})
+    assert rows == [["rome", "AFF hard", [-0.5, None, None], None, 1],
+                    ["rome", "ANF hard", None, None, 0], ["rome", "ES", None, None, 0]]  # fmt: skip
+    assert len(columns) == len(rows[0])
+
+
+def test_parts_of_app_are_in_order() -> None:
+    mean = {"value": 0.5, "low": 0.4, "high": 0.6}
+    means = dict.fromkeys(("append_es", "aff_hard", "anf_hard"), mean)
+    names = ["APP", "bare", "APP k=10", "APP k=3", "APP −L1"]
+    rows = [{"method": "rome", "variant": name, "means": means} for name in names]
+    made = module("appends")
+    columns, found = made.neighbours([json.dumps({"rows": rows[:4]})], {})
+    assert [row[1] for row in found] == ["0 (bare)", "3", "10", "all"]
+    assert found[0][2:] == [[50.0, 40.0, 60.0]] * 3
+    assert len(columns) == len(found[0])
+    _, found = made.without([json.dumps({"rows": [rows[0], rows[1], rows[4]]})], {})
+    assert [row[1] for row in found] == ["APP", "APP −L1"]
 
 
 def test_columns_are_those_that_co_edits_have() -> None:
-    made = module("made")
+    made = module("coedits")
     row = dict.fromkeys(FrontierRow.model_fields, 1) | {"method": "memit", "p": 0.25, "ifr": 0.4}
     best = dict.fromkeys(ChosenSummary.model_fields, 2) | {"method": "memit", "missed": {"a": "b"}}
     best["reduction"] = 0.58
@@ -239,3 +349,59 @@ def test_columns_are_those_that_co_edits_have() -> None:
     columns, rows = made.chosen([text], {})
     assert rows == [["memit", 58.0, 2, 2, 2, 1, 2, 2]]
     assert len(columns) == len(rows[0])
+
+
+def test_choices_of_co_edits_have_a_row_each() -> None:
+    figures = dict.fromkeys(
+        ("ifr", "efficacy", "coedit_efficacy", "preservation", "preservation_unedited",
+         "subject_retention", "coedited_retention"), 0.25,
+    )  # fmt: skip
+    rows = [
+        {"subject": "Ward Kimball", "choice": "nothing", "facts": 0, "n": 1, **figures},
+        {"subject": "Ward Kimball", "choice": "random", "facts": 2, "n": 5, **figures},
+    ]
+    columns, found = module("coedits").choices([json.dumps({"rows": rows})], {})
+    assert [row[1] for row in found] == ["nothing", "random, 2 (mean of 5)"]
+    assert len(columns) == len(found[0])
+
+
+def test_a_step_is_given_the_data_and_the_sets_of_the_step_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("THINKEVAL_DATA", "/data")
+    measure = module("measure")
+    assert measure.words("thinkeval import $THINKEVAL_DATA/knowgic", []) == [
+        "thinkeval", "import", "/data/knowgic",
+    ]  # fmt: skip
+    printed = json.dumps({"sets": [{"id": "one"}, {"id": "two"}]})
+    assert measure.words("run SETS --json", [printed]) == ["run", "one", "two", "--json"]
+
+
+def test_tables_are_made_of_steps_of_their_page() -> None:
+    for page in module("pages").PAGES.values():
+        used = {place for table in page.tables.values() for place in table.steps}
+        assert used <= set(range(len(page.steps)))
+        for place, step in enumerate(page.steps):
+            if "SETS" in step.command.split():
+                assert "build" in page.steps[place - 1].command
+
+
+def test_tables_of_steps_that_were_not_run_stay(tmp_path: Path) -> None:
+    shutil.copytree(RESULTS, tmp_path / "results")
+    folder = tmp_path / "results"
+    before = json.loads((folder / "data" / "co-edit.json").read_text(encoding="utf-8"))["tables"]
+    figures = dict.fromkeys(module("coedits").CHOICES.values(), 0.25)
+    rows = [{"subject": "A", "choice": "nothing", "facts": 0, "n": 1, **figures}]
+    page = module("pages").PAGES["co-edit"]
+    outputs = [""] * (len(page.steps) - 1) + [json.dumps({"rows": rows})]
+    module("measure").store("co-edit", page, outputs, folder)
+    after = json.loads((folder / "data" / "co-edit.json").read_text(encoding="utf-8"))["tables"]
+    assert after["six"]["rows"] == [["A", "nothing", *[0.25] * 7]]
+    assert "coedit_choices.py" in after["six"]["measured"]["by"][0]
+    assert after["rounds"] == before["rounds"]
+
+
+def test_no_step_of_that_name_is_an_error() -> None:
+    done = run("crawl", "--only", "nothing-of-the-kind")
+    assert done.returncode == 2
+    assert "nothing-of-the-kind" in done.stderr

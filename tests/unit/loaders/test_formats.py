@@ -17,7 +17,7 @@ from thinkeval.loaders.errors import (
 from thinkeval.loaders.reading.sources import default_name
 
 
-def test_a_graph_without_relations_is_told_what_it_lacks(tmp_path: Path) -> None:
+def test_a_graph_without_relations_is_refused_with_what_it_lacks(tmp_path: Path) -> None:
     path = tmp_path / "school.yaml"
     text = "facts:\n  Newt Scamander:\n    studied at: [Hogwarts]\n"
     path.write_text(text, encoding="utf-8")

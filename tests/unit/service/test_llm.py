@@ -17,8 +17,9 @@ import pytest
 
 from support.endpoints.cassette_server import Cassette, playing
 from thinkeval.service import llm
+from thinkeval.service.completions import Completion
 from thinkeval.service.errors import EndpointError, UsageError, describe, in_one_line
-from thinkeval.service.llm import Client, Completion, checked_address
+from thinkeval.service.llm import Client, checked_address
 
 KEY = "sk-secret-4711"
 HELLO = [{"role": "user", "content": "Where did Harry Potter study?"}]
@@ -118,6 +119,23 @@ def test_a_refusal_is_shown_at_once_in_one_line(tmp_path: Path, status: int) -> 
     assert "\n" not in in_one_line(error.value)
     assert error.value.answered == status
     assert describe(error.value).status == 502
+
+
+@pytest.mark.parametrize("status", [302, 307, 308])
+def test_a_redirection_is_not_followed(tmp_path: Path, status: int) -> None:
+    """It would lead past the list of allowed addresses."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    with playing(tmp_path / "a", {"otherwise": ["secret"]}) as elsewhere:
+        target = f"{elsewhere.url}/chat/completions"
+        failure = {"status": status, "detail": "moved", "location": target}
+        with (
+            _talking(tmp_path / "b", failure) as (client, _),
+            pytest.raises(EndpointError, match=f"status {status}: moved") as refused,
+        ):
+            _ask(client)
+        assert elsewhere.requests() == []
+    assert "redirects" in refused.value.remedy
 
 
 def test_a_server_is_waited_for_as_long_as_it_asks(tmp_path: Path) -> None:

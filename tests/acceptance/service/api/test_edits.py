@@ -196,15 +196,15 @@ def test_a_sweep_gives_the_table_of_the_command_line(
     assert sum(answer.json()["counts"].values()) == len(answer.json()["edits"]) == 3
 
     def scored() -> dict[str, Any] | None:
-        told = service.get(where, table="false")
-        assert told["table"] == []
-        return told if told["counts"]["succeeded"] == 3 else None
+        sweep_out = service.get(where, table="false")
+        assert sweep_out["table"] == []
+        return sweep_out if sweep_out["counts"]["succeeded"] == 3 else None
 
     until(scored, 300, 0.2)
     for measure in ("likelihood", "p"):
-        told = service.get(where, measure=measure)
-        report = thinkeval("report", *told["edits"], "-f", "json", "--measure", measure).json
-        table = {row["Method"]: row for row in told["table"]}
+        sweep_out = service.get(where, measure=measure)
+        report = thinkeval("report", *sweep_out["edits"], "-f", "json", "--measure", measure).json
+        table = {row["Method"]: row for row in sweep_out["table"]}
         assert set(table) == {"none", "rome", "memit"}
         for row in report:
             del row["differences"]  # a sweep's table has none; the leaderboard has them
@@ -220,7 +220,7 @@ def test_a_sweep_gives_the_table_of_the_command_line(
     assert where in {f"/v1/sweeps/{each['id']}" for each in service.get("/v1/sweeps")["items"]}
     assert service.http.delete(where).status_code == 204
     problem(service.http.get(where), 404)
-    assert all(service.get(f"/v1/edits/{edit}")["score"] for edit in told["edits"])
+    assert all(service.get(f"/v1/edits/{edit}")["score"] for edit in sweep_out["edits"])
 
 
 def test_a_sweep_of_thousands_is_posted_read_and_cancelled_whole(

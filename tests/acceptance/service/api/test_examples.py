@@ -8,7 +8,7 @@ committed example. `THINKEVAL_WRITE_EXAMPLES=1` writes the examples anew.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,51 +16,22 @@ import pytest
 
 from support.commands import Mine
 from support.docs.example_answers import Recorder, writing
-from support.own_graphs import own_graphs
+from support.own_graphs import appending
 from support.serving import ENDED, Service, until
-from thinkeval.cypher.run import Database
-from thinkeval.loaders import graphs, rules
-from thinkeval.loaders.rules_yaml import load_rules
 from thinkeval.service.api.reference import example_answers
-from thinkeval.service.depedit import store as set_store
-from thinkeval.service.graphs import datasets
-from thinkeval.service.rules import store as rule_store
 
 FACT = "harry-potter--studied-at"
 RULE = {
     "if": ["person was sorted into house", "house is a house at school"],
     "then": "person studied at school",
 }
-APPEND = {
-    "case_id": 1,
-    "requested_rewrite": {
-        "prompt": "{} was friends with",
-        "relation_id": "was friends with",
-        "target_new": {"str": "Luna Lovegood"},
-        "target_true": {"str": "Hermione Granger"},
-        "subject": "Harry Potter",
-    },
-    "postive_list": ["Hermione Granger", "Ron Weasley"],
-    "negtive_list": ["Xenophilius Lovegood", "Ginny Weasley"],
-    "negtive_random_list": ["Herbology", "Keeper"],
-    "para_add_prompts": ["Harry Potter was a close friend of"],
-    "neighborhood_prompts": [["Neville Longbottom was friends with", "Ginny Weasley"]],
-}
+APPEND = appending(
+    correct=["Hermione Granger", "Ron Weasley"],
+    hard=["Xenophilius Lovegood", "Ginny Weasley"],
+    random=["Herbology", "Keeper"],
+)
 RUNNING = ("queued", "running")
 SMALL_SET = {"facts": 6, "unrelated": 2, "implications": 3, "copies": 1, "updates": 3}
-
-
-@pytest.fixture(scope="module")
-def atlas(db: Database) -> Iterator[str]:
-    with own_graphs(db) as prefix:
-        datasets.store(db, datasets.read(graphs.path("atlas"), name=prefix))
-        path = rules.path("atlas")
-        assert path is not None
-        rule_store.save(db, prefix, load_rules(path), status="kept")
-        yield prefix
-        for row in set_store.list_sets(db, dataset=prefix):
-            set_store.delete_set(db, row.id)
-        rule_store.delete(db, prefix)
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +49,8 @@ def ask(service: Service, mine: Mine, atlas: str, environment: dict[str, str]) -
 
 def ended(ask: Recorder, operation: str, **name: str) -> Any:
     def look() -> bool:
-        told = service_json(ask, operation, **name)
-        return told["status"] in (*ENDED, "waiting_review")
+        answer = service_json(ask, operation, **name)
+        return answer["status"] in (*ENDED, "waiting_review")
 
     until(look, 240, 0.2)
 
@@ -167,6 +138,20 @@ def of_rules(ask: Recorder, mine: Mine, atlas: str) -> None:
     ask("get_proofs", graph=graph, query=triple)
 
 
+def of_comparisons(ask: Recorder, mine: Mine, atlas: str) -> None:
+    body = {
+        "before": mine.model, "after": mine.model, "graph": mine.graph, "rewrites": [FACT],
+        "samples": 0,
+    }  # fmt: skip
+    comparison = ask("post_comparison", body)["id"]
+    ended(ask, "get_comparison", comparison=comparison)
+    ask("get_comparison", comparison=comparison)
+    ask("get_drift", comparison=comparison)
+    ask("list_comparisons")
+    ask("follow_comparison", comparison=comparison)
+    ask("cancel_comparison", comparison=comparison)
+
+
 def of_coedits(ask: Recorder, mine: Mine, atlas: str) -> None:
     body = {"graph": mine.graph, "rewrite": FACT, "model": mine.model, "method": "rome"}
     coedit = ask("post_coedit", body | {"rounds": 1})["id"]
@@ -211,12 +196,16 @@ def body_of_runs(name: str, strategy: str, mine: Mine) -> dict[str, Any]:
     return {"sets": [name], "strategies": [strategy], "model": mine.model}
 
 
-def of_growth(ask: Recorder, mine: Mine, atlas: str) -> None:
-    body = {
-        "seed": "Harry Potter", "elicit": "crawl", "base": mine.graph, "judge": "human",
-        "graph": f"{mine.prefix}-grown", "answers": {"model": mine.model},
+def body_of_crawl(mine: Mine, graph: str, judge: str) -> dict[str, Any]:
+    return {
+        "seed": "Harry Potter", "elicit": "crawl", "base": mine.graph, "judge": judge,
+        "graph": f"{mine.prefix}-{graph}", "answers": {"model": mine.model},
         "crawl": {"depth": 1, "samples": 2, "wordings": 2},
     }  # fmt: skip
+
+
+def of_growth(ask: Recorder, mine: Mine, atlas: str) -> None:
+    body = body_of_crawl(mine, "grown", judge="human")
     run = ask("post_growth", body)["id"]
     ended(ask, "get_growth", run=run)
     ask("get_growth", run=run)
@@ -236,11 +225,7 @@ def of_growth(ask: Recorder, mine: Mine, atlas: str) -> None:
 
 
 def of_finished_growth(ask: Recorder, mine: Mine, atlas: str) -> None:
-    body = {
-        "seed": "Harry Potter", "elicit": "crawl", "base": mine.graph, "judge": "none",
-        "graph": f"{mine.prefix}-crawled", "answers": {"model": mine.model},
-        "crawl": {"depth": 1, "samples": 2, "wordings": 2},
-    }  # fmt: skip
+    body = body_of_crawl(mine, "crawled", judge="none")
     run = service_post(ask, "post_growth", body)["id"]
     ended(ask, "get_growth", run=run)
     ask("export_growth", query={"packed": False}, run=run)
@@ -256,6 +241,7 @@ Part = Callable[[Recorder, Mine, str], None]
 WALK: tuple[Part, ...] = (of_the_service, of_graphs, of_rules)
 JOBS: tuple[Part, ...] = (
     of_edits,
+    of_comparisons,
     of_coedits,
     of_growth,
     of_finished_growth,

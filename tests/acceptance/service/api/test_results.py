@@ -23,6 +23,7 @@ from support.commands import Cli, Mine
 from support.problems import BASE, problem
 from support.serving import until
 from thinkeval import cypher
+from thinkeval.cypher.metric_options import of_kind
 from thinkeval.cypher.run import Database
 from thinkeval.editing import registry
 from thinkeval.service.api.app import create_app
@@ -164,6 +165,9 @@ def test_every_query_of_an_edit_is_shown_as_it_is_run(
             if (value.metric, value.measure) == (short, "likelihood")
         ]
         found = [(row.step, row.value, row.n) for row in db.metric(short, **params)]
+        if short not in of_kind(score.kind):
+            assert expected == [], "a metric of requests to forget"
+            return
         assert [(step, n) for step, _, n in found] == [(step, n) for step, _, n in expected]
         assert [v for _, v, _ in found] == pytest.approx([v for _, v, _ in expected], rel=1e-12)
 

@@ -9,22 +9,13 @@ from typing import Any
 import pytest
 
 from support.commands import Cli, Mine
+from support.own_graphs import appending
 
-REQUEST: dict[str, Any] = {
-    "case_id": 1,
-    "requested_rewrite": {
-        "prompt": "{} was friends with",
-        "relation_id": "was friends with",
-        "target_new": {"str": "Luna Lovegood"},
-        "target_true": {"str": "Hermione Granger"},
-        "subject": "Harry Potter",
-    },
-    "postive_list": ["Hermione Granger", "Neville Longbottom", "Ron Weasley", "Rubeus Hagrid"],
-    "negtive_list": ["Xenophilius Lovegood", "Ginny Weasley", "Filius Flitwick"],
-    "negtive_random_list": ["Herbology", "Keeper", "The Owlery"],
-    "para_add_prompts": ["Harry Potter was a close friend of"],
-    "neighborhood_prompts": [["Neville Longbottom was friends with", "Ginny Weasley"]],
-}
+REQUEST = appending(
+    correct=["Hermione Granger", "Neville Longbottom", "Ron Weasley", "Rubeus Hagrid"],
+    hard=["Xenophilius Lovegood", "Ginny Weasley", "Filius Flitwick"],
+    random=["Herbology", "Keeper", "The Owlery"],
+)
 
 
 @pytest.fixture(scope="module")

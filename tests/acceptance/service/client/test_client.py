@@ -197,6 +197,33 @@ def test_a_sweep_gives_its_table(te: Client, mine: Mine, score: Score, control: 
     assert {row["Method"] for row in done.table} == {"none", "rome"}
 
 
+def test_two_states_are_compared_by_a_worker(
+    te: Client, mine: Mine, score: Score, service: Service
+) -> None:
+    after = f"{mine.model}+edit:{score.edit}"
+    asked = {"graph": mine.graph, "rewrites": [REWRITE], "samples": 0, "timeout": 300}
+    found = te.compare(mine.model, after, **asked)
+    (request,) = found.requests
+    assert request.number("ifr", "likelihood") == pytest.approx(
+        score.number("ifr", "likelihood"), abs=1e-6
+    )
+    assert te.compare(mine.model, after, **asked).id == found.id
+    listed = te.comparisons(mine.graph).set_index("id").loc[found.id]
+    assert (listed["requests"], listed["n"]) == (1, found.n_facts)
+    drift = te.drift(found.id)
+    assert drift["n"].iloc[0] == found.n_facts
+    assert te.chains(request.edit)["surviving"].sum() == request.number(
+        "active_chains", "likelihood"
+    )
+    page = service.http.get(f"/comparisons/{found.id}", headers={"cookie": ""})
+    assert page.status_code in (200, 303, 401)
+    for state, problem in (("/etc", "not one this service"), ("organism+edit:nope", "nope")):
+        with pytest.raises(ProblemError, match=problem):
+            te.compare(mine.model, state, graph=mine.graph)
+    with pytest.raises(ProblemError, match=r"127\.0\.0\.1"):
+        te.compare(mine.model, "endpoint:http://127.0.0.1:9/v1#m", graph=mine.graph)
+
+
 def test_who_shows_no_token_is_told_so(service: Service) -> None:
     with Client(service.url, "") as stranger, pytest.raises(ProblemError) as caught:
         stranger.graphs()

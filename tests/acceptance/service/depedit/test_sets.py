@@ -11,33 +11,14 @@ from pathlib import Path
 import pytest
 
 from support.commands import PROGRAM, Done
-from support.own_graphs import own_graphs
 from support.serving import Service, serving
 from thinkeval.cypher.run import Database
-from thinkeval.loaders import graphs, rules
-from thinkeval.loaders.rules_yaml import load_rules
 from thinkeval.service.depedit import store
 from thinkeval.service.depedit.questions import questions
 from thinkeval.service.depedit.store import Answer, RunRecord
-from thinkeval.service.graphs import datasets
-from thinkeval.service.rules import store as rule_store
 
 Call = Callable[..., Done]
 SETTINGS = ("CQ_DT", "CQ_UT", "ICQ_DT")
-
-
-@pytest.fixture(scope="module")
-def atlas(db: Database) -> Iterator[str]:
-    """The bundled graph and its rules under a name of one's own."""
-    with own_graphs(db) as prefix:
-        datasets.store(db, datasets.read(graphs.path("atlas"), name=prefix))
-        path = rules.path("atlas")
-        assert path is not None
-        rule_store.save(db, prefix, load_rules(path), status="kept")
-        yield prefix
-        for row in store.list_sets(db, dataset=prefix):
-            store.delete_set(db, row.id)
-        rule_store.delete(db, prefix)
 
 
 @pytest.fixture

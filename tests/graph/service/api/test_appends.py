@@ -13,8 +13,6 @@ from support.own_graphs import hogwarts_as, own_graphs
 from support.stored_edits import probed, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.app import create_app
-from thinkeval.service.api.state import database
 from thinkeval.service.append_schemas import AppendOut
 from thinkeval.service.cli.output import console
 from thinkeval.service.cli.render import show_score
@@ -60,14 +58,6 @@ def dataset(db: Database) -> Iterator[str]:
         )
         db.write(rows.MergeRewritesRow, dataset=graph, rows=[rewrite_row(request)])
         yield graph
-
-
-@pytest.fixture(scope="module")
-def client(db: Database) -> TestClient:
-    """The routes on the tests' database; without its lifespan, so that no worker starts."""
-    app = create_app(workers=0)
-    app.dependency_overrides[database] = lambda: db
-    return TestClient(app, base_url="http://localhost")
 
 
 @pytest.fixture(scope="module")
@@ -196,4 +186,6 @@ def test_the_command_line_prints_additivity_and_why_there_is_no_ifr(
 def test_no_table_of_methods_holds_an_append(scored: Score) -> None:
     found = common([scored], "likelihood")
     assert found.scores == []
-    assert found.warnings == ("1 score of appended answers left out: they have other metrics.",)
+    assert found.warnings == (
+        "1 score of appended answers or forgotten facts left out: they have other metrics.",
+    )

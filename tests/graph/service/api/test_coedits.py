@@ -19,7 +19,6 @@ from support.stored_edits import frontier, random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.api.app import create_app
-from thinkeval.service.api.state import database
 from thinkeval.service.client import Client
 from thinkeval.service.leakcut.coedit import store
 from thinkeval.service.leakcut.coedit.job import COEDIT
@@ -38,17 +37,9 @@ def prefix(db: Database) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def service(db: Database) -> TestClient:
-    """The routes on the tests' database; without its lifespan, so that no worker starts."""
-    app = create_app(workers=0)
-    app.dependency_overrides[database] = lambda: db
-    return TestClient(app, base_url="http://localhost")
-
-
-@pytest.fixture(scope="module")
-def client(service: TestClient) -> Iterator[Client]:
+def remote(client: TestClient) -> Iterator[Client]:
     def answered(asked: httpx.Request) -> httpx.Response:
-        found = service.request(
+        found = client.request(
             asked.method, asked.url.raw_path.decode(), content=asked.content,
             headers={"content-type": "application/json"},
         )  # fmt: skip
@@ -75,16 +66,16 @@ def out(db: Database, prefix: str) -> CoEditOut:
 
 
 def test_command_rest_and_client_agree(
-    server: dict[str, str], tmp_path: Path, test_settings: Settings, service: TestClient,
-    client: Client, out: CoEditOut,
+    server: dict[str, str], tmp_path: Path, test_settings: Settings, client: TestClient,
+    remote: Client, out: CoEditOut,
 ) -> None:  # fmt: skip
-    got = service.get(f"/v1/coedits/{out.id}").json()
+    got = client.get(f"/v1/coedits/{out.id}").json()
     assert got["status"] == "succeeded"
     assert got["result"] == out.model_dump(mode="json")
-    assert client.coedit(out.id).result == out
-    frame = client.frontier(out.id)
+    assert remote.coedit(out.id).result == out
+    frame = remote.frontier(out.id)
     assert frame["ifr"].tolist() == [0.4, 0.061, 0.016]
-    assert out.id in client.coedits()["id"].tolist()
+    assert out.id in remote.coedits()["id"].tolist()
     homes = {
         "THINKEVAL_HOME": str(test_settings.home),
         "THINKEVAL_CACHE": str(test_settings.cache),
@@ -95,43 +86,43 @@ def test_command_rest_and_client_agree(
     assert "0.061 [0.02, 0.11]" in shown
     assert "Chosen: round 1 with 1 further fact, IFR 0.061 after 0.400" in shown
     for format in ("csv", "latex", "markdown"):
-        text = service.get(f"/v1/coedits/{out.id}/frontier", params={"format": format}).text
+        text = client.get(f"/v1/coedits/{out.id}/frontier", params={"format": format}).text
         assert cli("coedits", out.id, "-f", format).out.strip() == text.strip()
-    figure = service.get(f"/v1/coedits/{out.id}/frontier", params={"format": "svg"})
+    figure = client.get(f"/v1/coedits/{out.id}/frontier", params={"format": "svg"})
     assert figure.headers["content-type"].startswith("image/svg+xml")
     assert out.id in cli("coedits").out
 
 
-def test_an_edit_leads_to_its_co_edits(service: TestClient, out: CoEditOut) -> None:
+def test_an_edit_leads_to_its_co_edits(client: TestClient, out: CoEditOut) -> None:
     for row in out.rounds:
-        found = service.get("/v1/coedits", params={"edit": row.edit}).json()["items"]
+        found = client.get("/v1/coedits", params={"edit": row.edit}).json()["items"]
         assert [each["id"] for each in found] == [out.id]
-    assert service.get("/v1/coedits", params={"edit": "other"}).json()["items"] == []
-    assert service.get("/v1/coedits", params={"graph": "other"}).json()["items"] == []
+    assert client.get("/v1/coedits", params={"edit": "other"}).json()["items"] == []
+    assert client.get("/v1/coedits", params={"graph": "other"}).json()["items"] == []
 
 
 def test_a_posted_co_edit_is_queued_once_cancelled_and_deleted(
-    db: Database, service: TestClient, prefix: str
+    db: Database, client: TestClient, prefix: str
 ) -> None:
     graph = hogwarts_as(db, f"{prefix}-hogwarts")
     body: dict[str, Any] = {"graph": graph, "rewrite": "harry-potter--studied-at", "rounds": 2}
-    posted = service.post("/v1/coedits", json=body)
+    posted = client.post("/v1/coedits", json=body)
     assert posted.status_code == 202, posted.text
     id = posted.json()["id"]
     assert posted.headers["location"] == f"/v1/coedits/{id}"
     assert (posted.json()["status"], posted.json()["result"]) == ("queued", None)
-    assert service.post("/v1/coedits", json=body | {"rounds": 2}).json()["id"] == id
-    assert service.post("/v1/coedits", json=body | {"rounds": 3}).json()["id"] != id
-    assert service.delete(f"/v1/coedits/{id}").status_code == 409
-    assert service.post(f"/v1/coedits/{id}/cancel").json()["status"] == "cancelled"
-    assert service.post("/v1/coedits", json=body).json()["status"] == "queued"
-    service.post(f"/v1/coedits/{id}/cancel")
-    assert service.delete(f"/v1/coedits/{id}").status_code == 204
-    assert service.get(f"/v1/coedits/{id}").status_code == 404
+    assert client.post("/v1/coedits", json=body | {"rounds": 2}).json()["id"] == id
+    assert client.post("/v1/coedits", json=body | {"rounds": 3}).json()["id"] != id
+    assert client.delete(f"/v1/coedits/{id}").status_code == 409
+    assert client.post(f"/v1/coedits/{id}/cancel").json()["status"] == "cancelled"
+    assert client.post("/v1/coedits", json=body).json()["status"] == "queued"
+    client.post(f"/v1/coedits/{id}/cancel")
+    assert client.delete(f"/v1/coedits/{id}").status_code == 204
+    assert client.get(f"/v1/coedits/{id}").status_code == 404
 
 
 def test_a_data_set_is_deleted_with_its_co_edits(
-    db: Database, service: TestClient, prefix: str
+    db: Database, client: TestClient, prefix: str
 ) -> None:
     graph = hogwarts_as(db, f"{prefix}-gone")
     edit = store_edit(db, f"{prefix}-gone-e", random_facts(1), dataset=graph).edit
@@ -139,16 +130,16 @@ def test_a_data_set_is_deleted_with_its_co_edits(
     done = frontier(id=f"{prefix}-gone-c", graph=graph, rounds=rounds, chosen=0)
     store.save(db, done)
     body = {"graph": graph, "rewrite": "harry-potter--studied-at"}
-    queued = service.post("/v1/coedits", json=body).json()["id"]
-    refused = service.delete(f"/v1/graphs/{graph}", params={"with_dependents": True})
+    queued = client.post("/v1/coedits", json=body).json()["id"]
+    refused = client.delete(f"/v1/graphs/{graph}", params={"with_dependents": True})
     assert refused.status_code == 409
-    service.post(f"/v1/coedits/{queued}/cancel")
-    refused = service.delete(f"/v1/graphs/{graph}")
+    client.post(f"/v1/coedits/{queued}/cancel")
+    refused = client.delete(f"/v1/graphs/{graph}")
     assert "1 co-edit (" in refused.json()["detail"]
-    gone = service.delete(f"/v1/graphs/{graph}", params={"with_dependents": True})
+    gone = client.delete(f"/v1/graphs/{graph}", params={"with_dependents": True})
     assert gone.is_success
     for id in (done.id, queued):
-        assert service.get(f"/v1/coedits/{id}").status_code == 404
+        assert client.get(f"/v1/coedits/{id}").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -163,11 +154,11 @@ def test_a_data_set_is_deleted_with_its_co_edits(
     ],
 )
 def test_refused_with_a_reason(
-    db: Database, service: TestClient, prefix: str, changes: dict[str, Any], said: str
+    db: Database, client: TestClient, prefix: str, changes: dict[str, Any], said: str
 ) -> None:
     graph = hogwarts_as(db, f"{prefix}-refusing")
     body = {"graph": graph, "rewrite": "harry-potter--studied-at"} | changes
-    answer = service.post("/v1/coedits", json=body)
+    answer = client.post("/v1/coedits", json=body)
     assert answer.status_code in (404, 409, 422)
     assert said in answer.text
     assert answer.headers["content-type"] == "application/problem+json"

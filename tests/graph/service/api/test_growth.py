@@ -17,22 +17,12 @@ from support.growth_runs import candidate, grown
 from support.own_graphs import hogwarts_as
 from thinkeval.cypher import query, rows
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.app import create_app
-from thinkeval.service.api.state import database
 from thinkeval.service.client import Client, ProblemError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.growth.files.formats import Format, exported
 from thinkeval.service.growth.review import judge_report, log, people, queue
 
 TRIPLET = {"subject": "A", "relation": "b", "object": "C"}
-
-
-@pytest.fixture(scope="module")
-def client(db: Database) -> TestClient:
-    """The routes on the tests' database; without its lifespan, so that no worker starts."""
-    app = create_app(workers=0)
-    app.dependency_overrides[database] = lambda: db
-    return TestClient(app, base_url="http://localhost")
 
 
 @pytest.fixture
@@ -156,7 +146,7 @@ def test_the_last_decision_queues_a_waiting_run_again(
 def test_a_page_reads_the_same_however_many_candidates_there_are(
     db: Database, client: TestClient, graph_id: str, server: dict[str, str]
 ) -> None:
-    """In database hits; benchmarks/review_queue.py measures the time."""
+    """In database hits; benchmarks/growth/review_queue.py measures the time."""
     auth = (server["THINKEVAL_NEO4J_USER"], server["THINKEVAL_NEO4J_PASSWORD"])
     hits = {}
     for total in (300, 2000):

@@ -10,8 +10,6 @@ from fastapi.testclient import TestClient
 
 from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.app import create_app
-from thinkeval.service.api.state import database
 
 WRITTEN = {
     "if": ["person was sorted into house", "house is a house at school"],
@@ -25,14 +23,6 @@ WRITTEN = {
 def dataset(db: Database) -> Iterator[str]:
     with own_graphs(db) as prefix:
         yield hogwarts_as(db, prefix)
-
-
-@pytest.fixture(scope="module")
-def client(db: Database) -> TestClient:
-    """The routes on the tests' database; without its lifespan, so that no worker starts."""
-    app = create_app(workers=0)
-    app.dependency_overrides[database] = lambda: db
-    return TestClient(app, base_url="http://localhost")
 
 
 def test_a_rule_from_mining_to_its_groundings(client: TestClient, dataset: str) -> None:

@@ -15,8 +15,6 @@ from fastapi.testclient import TestClient
 from support.own_graphs import own_graphs
 from thinkeval.cypher.run import Database
 from thinkeval.service.api import uploads
-from thinkeval.service.api.app import create_app
-from thinkeval.service.api.state import database
 
 YAML = b"""relations: {studied_at: {prompt: "{} studied at"}, friends_with: {prompt: "{} knows"}}
 facts: {Harry: {friends_with: Ron}, Ron: {studied_at: Hogwarts}}
@@ -29,14 +27,6 @@ CSV = b"Entity,Relationship,Attribute\nAnn,works at,Acme\nAnn,works at,Acme\nBob
 def prefix(db: Database) -> Iterator[str]:
     with own_graphs(db) as name:
         yield name
-
-
-@pytest.fixture(scope="module")
-def client(db: Database) -> TestClient:
-    """The routes on the tests' database; without its lifespan, so that no worker starts."""
-    app = create_app(workers=0)
-    app.dependency_overrides[database] = lambda: db
-    return TestClient(app, base_url="http://localhost")
 
 
 def zipped(files: dict[str, bytes], link: str = "") -> bytes:

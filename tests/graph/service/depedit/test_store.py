@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.own_graphs import atlas_as
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import GraphError
 from thinkeval.cypher.run import Database
@@ -34,11 +35,7 @@ WORDS = ("yes", "no", "perhaps")
 @pytest.fixture
 def atlas(db: Database, graph_id: str) -> Iterator[str]:
     """The bundled graph and its rules under an id of one's own; sets of it go afterwards."""
-    datasets.store(db, datasets.read(graphs.path("atlas"), name=graph_id))
-    path = rules.path("atlas")
-    assert path is not None
-    rule_store.save(db, graph_id, load_rules(path), status="kept")
-    yield graph_id
+    yield atlas_as(db, graph_id)
     for row in store.list_sets(db):
         if row.dataset == graph_id or row.id.startswith(graph_id):
             store.delete_set(db, row.id)

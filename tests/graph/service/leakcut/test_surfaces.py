@@ -14,8 +14,6 @@ from support.commands import Cli
 from support.own_graphs import hogwarts_as, own_graphs
 from support.stored_edits import random_facts, store_edit
 from thinkeval.cypher.run import Database
-from thinkeval.service.api.app import create_app
-from thinkeval.service.api.state import database
 from thinkeval.service.client import Client, ProblemError
 from thinkeval.service.leakcut.request import leak_cut
 from thinkeval.service.scoring.runtime import Runtime
@@ -35,17 +33,9 @@ def edit(db: Database, prefix: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def service(db: Database) -> TestClient:
-    """The routes on the tests' database; without its lifespan, so that no worker starts."""
-    app = create_app(workers=0)
-    app.dependency_overrides[database] = lambda: db
-    return TestClient(app, base_url="http://localhost")
-
-
-@pytest.fixture(scope="module")
-def client(service: TestClient) -> Iterator[Client]:
+def remote(client: TestClient) -> Iterator[Client]:
     def answered(asked: httpx.Request) -> httpx.Response:
-        found = service.request(asked.method, asked.url.raw_path.decode())
+        found = client.request(asked.method, asked.url.raw_path.decode())
         return httpx.Response(found.status_code, content=found.content, headers=found.headers)
 
     with Client("http://localhost", transport=httpx.MockTransport(answered)) as made:
@@ -66,15 +56,15 @@ def same(cut: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_command_rest_client_and_python_agree(
-    server: dict[str, str], tmp_path: Any, test_settings: Settings, service: TestClient,
-    client: Client, edit: str, options: dict[str, Any],
+    server: dict[str, str], tmp_path: Any, test_settings: Settings, client: TestClient,
+    remote: Client, edit: str, options: dict[str, Any],
 ) -> None:  # fmt: skip
-    got = service.get(f"/v1/edits/{edit}/leakcut", params=options)
+    got = client.get(f"/v1/edits/{edit}/leakcut", params=options)
     assert got.status_code == 200, got.text
     cut = got.json()
     assert cut["leaking"] > 0
     assert cut["facts"] or cut["keys"] == "subject"
-    assert same(client.leak_cut(edit, **options).model_dump(mode="json")) == same(cut)
+    assert same(remote.leak_cut(edit, **options).model_dump(mode="json")) == same(cut)
     flags = []
     for name, value in options.items():
         flags += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
@@ -86,22 +76,22 @@ def test_command_rest_client_and_python_agree(
     assert same(json.loads(printed.out)) == same(cut)
 
 
-def test_python_agrees(runtime: Runtime, service: TestClient, edit: str) -> None:
+def test_python_agrees(runtime: Runtime, client: TestClient, edit: str) -> None:
     found = leak_cut(runtime, edit, lock=("E1",), keys="off")
-    cut = service.get(f"/v1/edits/{edit}/leakcut", params={"lock": "E1", "keys": "off"}).json()
+    cut = client.get(f"/v1/edits/{edit}/leakcut", params={"lock": "E1", "keys": "off"}).json()
     assert cut["options"]["lock"] == ["E1"]
     assert same(found.model_dump(mode="json")) == same(cut)
 
 
 def test_a_rewrite_of_a_graph(
-    db: Database, service: TestClient, client: Client, prefix: str
+    db: Database, client: TestClient, remote: Client, prefix: str
 ) -> None:
     graph = hogwarts_as(db, f"{prefix}-hogwarts")
     route = f"/v1/graphs/{graph}/rewrites/harry-potter--studied-at/leakcut"
-    cut = service.get(route, params={"lock": ["Ron Weasley", "Hedwig"]}).json()
+    cut = client.get(route, params={"lock": ["Ron Weasley", "Hedwig"]}).json()
     assert (cut["edit"], cut["ifr"], cut["keys"]) == (None, None, "off")
     assert cut["options"]["lock"] == ["Ron Weasley", "Hedwig"]
-    found = client.leak_cut("harry-potter--studied-at", graph=graph, lock=["Ron Weasley", "Hedwig"])
+    found = remote.leak_cut("harry-potter--studied-at", graph=graph, lock=["Ron Weasley", "Hedwig"])
     assert same(found.model_dump(mode="json")) == same(cut)
 
 
@@ -117,14 +107,14 @@ def test_a_rewrite_of_a_graph(
     ],
 )
 def test_what_cannot_be_is_a_problem(
-    service: TestClient, edit: str, params: dict[str, str], status: int, said: str
+    client: TestClient, edit: str, params: dict[str, str], status: int, said: str
 ) -> None:
-    got = service.get(f"/v1/edits/{edit}/leakcut", params=params)
+    got = client.get(f"/v1/edits/{edit}/leakcut", params=params)
     assert got.status_code == status
     assert got.headers["content-type"] == "application/problem+json"
     assert said in got.text
 
 
-def test_an_unknown_edit_is_a_problem_of_the_client(client: Client) -> None:
+def test_an_unknown_edit_is_a_problem_of_the_client(remote: Client) -> None:
     with pytest.raises(ProblemError, match="no edit"):
-        client.leak_cut("no-such-edit")
+        remote.leak_cut("no-such-edit")

@@ -11,7 +11,7 @@ from support.own_graphs import own_graphs
 from support.references import reference as ref
 from support.stored_edits import probed, random_facts, store_edit
 from thinkeval.cypher import rows
-from thinkeval.cypher.metric_options import headlines
+from thinkeval.cypher.metric_options import headlines, of_kind
 from thinkeval.cypher.run import Database
 from thinkeval.service.jobs import queue
 from thinkeval.service.reports.diff import diff
@@ -57,7 +57,7 @@ def test_an_older_score_has_the_new_metrics_and_its_old_values(db: Database, pre
         stored = db.read(rows.GetEditRow, id=edit)[0]
         found = record.get_score(db, edit)
         assert "subject_retention" not in (stored.score or "")
-        assert {v.metric for v in found.values} >= set(headlines())
+        assert {v.metric for v in found.values} >= set(headlines()) & of_kind("replace")
         edges, case = edges_of(db, edit), ref.Case("S", "T", relation="r")
         wanted = {
             "subject_retention": ref.subject_retention(

@@ -28,7 +28,7 @@ def test_the_interval_holds_the_true_value_as_often_as_it_says(k: int, data_dir:
         for scenario in coverage.SCENARIOS
         for each in coverage.all_runs(one, k, scenario, 9)
     ]
-    # Nominally 95 %; benchmarks/interval_coverage.py has 30 runs of 26 structures: 95 to 98 %.
+    # Nominally 95 %; 30 runs of 26 structures (benchmarks/graph/interval_coverage.py): 95 to 98 %.
     for metric in coverage.METRICS:
         found = [each[metric] for each in simulated if metric in each]
         assert len(found) > 130

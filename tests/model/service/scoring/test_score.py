@@ -14,6 +14,7 @@ from support.references import reference as ref
 from support.references.scoring_reference import expected, same
 from support.scored_walk import Walk, number, walked
 from thinkeval.cypher import names, rows
+from thinkeval.cypher.metric_options import of_kind
 from thinkeval.editing.errors import CovarianceError, EditFailedError, EditingError
 from thinkeval.editing.probe import MEASURES
 from thinkeval.service.errors import NothingStoredError
@@ -127,6 +128,7 @@ def test_other_options_on_the_same_graph_equal_brute_force(
         found = {
             (metric.removeprefix("metrics/"), row.step): row
             for metric in names("metrics/")
+            if metric.removeprefix("metrics/") in of_kind(score.kind)
             for row in walk.runtime.db.metric(metric, cases=[case(score)], **options)
         }
         wanted = expected(

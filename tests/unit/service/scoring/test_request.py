@@ -145,7 +145,7 @@ def test_the_command_line_has_none_of_the_limits_of_the_service() -> None:
         {"samples": 5000, "covariance": "texts.txt", "hparams": "a/file.json", "seed": 2**40}
     )
     assert (options.samples, options.covariance, options.seed) == (5000, "texts.txt", 2**40)
-    assert probe_settings(options).samples == 5000
+    assert probe_settings(options, 0).samples == 5000
 
 
 @pytest.mark.parametrize(
@@ -154,6 +154,7 @@ def test_the_command_line_has_none_of_the_limits_of_the_service() -> None:
         ({"bare": "some"}, "--bare 'some' is unknown"),
         ({"ask": "song"}, "--ask 'song' is unknown"),
         ({"threshold": 1.0}, "--threshold 1.0 is out of range"),
+        ({"strength": 0.0}, "--strength 0.0 is out of range"),
         ({"overrides": ["v_lr"]}, "not key=value"),
     ],
 )
@@ -165,8 +166,8 @@ def test_a_value_that_the_request_does_not_have_is_refused(
 
 
 def test_without_samples_only_the_exact_measures_are_taken() -> None:
-    assert probe_settings(EditOptions(samples=0)).measures == ("likelihood", "likelihood_norm")
-    assert probe_settings(EditOptions(samples=2)).measures == schemas.MEASURES
+    assert probe_settings(EditOptions(samples=0), 0).measures == ("likelihood", "likelihood_norm")
+    assert probe_settings(EditOptions(samples=2), 0).measures == schemas.MEASURES
 
 
 def test_there_is_one_list_of_measures() -> None:

@@ -12,6 +12,7 @@ import pytest
 from support.axe import violations
 from support.growth_runs import candidate, grown
 from support.own_graphs import hogwarts_as, own_graphs
+from support.states.comparisons import comparison
 from support.stored_edits import frontier, random_facts, store_edit
 from support.watching import Open
 from thinkeval.cypher import rows
@@ -22,6 +23,7 @@ from thinkeval.service.leakcut.coedit import store as coedits
 from thinkeval.service.rules import store as rule_store
 from thinkeval.service.schemas import SweepIn
 from thinkeval.service.settings import Settings
+from thinkeval.service.states import store as comparisons
 
 REWRITES = 22
 """One more than a page of the matrix and of the list of facts shows."""
@@ -34,6 +36,7 @@ PAGES = (
     "/data", "/data/new", "/data/{graph}/edit", "/graphs/{graph}/delete",
     "/edits/{rome}/delete", "/rules?graph={graph}",
     "/growth", "/growth/{run}", "/coedits", "/coedits/{coedit}", "/depedit",
+    "/comparisons", "/comparisons/{comparison}",
     "/docs", "/docs/get_chains", "/docs/schemas/WrittenRule", "/console", "/login",
 )  # fmt: skip
 
@@ -63,8 +66,11 @@ def stored(db: Database) -> Iterator[dict[str, str]]:
         assert path is not None
         rule_store.save(db, graph, load_rules(path), status="candidate")
         with grown(db, f"{prefix}-run", [candidate(n) for n in range(3)]) as run:
-            yield ids | {"coedit": made.id, "run": run}
+            compared = comparison(id=f"{prefix}-comparison", graph=graph, edit=edits[0])
+            comparisons.save(db, compared, [], [])
+            yield ids | {"coedit": made.id, "run": run, "comparison": compared.id}
         db.write(rows.DeleteCoEditRow, id=made.id)
+        db.write(rows.DeleteComparisonRow, id=compared.id)
         db.write(rows.DeleteSweepRow, id=ids["sweep"])
 
 

@@ -14,26 +14,19 @@ import pytest
 from playwright.sync_api import expect
 
 from support.commands import Mine
+from support.own_graphs import atlas_as
 from support.serving import Service
 from support.watching import SLOW_MS, Open, fits
 from thinkeval.cypher.run import Database
-from thinkeval.loaders import graphs, rules
-from thinkeval.loaders.rules_yaml import load_rules
 from thinkeval.service.depedit import build, store
 from thinkeval.service.depedit.questions import questions
 from thinkeval.service.depedit.store import Answer, RunRecord
-from thinkeval.service.graphs import datasets
-from thinkeval.service.rules import store as rule_store
 
 
 @pytest.fixture(scope="module")
 def sets(db: Database, mine: Mine) -> Iterator[list[str]]:
     """Small sets of the bundled graph, under a name of this module's own."""
-    graph = f"{mine.prefix}-atlas"
-    datasets.store(db, datasets.read(graphs.path("atlas"), name=graph))
-    path = rules.path("atlas")
-    assert path is not None
-    rule_store.save(db, graph, load_rules(path), status="kept")
+    graph = atlas_as(db, f"{mine.prefix}-atlas")
     options = build.SetOptions(facts=6, implications=3, updates=4, init="shuffled")
     built = build.build(db, graph, options).sets
     for each in built:

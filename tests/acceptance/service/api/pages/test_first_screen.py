@@ -74,9 +74,9 @@ def test_the_first_screen_holds_verdict_figures_map_and_next_step(
     canvas = box(page, "#canvas")
     assert canvas["height"] >= height / 5
     assert canvas["width"] >= min(600, 0.8 * width)
-    told = page.locator(".verdict").inner_text()
-    assert "can still be deduced" in told
-    assert "% of the old fact" in told
+    verdict = page.locator(".verdict").inner_text()
+    assert "can still be deduced" in verdict
+    assert "% of the old fact" in verdict
     there = page.get_by_role("button", name="Go to the old object")
     if width > 1000:
         frame = page.locator("#canvas").evaluate("each => [each.clientWidth, each.clientHeight]")

@@ -232,14 +232,14 @@ def test_the_page_is_used_by_keyboard_alone(
     page.keyboard.press("Enter")
     expect(page.locator("main")).to_be_focused()
     page.locator("#canvas").focus()
-    focused, told = page.locator("#map-svg :focus"), []
+    focused, labels = page.locator("#map-svg :focus"), []
     fact = None
-    while fact is None and len(told) < 8:
+    while fact is None and len(labels) < 8:
         page.keyboard.press("ArrowRight")
-        told.append(focused.get_attribute("aria-label"))
+        labels.append(focused.get_attribute("aria-label"))
         fact = focused.get_attribute("data-fact")
-    assert told[0] == "Harry Potter (subject)"
-    assert len(set(told)) == len(told) > 1, "each press goes on to the right"
+    assert labels[0] == "Harry Potter (subject)"
+    assert len(set(labels)) == len(labels) > 1, "each press moves to the right"
     expect(page.locator("#detail h3")).to_be_visible()
     page.keyboard.press("Enter")
     expect(page.locator(".chip")).to_contain_text("fact:")
@@ -302,11 +302,11 @@ def test_the_leaderboard_has_the_numbers_of_rest(
     board = service.get("/v1/leaderboard", graph=mine.graph)
     assert len(board["rows"]) >= len(edits)
     table = page.get_by_role("region", name="Scores by method")
-    for told in board["rows"]:
-        name = page.get_by_role("rowheader", name=told["Method"])
+    for scored in board["rows"]:
+        name = page.get_by_role("rowheader", name=scored["Method"])
         row = table.get_by_role("row").filter(has=name)
-        expect(row).to_contain_text(f"{told['IFR']:.3f}")
-        expect(row).to_contain_text(f"{told['Preservation']:.3f}")
+        expect(row).to_contain_text(f"{scored['IFR']:.3f}")
+        expect(row).to_contain_text(f"{scored['Preservation']:.3f}")
     button = page.get_by_role("button", name="rome")
     button.click()
     expect(button).to_have_attribute("aria-pressed", "true")

@@ -85,7 +85,7 @@ def test_a_graph_is_checked_saved_stored_and_opened_again(
     assert "Christiania\nKristiania</textarea>" in shown
 
 
-def test_a_stored_graph_is_replaced_only_when_told(
+def test_a_stored_graph_is_replaced_only_on_request(
     client: TestClient, db: Database, prefix: str
 ) -> None:
     name = hogwarts_as(db, f"{prefix}-taken")
@@ -93,8 +93,8 @@ def test_a_stored_graph_is_replaced_only_when_told(
     assert refused.status_code == 409
     assert "with other content is stored already" in refused.text
     assert 'value="Norway"' in refused.text  # what was typed is still there
-    told = send(client, f"/data/{name}/edit", form(name, "store", FACTS, replace="1"))
-    assert told.status_code == 303
+    answer = send(client, f"/data/{name}/edit", form(name, "store", FACTS, replace="1"))
+    assert answer.status_code == 303
     assert len(datasets.stored_graph(db, name).facts) == 2
 
 

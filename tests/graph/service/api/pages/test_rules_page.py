@@ -15,20 +15,10 @@ from support.own_graphs import own_graphs
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import rules as shipped
 from thinkeval.loaders.rules_yaml import load_rules
-from thinkeval.service.api.app import create_app
 from thinkeval.service.api.pages import rules as page
-from thinkeval.service.api.state import database
 from thinkeval.service.graphs import datasets
 
 FILE = cast("Path", shipped.path("hogwarts"))
-
-
-@pytest.fixture(scope="module")
-def client(db: Database) -> TestClient:
-    """The routes on the tests' database; without its lifespan, so that no worker starts."""
-    app = create_app(workers=0)
-    app.dependency_overrides[database] = lambda: db
-    return TestClient(app, base_url="http://localhost")
 
 
 @pytest.fixture

@@ -1,0 +1,59 @@
+"""`thinkeval compare` and `comparisons`: two states, what changed, formats, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from support.commands import Cli, Mine
+
+REWRITE = "harry-potter--studied-at"
+FACT = "Luna Lovegood|studied at|Hogwarts School of Witchcraft and Wizardry"
+
+
+def test_an_edit_is_compared_with_its_base(
+    mine: Mine, thinkeval: Cli, at_once: Any, tmp_path: Path
+) -> None:
+    asked = ("-g", mine.graph, "--samples", "0")
+    (score,) = thinkeval(
+        "score", REWRITE, "-m", "rome", "--model", mine.model, *asked, "--json"
+    ).json
+    after = f"{mine.model}+edit:{score['edit']}"
+    words = ("compare", mine.model, after, *asked, "--rewrite", REWRITE, "--forget", FACT)
+    done = thinkeval(*words, "--json").json
+    replaced, forgotten = done["requests"]
+    assert (replaced["kind"], forgotten["kind"]) == ("replace", "forget")
+    ifr = {v["measure"]: v["value"] for v in replaced["values"] if v["metric"] == "ifr"}
+    own = {v["measure"]: v["value"] for v in score["values"] if v["metric"] == "ifr"}
+    assert abs(ifr["likelihood"] - own["likelihood"]) < 1e-6
+    again = thinkeval(*words)
+    assert "stored earlier" in again.out
+    assert "Facts to forget" in again.out
+    assert "0 steps: facts about the subject" in again.out
+    shown = at_once("comparisons", done["id"], "-f", "csv").out.splitlines()
+    assert shown[0].startswith("facts,n,kept,weakened,removed,added")
+    assert shown[1].startswith(f"all facts,{done['n_facts']},")
+    assert done["id"] in at_once("comparisons", "-g", mine.graph).out
+    assert "IFR" in at_once("show", replaced["edit"]).out
+    assert "forgotten" in at_once("show", forgotten["edit"]).out
+    report = at_once("report", "--kind", "forget", "-g", mine.graph, "-f", "csv").out
+    assert "compare:" in report
+    gone = at_once("comparisons", done["id"], "--delete")
+    assert "2 edits" in gone.err + gone.out
+    assert at_once("comparisons", done["id"]).code == 2
+
+
+def test_refused_at_once(mine: Mine, at_once: Any, tmp_path: Path) -> None:
+    model = mine.model
+    for words, problem in (
+        (("compare", model, f"{model}+edit:none-such", "-g", mine.graph), "none-such"),
+        (("compare", model, model, "-g", mine.graph, "--forget", "x"), "names no fact"),
+        (("compare", model, model, "-g", mine.graph, "--rewrite", "none-such"), "none-such"),
+        (("compare", model, "endpoint:ftp://x#m", "-g", mine.graph), "http"),
+        (("compare", f"{model}+adapter:{tmp_path}", model, "-g", mine.graph), "adapter"),
+        (("comparisons", "none-such"), "none-such"),
+        (("comparisons", "--delete"), "Name a comparison"),
+    ):
+        done = at_once(*words)
+        assert done.code == 2, words
+        assert problem in done.error, (words, done.err)

@@ -1,0 +1,90 @@
+"""`thinkeval.open()`: a session on this machine and the client of a service, side by side."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from support.commands import Mine
+from support.serving import Service, settings_of
+from thinkeval.editing.models import weights_digest
+from thinkeval.service.client import Client, ProblemError
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+from thinkeval.service.session import Session
+from thinkeval.service.session import open as opened
+
+REWRITE = "harry-potter--studied-at"
+
+
+@pytest.fixture(scope="module")
+def here(environment: dict[str, str]) -> Iterator[Session]:
+    folders = {name: Path(environment[f"THINKEVAL_{name.upper()}"]) for name in ("home", "cache")}
+    with Session(settings_of(environment, **folders), quiet=True) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def there(service: Service) -> Iterator[Client]:
+    with Client(service.url) as client:
+        yield client
+
+
+def test_both_have_the_same_verbs() -> None:
+    for name in ("score", "compare"):
+        own, remote = (inspect.signature(getattr(each, name)) for each in (Session, Client))
+        assert list(own.parameters) == list(remote.parameters), name
+    assert isinstance(opened("http://127.0.0.1:9"), Client)
+
+
+def test_the_same_lines_give_the_same_numbers(here: Session, there: Client, mine: Mine) -> None:
+    asked = {"rewrite": REWRITE, "graph": mine.graph, "method": "rome", "samples": 0}
+    score = here.score(mine.model, **asked)
+    remote = there.score(mine.model, **asked)
+    assert remote.edit == score.edit
+    assert remote.values == score.values
+    one, other = (each.chains(score, surviving=True) for each in (here, there))
+    assert one.equals(other)
+    assert here.plot(score).svg.startswith(b"<?xml")
+    states = (mine.model, f"{mine.model}+edit:{score.edit}")
+    options = {"graph": mine.graph, "rewrites": [REWRITE], "samples": 0}
+    compared = here.compare(*states, **options)
+    assert there.compare(*states, **options).id == compared.id
+    assert here.drift(compared.id).equals(there.drift(compared.id))
+    for each in (here, there):
+        with pytest.raises(ProblemError) as caught:
+            each.score(mine.model, rewrite="none-such", graph=mine.graph)
+        assert "none-such" in caught.value.detail
+        assert caught.value.remedy
+        assert caught.value.status == 404
+
+
+def test_a_model_in_memory_is_scored_and_left_as_it_was(
+    here: Session, mine: Mine, runtime: Runtime, organism: RuntimeModel
+) -> None:
+    model, tokenizer = organism.loaded.model, organism.loaded.tokenizer
+    before = weights_digest(model)
+    model.train()
+    wanted = [p.requires_grad_(i % 2 == 0).requires_grad for i, p in enumerate(model.parameters())]
+    state = torch.random.get_rng_state()
+    try:
+        score = here.score(
+            (model, tokenizer), rewrite=REWRITE, graph=mine.graph, method="rome", samples=0
+        )
+        found = here.compare(
+            (model, tokenizer), f"{mine.model}+edit:{score.edit}", graph=mine.graph, samples=0
+        )
+        assert model.training
+        assert [p.requires_grad for p in model.parameters()] == wanted
+        assert torch.equal(torch.random.get_rng_state(), state)
+    finally:
+        model.eval()
+        model.requires_grad_(True)
+    assert weights_digest(model) == before
+    named = here.score(mine.model, rewrite=REWRITE, graph=mine.graph, method="rome", samples=0)
+    assert score.number("ifr", "likelihood") == named.number("ifr", "likelihood")
+    assert found.before.kind == "memory"
+    assert found.before.digest == before

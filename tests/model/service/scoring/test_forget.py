@@ -1,0 +1,113 @@
+"""Requests to forget: named by a fact, scored without target_new, kept out of other tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.own_graphs import stored_edges
+from support.references import reference as ref
+from support.references.scoring_reference import expected, same
+from support.scored_walk import Walk, walked
+from thinkeval.editing.probe import MEASURES
+from thinkeval.loaders.records import RewriteRequest
+from thinkeval.service.errors import NotFoundError, UsageError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs.rewrites import OwnRewrite, rewrites, to_forget
+from thinkeval.service.reports import forgetting
+from thinkeval.service.reports.comparison import common
+from thinkeval.service.schemas import Score
+from thinkeval.service.scoring import record
+from thinkeval.service.scoring.request import ScoreRequest
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+from thinkeval.service.scoring.score import score_edit
+
+FACT = "Harry Potter|studied-at|Hogwarts School of Witchcraft and Wizardry"
+
+
+@pytest.fixture(scope="module")
+def walk(runtime: Runtime, organism: RuntimeModel) -> Iterator[Walk]:
+    with walked(runtime, organism, 6) as walk:
+        yield walk
+
+
+@pytest.fixture(scope="module")
+def asked(walk: Walk) -> RewriteRequest:
+    (found,) = rewrites(walk.runtime.db, walk.graph, [], to_forget(FACT), False)
+    return found
+
+
+@pytest.fixture(scope="module")
+def scored(walk: Walk, asked: RewriteRequest) -> Score:
+    options = walk.request("none").model_copy(update={"samples": 5})
+    return score_edit(walk.runtime, ScoreRequest.of(asked, options))
+
+
+def test_a_fact_is_named_by_words_and_is_no_replacement(asked: RewriteRequest) -> None:
+    assert (asked.kind, asked.target_new) == ("forget", "")
+    assert asked.relation == "studied at"
+    assert asked.prompt == "{} studied at"
+    assert "forget" in asked.id
+
+
+@pytest.mark.parametrize("text", ["Harry Potter", "a|b", "a||b", "a|b|c|d", "||"])
+def test_another_form_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="names no fact"):
+        to_forget(text)
+
+
+def test_a_misspelt_fact_is_refused(walk: Walk) -> None:
+    with pytest.raises(NotFoundError, match="Harry Potter"):
+        rewrites(walk.runtime.db, walk.graph, [], to_forget(f"Hary{FACT[5:]}"), False)
+
+
+@pytest.mark.usefixtures("walking")
+def test_every_number_equals_brute_force(walk: Walk, scored: Score) -> None:
+    assert scored.kind == "forget"
+    assert {"efficacy", "generalization"}.isdisjoint(v.metric for v in scored.values)
+    for measure in MEASURES:
+        edges = stored_edges(walk.runtime.db, scored.edit, measure)
+        assert {edge.role for edge in edges} <= {"fact", "target_true"}
+        values = {(v.metric, v.step): v for v in scored.values if v.measure == measure}
+        same(values, expected(edges, scored, measure, "rewrite"))
+
+
+@pytest.fixture
+def walking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ref, "entity_sequences", ref.walked_sequences)
+
+
+def test_nothing_is_forgotten_by_an_edit_that_changes_nothing(scored: Score) -> None:
+    assert scored.number("forgetting", "likelihood") == 0
+    p = scored.number("leak_at_1", "likelihood")
+    assert p is not None
+    assert p > 0.5
+    assert scored.number("leak_at_5", "likelihood") == pytest.approx(1 - (1 - p) ** 5)
+    bounds = scored.get("leak_at_1", "p")
+    assert bounds is not None
+    assert bounds.low is not None and bounds.high is not None  # noqa: PT018
+    assert 0 <= bounds.low <= bounds.high <= 1
+
+
+def test_it_is_in_no_table_of_replacements(walk: Walk, scored: Score) -> None:
+    walk.score("none")
+    db = walk.runtime.db
+    found = record.scores(db, [], graph=walk.graph)
+    assert {score.kind for score in found} == {"replace"}
+    (forgotten,) = record.scores(db, [], graph=walk.graph, kind="forget")
+    assert forgotten.edit == scored.edit
+    both = common([*found, forgotten], "likelihood")
+    assert scored.edit not in {score.edit for score in both.scores}
+    table = forgetting.table([*found, forgotten], "likelihood")
+    (row,) = table.rows
+    assert (row.facts, row.unknown, row.means["forgetting"].value) == (1, 0, 0.0)
+    stored, own = datasets.split_rewrites(db, walk.graph)
+    assert scored.rewrite in {request.id for request in own}
+    assert scored.rewrite not in {request.id for request in stored}
+
+
+def test_options_that_do_not_go_together(walk: Walk) -> None:
+    own = OwnRewrite("Harry Potter", "studied-at", None, "Hogwarts", "Durmstrang", forget=True)
+    with pytest.raises(UsageError, match="A rewrite of your own"):
+        rewrites(walk.runtime.db, walk.graph, [], own, False)

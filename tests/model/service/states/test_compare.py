@@ -1,0 +1,229 @@
+"""Two states compared on the demo graph: equal to scores, to brute force, and to themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.own_graphs import stored_edges
+from support.references import reference as ref
+from support.references import states_reference
+from support.references.scoring_reference import expected, same
+from support.scored_walk import Walk, walked
+from support.states import saved_model
+from support.states.adapters import write_effect
+from thinkeval.cypher import rows
+from thinkeval.editing.deltas.files import load
+from thinkeval.service.errors import LeaseLostError, NotFoundError
+from thinkeval.service.leases import Lease
+from thinkeval.service.schemas import Score
+from thinkeval.service.scoring import deltas, metrics, record
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+from thinkeval.service.states import store
+from thinkeval.service.states.compare import compare
+from thinkeval.service.states.opened import InMemory
+from thinkeval.service.states.schemas import ComparisonIn, ComparisonOut
+from thinkeval.service.states.words import StateIn
+
+FACT = "Harry Potter|studied at|Hogwarts School of Witchcraft and Wizardry"
+EXACT = ("likelihood", "likelihood_norm")
+
+
+@pytest.fixture(scope="module")
+def walk(runtime: Runtime, organism: RuntimeModel) -> Iterator[Walk]:
+    with walked(runtime, organism, 7) as walk:
+        yield walk
+
+
+@pytest.fixture(scope="module")
+def edit(walk: Walk) -> Score:
+    return walk.score("rome", seed=0)
+
+
+def posted(walk: Walk, after: str, **changes: object) -> ComparisonIn:
+    base = walk.model.source
+    values: dict[str, object] = {
+        "before": StateIn(model=base),
+        "after": f"{base}{after}",
+        "graph": walk.graph,
+        "samples": 5,
+    }
+    return ComparisonIn.model_validate(values | changes)
+
+
+@pytest.fixture(scope="module")
+def compared(walk: Walk, edit: Score) -> ComparisonOut:
+    wanted = {"rewrites": [walk.rewrite.id], "forget": [FACT]}
+    return compare(walk.runtime, posted(walk, f"+edit:{edit.edit}", **wanted))
+
+
+def test_an_edit_as_a_state_has_the_numbers_of_its_score(
+    walk: Walk, edit: Score, compared: ComparisonOut
+) -> None:
+    request = next(each for each in compared.requests if each.kind == "replace")
+    found = record.get_score(walk.runtime.db, request.edit)
+    chat = ("efficacy_chat", "efficacy_plain")
+    wanted = {(v.metric, v.measure, v.step): v for v in edit.values if v.metric not in chat}
+    values = {(v.metric, v.measure, v.step): v for v in found.values}
+    assert values.keys() == wanted.keys()
+    for key, value in wanted.items():
+        close = pytest.approx(value.value, abs=1e-6) if value.value is not None else None
+        assert values[key].value == close, key
+        assert values[key].n == value.n, key
+    assert request.number("ifr", "likelihood") == found.number("ifr", "likelihood")
+
+
+def test_the_exported_folder_of_an_edit_is_the_same_state(
+    walk: Walk, edit: Score, compared: ComparisonOut, tmp_path: Path
+) -> None:
+    deltas.export_model(walk.runtime, [edit.edit], tmp_path / "edited")
+    folder = StateIn(model=str(tmp_path / "edited"))
+    asked = posted(walk, "", rewrites=[walk.rewrite.id]).model_copy(update={"after": folder})
+    found = compare(walk.runtime, asked)
+    assert found.after.digest == compared.after.digest
+    assert found.before.digest == compared.before.digest
+    for measure in EXACT:
+        one, other = found.drift[measure].total, compared.drift[measure].total
+        assert one.mean_moved == pytest.approx(other.mean_moved, abs=1e-6)
+
+
+@pytest.fixture
+def walking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ref, "entity_sequences", ref.walked_sequences)
+
+
+@pytest.mark.usefixtures("walking")
+def test_every_number_equals_brute_force(walk: Walk, compared: ComparisonOut) -> None:
+    assert [each.kind for each in compared.requests] == ["replace", "forget"]
+    for each in compared.requests:
+        score = record.get_score(walk.runtime.db, each.edit)
+        for measure in ("likelihood", "p"):
+            edges = stored_edges(walk.runtime.db, each.edit, measure)
+            values = {(v.metric, v.step): v for v in score.values if v.measure == measure}
+            same(values, expected(edges, score, measure, "rewrite"))
+            case = ref.Case(each.subject, each.target_true, None, each.relation)
+            routes = each.routes[measure].model_dump()
+            chains = ref.chains(edges, case, 5, walk=True)
+            brute = states_reference.routes(chains, 0.01 if measure == "likelihood" else 0.0)
+            assert {name: routes[name] for name in brute} == brute
+
+
+def test_drift_is_that_of_the_facts(walk: Walk, compared: ComparisonOut) -> None:
+    edges = stored_edges(walk.runtime.db, compared.id, "likelihood")
+    assert len(edges) == compared.n_facts
+    counts = states_reference.drift(edges, ["Harry Potter"])
+    drift = compared.drift["likelihood"]
+    assert drift.total.n == len(edges)
+    for line in drift.by_relation:
+        wanted = [count for (relation, _), count in counts.items() if relation == line.label]
+        assert line.n == sum(count["n"] for count in wanted)
+        assert line.removed == sum(count["removed"] for count in wanted)
+        moved = sum(count["moved"] for count in wanted) / line.n
+        assert line.mean_moved == pytest.approx(moved)
+    assert sum(line.n for line in drift.by_distance) == drift.total.n
+    about = [count for (_, distance), count in counts.items() if distance == 0]
+    assert drift.by_distance[0].n == sum(count["n"] for count in about)
+    moved = [line.mean_moved for line in drift.by_relation]
+    assert moved == sorted(moved, key=lambda value: -(value or 0.0))
+
+
+def test_a_state_and_itself(walk: Walk) -> None:
+    found = compare(walk.runtime, posted(walk, "", rewrites=[walk.rewrite.id]))
+    assert found.same
+    assert "same weights" in found.notes[0]
+    (request,) = found.requests
+    for measure in found.measures:
+        assert request.number("ifr", measure) == 1
+        assert request.number("preservation", measure) == 1
+        total = found.drift[measure].total
+        assert (total.weakened, total.removed, total.added, total.mean_moved) == (0, 0, 0, 0)
+        routes = request.routes[measure]
+        assert (routes.opened, routes.closed) == (0, 0)
+        assert routes.before == routes.after
+
+
+def test_a_graph_can_be_watched_without_any_request(walk: Walk, edit: Score) -> None:
+    found = compare(walk.runtime, posted(walk, f"+edit:{edit.edit}"))
+    assert found.requests == []
+    assert found.drift["likelihood"].by_distance == []
+    assert found.drift["likelihood"].total.n == found.n_facts
+
+
+def test_the_same_again_is_found_and_deleting_leaves_what_others_scored(
+    walk: Walk, edit: Score, compared: ComparisonOut
+) -> None:
+    db = walk.runtime.db
+    wanted = {"rewrites": [walk.rewrite.id], "forget": [FACT]}
+    again = compare(walk.runtime, posted(walk, f"+edit:{edit.edit}", **wanted))
+    assert again.reused
+    assert again.id == compared.id
+    one = compare(walk.runtime, posted(walk, f"+edit:{edit.edit}", rewrites=[walk.rewrite.id]))
+    assert one.id != compared.id
+    (shared,) = [each.edit for each in one.requests]
+    assert shared in {each.edit for each in compared.requests}
+    assert {c.id for c in store.page(db, edit=shared)} >= {one.id, compared.id}
+    store.delete(db, one.id)
+    assert record.get_score(db, shared).kind == "replace"
+    assert not db.read(rows.GetGraphRow, graph=one.id)
+    with pytest.raises(NotFoundError, match="comparison"):
+        store.get(db, one.id)
+
+
+def test_chains_of_a_comparison_are_read_like_those_of_an_edit(
+    walk: Walk, compared: ComparisonOut
+) -> None:
+    score = record.get_score(walk.runtime.db, compared.requests[0].edit)
+    assert score.method == f"compare:{compared.after.name}"
+    assert score.model == compared.before.name
+    found = metrics.chain_rows(walk.runtime.db, score, "likelihood", surviving=True)
+    assert len(found) == score.number("active_chains", "likelihood")
+
+
+def test_a_lora_of_the_same_update_is_the_same_change(
+    walk: Walk, edit: Score, compared: ComparisonOut, tmp_path: Path
+) -> None:
+    effect = load(deltas.find(walk.runtime, edit.edit)).effect
+    loaded = walk.runtime.model(walk.model.source, walk.graph).loaded
+    write_effect(loaded.model, effect, tmp_path / "lora")
+    asked = posted(walk, f"+adapter:{tmp_path / 'lora'}", rewrites=[walk.rewrite.id], samples=0)
+    found = compare(walk.runtime, asked)
+    assert found.after.kind == "adapter"
+    wanted = {(v.metric, v.measure): v.value for v in compared.requests[0].values}
+    for value in found.requests[0].values:
+        same_value = pytest.approx(wanted[value.metric, value.measure], abs=1e-6)
+        assert value.value == same_value, value.metric
+    total = compared.drift["likelihood"].total
+    assert found.drift["likelihood"].total.mean_moved == pytest.approx(total.mean_moved, abs=1e-6)
+
+
+def test_another_tokenizer_is_said_and_answers_are_compared_by_their_text(
+    walk: Walk, tmp_path: Path
+) -> None:
+    saved_model(tmp_path / "tiny")
+    other = StateIn(model=str(tmp_path / "tiny"))
+    asked = posted(walk, "", samples=0).model_copy(update={"after": other})
+    found = compare(walk.runtime, asked)
+    assert "different tokenizers" in " ".join(found.notes)
+    assert found.drift["likelihood"].total.removed > 0.9 * found.n_facts
+
+
+def test_nothing_is_stored_once_the_lease_belongs_to_another(walk: Walk, edit: Score) -> None:
+    db = walk.runtime.db
+    before = {row.graph for row in db.read(rows.GraphRow)}
+    asked = posted(walk, f"+edit:{edit.edit}", forget=[FACT], seed=9)
+    with pytest.raises(LeaseLostError):
+        compare(walk.runtime, asked, lease=Lease("a token of another", 1))
+    left = [row for row in db.read(rows.GraphRow) if row.graph not in before]
+    assert {row.kind for row in left} <= {"model"}, "answers of a state stay, and nothing else"
+    assert all(out.request["seed"] != 9 for out in store.page(db, graph=walk.graph))
+
+
+def test_models_in_memory_are_compared_and_left_as_they_were(walk: Walk, edit: Score) -> None:
+    loaded = walk.runtime.model(walk.model.source, walk.graph).loaded
+    before = walk.digest()
+    memory = InMemory(loaded.model, loaded.tokenizer, "mine")
+    found = compare(walk.runtime, posted(walk, ""), memory=(memory, memory))
+    assert (found.before.kind, found.same) == ("memory", True)
+    assert walk.digest() == before

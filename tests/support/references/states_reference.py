@@ -1,0 +1,65 @@
+"""Drift and routes by brute force, written from their definitions, without any database."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from support.references.reference import Chain, Edge, reliability
+
+KNOWN, KEPT, REMOVED = 0.05, 0.9, 0.1
+
+
+def state_of(edge: Edge) -> str:
+    """What became of one fact."""
+    if edge.pre < KNOWN:
+        return "added" if edge.post >= KNOWN else "unknown"
+    ratio = edge.post / edge.pre
+    return "kept" if ratio >= KEPT else "removed" if ratio < REMOVED else "weakened"
+
+
+def distances(edges: Sequence[Edge], subjects: Iterable[str]) -> dict[str, int]:
+    """The smallest number of facts, in either direction, from a subject to each entity."""
+    found = dict.fromkeys(subjects, 0)
+    ring = list(found)
+    while ring:
+        further = []
+        for edge in edges:
+            for near, far in ((edge.subject, edge.object), (edge.object, edge.subject)):
+                if near in ring and far not in found:
+                    found[far] = found[near] + 1
+                    further.append(far)
+        ring = further
+    return found
+
+
+def drift(edges: Sequence[Edge], subjects: Sequence[str]) -> dict[tuple[str, int | None], Counter]:
+    """{(relation, distance): counts, and the sums `moved` and `shift`}."""
+    counted = [e for e in edges if e.role in ("fact", "target_true")]
+    near = distances(counted, subjects)
+    out: dict[tuple[str, int | None], Counter] = defaultdict(Counter)
+    for edge in counted:
+        steps = [near[name] for name in (edge.subject, edge.object) if name in near]
+        distance = min([*steps, 3]) if subjects else None
+        out[edge.relation, distance].update(
+            {
+                "n": 1,
+                state_of(edge): 1,
+                "moved": abs(edge.post - edge.pre),
+                "shift": edge.post - edge.pre,
+            }
+        )
+    return dict(out)
+
+
+def routes(chains: Sequence[Chain], floor: float) -> dict[str, int]:
+    """How many chains lead to the object before, after, and in one state only."""
+    both = [reliability(chain) for chain in chains]
+    leads = [(pre > floor, post > floor) for pre, post in both]
+    return {
+        "chains": len(leads),
+        "before": sum(pre for pre, _ in leads),
+        "after": sum(post for _, post in leads),
+        "opened": sum(post and not pre for pre, post in leads),
+        "closed": sum(pre and not post for pre, post in leads),
+    }

@@ -1,0 +1,156 @@
+"""How a state is written: each form, its word again, its name, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
+
+from thinkeval.service.errors import UsageError
+from thinkeval.service.jobs import submit
+from thinkeval.service.scoring import runtime
+from thinkeval.service.settings import Settings
+from thinkeval.service.states.words import StateIn, parse
+
+FORMS = {
+    "organism": StateIn(model="organism"),
+    "organism:llama:seed=1,steps=600": StateIn(model="organism:llama:seed=1,steps=600"),
+    "gpt2-xl@607a30d": StateIn(model="gpt2-xl", revision="607a30d"),
+    "meta-llama/Meta-Llama-3-8B@main": StateIn(model="meta-llama/Meta-Llama-3-8B", revision="main"),
+    "~/folder@home": StateIn(model="~/folder@home"),
+    "./folder@home": StateIn(model="./folder@home"),
+    "organism+edit:a+edit:b": StateIn(model="organism", edits=("a", "b")),
+    "organism+8bit": StateIn(model="organism", quantized="8bit"),
+    "gpt2@main+adapter:/x/y+edit:a+4bit": StateIn(
+        model="gpt2", revision="main", adapter="/x/y", edits=("a",), quantized="4bit"
+    ),
+    "c++model+8bits": StateIn(model="c++model+8bits"),
+    "endpoint:http://127.0.0.1:8000/v1#qwen/qwen3+8bit": StateIn(
+        model="qwen/qwen3+8bit", endpoint="http://127.0.0.1:8000/v1"
+    ),
+}
+
+
+@pytest.mark.parametrize("word", FORMS)
+def test_a_word_is_read_and_written_again(word: str) -> None:
+    assert parse(word) == FORMS[word]
+    assert parse(word).word == word
+    assert StateIn.model_validate(word) == FORMS[word], "a text in place of the object"
+    assert StateIn.model_validate_json(FORMS[word].model_dump_json()) == FORMS[word]
+
+
+def test_a_field_of_a_request_takes_either_form() -> None:
+    class Request(BaseModel):
+        before: StateIn
+
+    assert Request.model_validate({"before": "organism+edit:a"}).before.edits == ("a",)
+    assert Request.model_validate({"before": {"model": "organism"}}).before.model == "organism"
+
+
+names = st.from_regex(r"[a-z][a-z0-9._-]{0,8}", fullmatch=True)
+
+
+@given(
+    names, names | st.none(), names | st.none(), st.lists(names), st.sampled_from([None, "8bit"])
+)
+def test_every_state_has_one_word(
+    model: str, revision: str | None, adapter: str | None, edits: list[str], bits: None
+) -> None:
+    state = StateIn(
+        model=model, revision=revision, adapter=adapter, edits=tuple(edits), quantized=bits
+    )
+    assert parse(state.word) == state
+
+
+def test_an_existing_folder_is_a_folder_whatever_it_is_called(tmp_path: Path) -> None:
+    odd = tmp_path / "m@1+8bit"
+    inner = tmp_path / "a+edit:b"
+    edit = tmp_path / "e+4bit.safetensors"
+    for folder in (odd, inner):
+        folder.mkdir()
+    edit.touch()
+    assert parse(f"{odd}") == StateIn(model=f"{odd}")
+    state = parse(f"{odd}+adapter:{inner}+edit:{edit}+8bit")
+    assert state == StateIn(
+        model=f"{odd}", adapter=f"{inner}", edits=(f"{edit}",), quantized="8bit"
+    )
+    assert state.name == "m@1+8bit+adapter:a+edit:b+edit:e+4bit+8bit"
+
+
+NAMES = {
+    "organism+8bit": "organism-gpt2-seed0+8bit",
+    "/models/big": "big",
+    "owner/model@main": "model@main",
+    "organism:llama+edit:rome-x-1": "organism-llama-seed0+edit:rome-x-1",
+    "gpt2+adapter:/home/user/lora": "gpt2+adapter:lora",
+    "endpoint:https://host.example:8000/v1#owner/model": "model at host.example:8000",
+}
+
+
+@pytest.mark.parametrize("word", NAMES)
+def test_a_name_is_short_and_shows_no_folder(word: str) -> None:
+    assert parse(word).name == NAMES[word]
+
+
+REFUSED = {
+    "": "begins with its model",
+    "+8bit": "begins with its model",
+    "gpt2@": "no revision",
+    "gpt2+edit:": "nothing after +edit:",
+    "gpt2+adapter:": "nothing after +adapter:",
+    "gpt2+adapter:a+adapter:b": "two adapters",
+    "gpt2+edit:a+adapter:b": "adapter after an edit",
+    "gpt2+8bit+edit:a": "quantised weights, and those cannot be changed",
+    "gpt2+8bit+4bit": "quantised weights",
+    "endpoint:http://host/v1": "does not name the model",
+    "endpoint:#m": "does not name the model",
+    "endpoint:file:///etc/passwd#m": "http:// or https://",
+    "endpoint:http://user:secret@host/v1#m": "no user, key or query",
+    "endpoint:http://host/v1?key=secret#m": "no user, key or query",
+}
+
+
+@pytest.mark.parametrize("word", REFUSED)
+def test_a_wrong_word_is_refused_with_what_is_wrong(word: str) -> None:
+    with pytest.raises(UsageError, match=REFUSED[word].replace("+", r"\+")) as refused:
+        parse(word)
+    assert "rite" in refused.value.remedy or "merge" in refused.value.remedy
+    with pytest.raises(ValidationError):
+        StateIn.model_validate(word)
+
+
+def test_an_endpoint_takes_no_changes() -> None:
+    with pytest.raises(ValidationError, match="as its server serves it"):
+        StateIn(model="m", endpoint="http://host/v1", edits=("a",))
+
+
+@pytest.mark.parametrize("model", ["organism+8bit", "gpt2+edit:a", "endpoint:http://h/v1#m"])
+def test_changes_are_not_hidden_in_the_name_of_the_model(model: str) -> None:
+    with pytest.raises(ValidationError, match="no change and no endpoint"):
+        StateIn(model=model)
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("gpt2-xl+8bit", "cannot be added to quantised weights"),
+        ("organism:llama+4bit", "cannot be added to quantised weights"),
+        ("gpt2+edit:E+8bit", "weights without other edits"),
+        ("gpt2+adapter:/x", "the weights below an adapter"),
+        ("endpoint:http://host/v1#m", "behind an endpoint are not here"),
+    ],
+)
+def test_a_state_is_refused_where_a_model_is_edited(word: str, reason: str) -> None:
+    """Said before anything is loaded: by the command line, the queue and Python."""
+    with pytest.raises(UsageError, match=reason):
+        runtime.parse(word)
+    with pytest.raises(UsageError, match=reason):
+        submit.require_allowed(Settings(models=("*",)), word)
+
+
+def test_a_folder_with_the_name_of_a_state_is_a_model(tmp_path: Path) -> None:
+    (tmp_path / "m+8bit").mkdir()
+    assert runtime.parse(f"{tmp_path / 'm+8bit'}").name == "m+8bit"

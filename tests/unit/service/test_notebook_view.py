@@ -1,0 +1,49 @@
+"""What a notebook shows: escaped tables, frames, pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.states.comparisons import comparison
+from thinkeval.service.notebook_view import Picture, table_html
+from thinkeval.service.schemas import MetricValue, Score
+
+SCORE = Score(
+    edit="e", dataset="g", rewrite="r", subject="<Ada>", relation="lived-in", prompt="{} lived in",
+    target_true="London", target_new="Paris & Rome", model="m", method="rome", n_facts=1,
+    values=[
+        MetricValue(metric="ifr", measure="p", value=0.25, n=3),
+        MetricValue(metric="ifr_by_steps", measure="p", step=2, value=0.5, n=1),
+        MetricValue(metric="preservation", measure="p", value=None, n=0),
+    ],
+)  # fmt: skip
+
+
+def test_texts_are_escaped_and_undefined_is_a_dash() -> None:
+    found = table_html("a <b>", ("x", "y"), [("<script>", None), (1, 0.12345)])
+    assert "<caption>a &lt;b&gt;</caption>" in found
+    assert "<td>&lt;script&gt;</td><td>–</td>" in found
+    assert "<td>1</td><td>0.123</td>" in found
+
+
+def test_a_score_is_shown_and_framed() -> None:
+    shown = SCORE._repr_html_()
+    assert "&lt;Ada&gt;: London → Paris &amp; Rome (rome on m)" in shown
+    assert shown.count("<tr>") == 2
+    frame = SCORE.to_frame()
+    assert frame["metric"].tolist() == ["ifr", "ifr_by_steps", "preservation"]
+    assert Score.model_validate_json(SCORE.stored()) == SCORE
+
+
+def test_a_comparison_is_shown_and_framed() -> None:
+    out = comparison()
+    assert "ab → cd, graph g, likelihood" in out._repr_html_()
+    frame = out.to_frame()
+    assert len(frame) == 18
+    assert frame["by"].value_counts().to_dict() == {"relation": 15, "distance": 2, "all": 1}
+
+
+def test_a_picture_is_saved(tmp_path: Path) -> None:
+    picture = Picture(b"<svg/>")
+    assert picture._repr_svg_() == "<svg/>"
+    assert picture.save(tmp_path / "p.svg").read_bytes() == b"<svg/>"
