@@ -24,10 +24,14 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", ascii_text.lower()).strip("-") or "x"
 
 
+def canonical(value: object) -> str:
+    """A JSON value as its one text: keys sorted, no spaces, letters unescaped."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
 def digest(value: object, length: int = 16) -> str:
     """First `length` hex digits of the SHA-256 of a JSON value; stable across runs."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:length]
+    return hashlib.sha256(canonical(value).encode()).hexdigest()[:length]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from thinkeval.cypher import rows
 from thinkeval.loaders.records import digest
+from thinkeval.service.digest_chain import Linked, digest_of, first_broken
 from thinkeval.service.errors import ConflictError, NotFoundError, UsageError
 from thinkeval.service.growth.review.schemas import (
     Appended,
@@ -205,12 +206,10 @@ def verify(db: Database, run: str) -> Verified:
         NotFoundError: no such run.
     """
     kept = records(db, run)
-    previous = ""
-    for expected, row in enumerate(kept, 1):
-        why = _wrong(run, row, expected, previous)
-        if why is not None:
-            return Verified(ok=False, records=len(kept), broken=expected, why=why)
-        previous = row.digest
+    broken = first_broken(_linked(run, row) for row in kept)
+    if broken is not None:
+        return Verified(ok=False, records=len(kept), broken=broken.number, why=broken.why)
+    previous = kept[-1].digest if kept else ""
     end = db.read(rows.LogEndRow, run=run)[0]
     if end.decisions > len(kept):
         missing = end.decisions - len(kept)
@@ -222,19 +221,15 @@ def verify(db: Database, run: str) -> Verified:
     return Verified(ok=True, records=len(kept))
 
 
-def _wrong(run: str, row: rows.DecisionRow, expected: int, previous: str) -> str | None:
-    if row.number != expected:
-        return f"record {expected} is missing: the next one is {row.number}"
-    if row.previous_digest != previous:
-        return "it does not continue the record before it"
-    if row.digest != _digest(run, asdict(row)):
-        return "its content does not match its digest"
-    return None
+def _linked(run: str, row: rows.DecisionRow) -> Linked:
+    content = _content(run, asdict(row))
+    return Linked(row.number, row.previous_digest, row.digest, content)
 
 
-def _digest(run: str, record: dict[str, Any]) -> str:
+def _content(run: str, record: dict[str, Any]) -> dict[str, Any]:
+    """What the digest of a record covers."""
     content = {key: value for key, value in record.items() if key != "digest"}
-    return digest(content | {"run": run, "evidence": list(record["evidence"])}, 64)
+    return content | {"run": run, "evidence": list(record["evidence"])}
 
 
 def _locked(db: Database, tx: Tx, run: str) -> rows.LockLogRow:
@@ -250,7 +245,7 @@ def _append(tx: Tx, run: str, end: rows.LockLogRow, **content: Any) -> Appended:
         "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "previous_digest": end.digest,
     }
-    record["digest"] = _digest(run, record)
+    record["digest"] = digest_of(_content(run, record))
     tx.run(rows.AppendDecisionRow, run=run, **record)
     (left,) = tx.run(rows.WaitingRow, run=run, states=list(WAITING))
     return Appended(
