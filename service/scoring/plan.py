@@ -271,9 +271,14 @@ def state_of(plan: Plan, requests: Sequence[RewriteRequest] = ()) -> dict[str, A
     return state or None
 
 
-def query_digests() -> dict[str, str]:
-    """Digest of every query of a score, so that a changed formula shows."""
-    used = [n for n in cypher.names() if n.startswith(("metrics/", "chains/", "probes/"))]
+def query_digests(*more: str) -> dict[str, str]:
+    """Digest of every query of a score, so that a changed formula shows.
+
+    Args:
+        more: names of further queries.
+    """
+    scoring = ("metrics/", "chains/", "probes/")
+    used = [n for n in cypher.names() if n.startswith(scoring) or n in more]
     return {name: cypher.query(name).digest for name in used}
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
+from thinkeval.cypher import rows
 from thinkeval.cypher.metric_options import headlines
 from thinkeval.loaders.records import RewriteRequest, digest, slug
 from thinkeval.service import NUMBERS_VERSION
@@ -392,7 +393,7 @@ def _provenance(run: _Run, states: tuple[StateOut, StateOut]) -> dict[str, Any]:
         "probe": run.asked.settings.as_dict(),
         "probe_digest": run.asked.settings.digest,
         "seed": run.posted.seed,
-        "queries": query_digests(),
+        "queries": query_digests(rows.DriftRow.QUERY, rows.RoutesRow.QUERY),
         "versions": versions(),
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
