@@ -1,8 +1,8 @@
 """The command line: `thinkeval`. One file a group of commands; this file assembles them.
 
 Exit codes: 0 it worked, 1 a gate (`--max-ifr`, `--min-preservation`, `--min-subject-retention`)
-failed, 2 an error. An error is one line on standard error: the problem and its place, then the
-remedy. Nothing here imports torch, so that `--help` starts quickly.
+failed or an audit was altered, 2 an error. An error is one line on standard error: the problem and
+its place, then the remedy. Nothing here imports torch, so that `--help` starts quickly.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from thinkeval.service.cli.results.show import show
 from thinkeval.service.cli.rules import rules
 from thinkeval.service.cli.score import score
 from thinkeval.service.cli.serve import serve, worker
+from thinkeval.service.cli.states.audit import audit
 from thinkeval.service.cli.states.compare import compare, comparisons
 from thinkeval.service.cli.sweep import sequence, sweep
 from thinkeval.service.errors import KNOWN_ERRORS, describe, is_interrupt
@@ -69,6 +70,7 @@ app.command(rich_help_panel=MAIN)(leakcut)
 app.command(rich_help_panel=MAIN)(coedit)
 app.command(rich_help_panel=MAIN)(diff)
 app.command(rich_help_panel=MAIN)(compare)
+app.command(rich_help_panel=MAIN)(audit)
 app.command(rich_help_panel=MAIN)(report)
 app.command(rich_help_panel=MAIN)(serve)
 app.command(rich_help_panel=LOOK)(coedits)

@@ -1,0 +1,239 @@
+"""The entries of an audit, read off a stored comparison and its graphs.
+
+    header, states · for each request: its question, facts, routes, metrics · drift, verdict,
+    queries, versions
+
+Nothing is asked of a model, and nothing is scored again: entries are what the comparison stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from thinkeval import cypher
+from thinkeval.cypher import rows
+from thinkeval.cypher.metric_options import displays
+from thinkeval.service import __version__
+from thinkeval.service.audit import routes
+from thinkeval.service.audit.routes import Request
+from thinkeval.service.audit.schemas import FORMAT, Content, Kind
+from thinkeval.service.audit.verdict import verdict
+from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
+from thinkeval.service.schemas import Measure
+from thinkeval.service.scoring import metrics, record
+from thinkeval.service.states import store, table
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.schemas import Score
+    from thinkeval.service.states.about import StateOut
+    from thinkeval.service.states.schemas import ComparisonOut
+
+LEAK = (
+    "leak@k = 1 - (1 - p_post)^k. From likelihoods it is the probability that at least one of k"
+    " answers drawn at temperature 1 begins with the object: begins with it, not is about it. From"
+    " sampled answers it is a function of few answers, 0 where none of them named the object."
+)
+"""What leak@k is, for a reader of the record."""
+
+USED = (
+    rows.ComparisonRow.QUERY, rows.FactRow.QUERY, rows.ScoredChainRow.QUERY,
+    rows.RuleRow.QUERY, rows.ClosureStateRow.QUERY, rows.DeriveRoundRow.QUERY,
+    rows.AtomRow.QUERY, rows.StoredGroundingRow.QUERY, rows.SettleRow.QUERY, rows.OmegaRow.QUERY,
+    rows.MixedChainRow.QUERY,
+)  # fmt: skip
+"""Queries of an audit itself: what their rows have is in the entries."""
+
+
+def collect(db: Database, id: str) -> list[Content]:
+    """The entries of a comparison, in the order of the chain, without the seal.
+
+    Raises:
+        NotFoundError: there is no such comparison, or the graph of one of its requests is gone.
+        UsageError: it has no requests.
+    """
+    out = store.get(db, id)
+    if not out.requests:
+        raise UsageError(
+            f"Comparison {id!r} watched the graph: no fact of it shall be forgotten or replaced.",
+            remedy='Compare the states with --forget "SUBJECT|RELATION|OBJECT", and audit that.',
+        )
+    requests = [
+        Request(number, asked, record.get_score(db, asked.edit), out.measure)
+        for number, asked in enumerate(out.requests, 1)
+    ]
+    chains = [routes.chains(db, each, out.measures) for each in requests]
+    ruled = [routes.by_rules(db, each) for each in requests]
+    parts = list(zip(requests, chains, ruled, strict=True))
+    listed: list[tuple[Kind, Iterable[dict[str, Any]]]] = [
+        ("header", [_header(out)]),
+        ("state", [_state(db, side, state) for side, state in _sides(out)]),
+        ("request", [_request(db, each) for each in requests]),
+        ("fact", _facts(db, out, requests)),
+        ("chain", [data for each in chains for data in each.entries]),
+        ("rules", [each.summary for each in ruled]),
+        ("rule_route", [data for each in ruled for data in each.entries]),
+        ("metrics", [_metrics(each) for each in requests]),
+        ("drift", _drift(out)),
+        ("verdict", [verdict(out, parts)]),
+        ("query", _queries(out)),
+        ("versions", [_versions(out)]),
+    ]
+    return [(kind, data) for kind, found in listed for data in found]
+
+
+def _drift(out: ComparisonOut) -> Iterator[dict[str, Any]]:
+    for measure in out.measures:
+        yield {"measure": measure, **out.drift[measure].model_dump(), "meaning": table.MEANING}
+
+
+def _sides(out: ComparisonOut) -> tuple[tuple[str, StateOut], ...]:
+    return ("before", out.before), ("after", out.after)
+
+
+def _header(out: ComparisonOut) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "program": {"thinkeval": __version__},
+        "comparison": out.id,
+        "compared_at": out.created_at,
+        "graph": out.graph,
+        "graph_digest": out.provenance.get("graph_digest"),
+        "n_facts": out.n_facts,
+        "measures": list(out.measures),
+        "measure": out.measure,
+        "same_weights": out.same,
+        "notes": list(out.notes),
+        "submitted": out.request,
+    }
+
+
+def _state(db: Database, side: str, state: StateOut) -> dict[str, Any]:
+    """A state with what is stored of the edits that it names."""
+    edits = []
+    for each in state.about.get("edits", ()):
+        try:
+            score = record.get_score(db, each["edit"])
+        except (NotFoundError, NothingStoredError):
+            edits.append({**each, "stored": False})
+            continue
+        names = ("hparams", "hparams_digest", "seed", "strength", "forget", "model", "created_at")
+        about = {name: score.provenance.get(name) for name in names}
+        fact = {
+            "subject": score.subject, "relation": score.relation,
+            "target_true": score.target_true, "target_new": score.target_new,
+        }  # fmt: skip
+        edits.append({**each, "stored": True, **fact, **about})
+    return {"side": side, **state.model_dump(), "edits": edits}
+
+
+def _request(db: Database, request: Request) -> dict[str, Any]:
+    """A request with its question, how it was sent, and parameters that repeat its queries."""
+    asked, score = request.asked, request.score
+    provenance = score.provenance
+    name = rows.ScoredChainRow.QUERY
+    return {
+        "number": request.number,
+        "edit": asked.edit,
+        "kind": asked.kind,
+        "rewrite": asked.rewrite,
+        "subject": asked.subject,
+        "relation": asked.relation,
+        "target_true": asked.target_true,
+        "target_new": asked.target_new,
+        "prompt": asked.prompt,
+        "question": asked.prompt.replace("{}", asked.subject),
+        "options": score.options.model_dump(),
+        "probe": provenance.get("probe"),
+        "probe_digest": provenance.get("probe_digest"),
+        "seed": provenance.get("seed"),
+        "n_facts_in_scope": score.n_facts,
+        "routes": {m: found.model_dump() for m, found in asked.routes.items()},
+        "parameters": {m: metrics.query_params(db, score, m, name) for m in asked.routes},
+    }
+
+
+def _facts(
+    db: Database, out: ComparisonOut, requests: Iterable[Request]
+) -> Iterator[dict[str, Any]]:
+    """All facts of the graph with both probabilities, then the edited ones of each request."""
+    for row in db.read(rows.FactRow, graph=out.id):
+        yield _fact(row, None, out.measures)
+    for request in requests:
+        for row in db.read(rows.FactRow, graph=request.edit):
+            if row.role in ("target_true", "target_new"):
+                yield _fact(row, request.edit, out.measures)
+
+
+def _fact(row: rows.FactRow, request: str | None, measures: Iterable[Measure]) -> dict[str, Any]:
+    """A fact; `request` names the edit where it was asked with the request's own prompts."""
+    data: dict[str, Any] = {
+        "request": request,
+        "fact": row.fact,
+        "role": row.role,
+        "subject": row.subject,
+        "relation": row.relation,
+        "object": row.object,
+        "prompt": row.prompt,
+        "question": row.question,
+        "p": {m: _both(row, m) for m in measures},
+        "n_samples": row.n_samples,
+        "answers": {"before": _listed(row.answers_pre), "after": _listed(row.answers_post)},
+    }
+    for group in ("paraphrases", "neighborhood"):
+        texts = getattr(row, group)
+        if texts and getattr(row, f"{group}_likelihood_pre") is not None:
+            values = {m: _both(row, f"{group}_{m}") for m in measures}
+            data[group] = {"texts": list(texts), "p": values}
+    return data
+
+
+def _both(row: rows.FactRow, name: str) -> dict[str, Any]:
+    pre, post = getattr(row, f"{name}_pre"), getattr(row, f"{name}_post")
+    return {"before": _listed(pre), "after": _listed(post)}
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _metrics(request: Request) -> dict[str, Any]:
+    score: Score = request.score
+    shown = displays()
+    used = dict.fromkeys(value.metric for value in score.values)
+    data = {
+        "request": request.edit,
+        "n_facts": score.n_facts,
+        "values": [value.model_dump() for value in score.values],
+        "meanings": {name: shown[name].meaning for name in used if name in shown},
+    }
+    return data | ({"leak": LEAK} if request.asked.kind == "forget" else {})
+
+
+def _queries(out: ComparisonOut) -> Iterator[dict[str, Any]]:
+    """Every query with its text as it is now; `same` says whether the comparison used this text."""
+    recorded: Mapping[str, str] = out.provenance.get("queries", {})
+    for name in sorted({*recorded, *USED}):
+        now = cypher.query(name) if name in cypher.names() else None
+        text = now.text if now else None
+        yield {
+            "name": name,
+            "used_by": ["comparison"] * (name in recorded) + ["audit"] * (name in USED),
+            "digest_of_comparison": recorded.get(name),
+            "digest": now.digest if now else None,
+            "sha256": hashlib.sha256(text.encode()).hexdigest() if text else None,
+            "same": None if name not in recorded or now is None else recorded[name] == now.digest,
+            "text": text,
+        }
+
+
+def _versions(out: ComparisonOut) -> dict[str, Any]:
+    return {
+        "comparison": out.provenance.get("versions", {}),
+        "audit": {"thinkeval": __version__, "python": platform.python_version()},
+    }

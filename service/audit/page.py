@@ -1,0 +1,213 @@
+"""The HTML of an audit: one file without scripts, fonts or pictures of elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from thinkeval.cypher.metric_options import displays, integers
+from thinkeval.service import formatting
+from thinkeval.service.audit import drawing
+from thinkeval.service.audit.drawing import Step
+from thinkeval.service.audit.schemas import ENTRIES, KINDS, Entry, Kind
+from thinkeval.service.graphs.edges import KNOWN, change
+from thinkeval.service.schemas import MEASURE_NAMES
+
+DRAWN = 24
+"""Open chains of one request that are drawn; the others are rows of a table."""
+LISTED = 300
+"""Routes of one table, and facts; the others are in the other files alone."""
+CHANGED = 60
+"""Facts that are shown at once; the others unfold."""
+
+
+def render(entries: Sequence[Entry]) -> str:
+    """The HTML of a chain without its seal."""
+    of = _by_kind(entries)
+    (header,), (verdict,), (versions,) = of["header"], of["verdict"], of["versions"]
+    measure = header["measure"]
+    verdicts = {each["request"]: each for each in verdict["requests"]}
+    return _environment().get_template("audit.html").render(
+        header=header,
+        states=of["state"],
+        verdict=verdict,
+        requests=[_request(each, of, verdicts[each["edit"]], measure) for each in of["request"]],
+        facts=_facts(of["fact"], measure),
+        n_asked=len(of["fact"]),
+        drift=sorted(of["drift"], key=lambda each: each["measure"] != measure),
+        queries=of["query"],
+        versions=versions,
+        measure=measure,
+        n_entries=len(entries),
+        last=entries[-1],
+        limit=LISTED,
+        floor=of["request"][0]["routes"][measure]["floor"],
+        file=ENTRIES,
+    )  # fmt: skip
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        figure=formatting.number,
+        short=formatting.short,
+        signed=formatting.signed,
+        words=lambda text: text.replace("-", " ").replace("_", " "),
+        day=lambda moment: moment[:16].replace("T", " ") if moment else "–",
+        several=formatting.several,
+        plain=plain,
+    )
+    environment.globals.update(names=MEASURE_NAMES, bars=drawing.bars)
+    return environment
+
+
+def plain(value: Any) -> str:
+    """A value of a record in words."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {plain(each)}" for key, each in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(plain(each) for each in value) or "none"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if value is None:
+        return "none"
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
+
+
+def _by_kind(entries: Iterable[Entry]) -> dict[Kind, list[dict[str, Any]]]:
+    out: dict[Kind, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
+    for entry in entries:
+        out[entry.kind].append(entry.data)
+    return out
+
+
+def _request(
+    request: dict[str, Any],
+    of: dict[Kind, list[dict[str, Any]]],
+    verdict: dict[str, Any],
+    measure: str,
+) -> dict[str, Any]:
+    """A request with everything that is about it."""
+
+    def mine(kind: Kind) -> list[dict[str, Any]]:
+        return [each for each in of[kind] if each["request"] == request["edit"]]
+
+    chains, ruled = mine("chain"), mine("rule_route")
+    alive = [each for each in chains if each["state"] in ("open", "opened")]
+    gone = [each for each in chains if each["state"] not in ("open", "opened")]
+    (rules,), (metrics,) = mine("rules"), mine("metrics")
+    return {
+        "about": request,
+        "verdict": verdict,
+        "facts": _facts(mine("fact"), measure)["changed"],
+        "metrics": _metric_rows(metrics, measure),
+        "leak": metrics.get("leak"),
+        "drawn": [(each, _drawn(each, measure)) for each in alive[:DRAWN]],
+        "alive": [_row(each, measure) for each in alive[DRAWN : DRAWN + LISTED]],
+        "gone": [_row(each, measure) for each in gone[:LISTED]],
+        "n": {"alive": len(alive), "gone": len(gone)},
+        "rules": rules,
+        "ruled": [(each, _ruled(each)) for each in ruled[:LISTED]],
+    }
+
+
+def _drawn(chain: dict[str, Any], measure: str) -> Markup:
+    by, names = chain["by"][measure], chain["entities"]
+    values = zip(chain["relations"], names[1:], by["before"], by["after"], strict=True)
+    return drawing.chain(names[0], [Step(*each) for each in values], chain["state"])
+
+
+def _row(chain: dict[str, Any], measure: str) -> dict[str, Any]:
+    by = chain["by"][measure]
+    path = chain["entities"][0] + "".join(
+        f" – {relation} → {name}"
+        for relation, name in zip(chain["relations"], chain["entities"][1:], strict=True)
+    )
+    return {
+        "path": path.replace("_", " "), "state": chain["state"],
+        "before": by["product_before"], "after": by["product_after"],
+    }  # fmt: skip
+
+
+def _ruled(route: dict[str, Any]) -> Markup | None:
+    """The drawing of a chain over conclusions; None of a proof, which is a list of premises."""
+    if "links" not in route:
+        return None
+    steps = [
+        Step(link["relation"], link["object"], link["pre"], link["post"], link["implied"])
+        for link in route["links"]
+    ]
+    return drawing.chain(route["entities"][0], steps, route["state"])
+
+
+def _metric_rows(metrics: dict[str, Any], measure: str) -> dict[str, Any]:
+    """The headline metrics: label, meaning, and a cell for each measure."""
+    shown = displays()
+    measures = list(dict.fromkeys(value["measure"] for value in metrics["values"]))
+    measures.sort(key=lambda each: each != measure)
+    cells = {
+        (value["metric"], value["measure"]): value
+        for value in metrics["values"]
+        if value["step"] is None
+    }
+    rows = [
+        {
+            "label": display.short or name.replace("_", " "),
+            "meaning": metrics["meanings"].get(name, ""),
+            "cells": [_cell(cells.get((name, each))) for each in measures],
+        }
+        for name, display in shown.items()
+        if display.headline and any((name, each) in cells for each in measures)
+    ]
+    return {"measures": measures, "rows": rows}
+
+
+def _cell(value: dict[str, Any] | None) -> dict[str, str]:
+    """A metric's value with its interval, and the number of items it was taken over."""
+    if value is None:
+        return {"value": formatting.UNDEFINED, "n": ""}
+    number = value["value"]
+    if number is not None and value["metric"] in integers():
+        number = int(number)
+    left_out = f", {value['excluded']} left out" if value["excluded"] else ""
+    text = formatting.with_interval(number, value["low"], value["high"])
+    return {"value": text, "n": f"n {value['n']}{left_out}"}
+
+
+def _facts(facts: Iterable[dict[str, Any]], measure: str) -> dict[str, Any]:
+    """The facts, those that moved most first: what changed, and what did not."""
+    rows = [_fact(each, measure) for each in facts]
+    rows.sort(key=lambda row: (-row["moved"], row["subject"], row["relation"], row["object"]))
+    changed = [row for row in rows if row["change"] not in ("kept", "unknown")]
+    others = [row for row in rows if row["change"] in ("kept", "unknown")]
+    folded = [*changed[CHANGED:], *others]
+    return {
+        "changed": changed[:CHANGED] or rows[:1],
+        "folded": folded[:LISTED],
+        "n_folded": len(folded),
+        "n_changed": len(changed),
+    }
+
+
+def _fact(fact: dict[str, Any], measure: str) -> dict[str, Any]:
+    values = fact["p"][measure]
+    before, after = values["before"], values["after"]
+    word, moved = "not measured", 0.0
+    if before is not None and after is not None:
+        word = "unknown" if before < KNOWN and after < KNOWN else change(before, after)
+        moved = abs(after - before)
+    names = ("subject", "relation", "object", "role")
+    about = {name: fact[name] for name in names}
+    return about | {"before": before, "after": after, "change": word, "moved": moved}

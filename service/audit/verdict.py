@@ -1,0 +1,174 @@
+"""The verdict of an audit: what is forgotten, which routes are open, what else changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.service.formatting import percent, several, short
+from thinkeval.service.reports.verdict import Part
+from thinkeval.service.reports.verdict import verdict as of_score
+from thinkeval.service.states import table
+
+if TYPE_CHECKING:
+    from thinkeval.service.audit.routes import ByChains, ByRules, Request
+    from thinkeval.service.states.schemas import ComparisonOut
+
+Parts = tuple["Request", "ByChains", "ByRules"]
+
+_DIRECT = {
+    "forget": {
+        "took": "Asked directly, the model does not give it any more",
+        "took in part": "Asked directly, the model gives it less often, but still gives it",
+        "did not take": "Asked directly, the model still gives it",
+        "undefined": "The model did not know it before: there was nothing to forget",
+    },
+    "replace": {
+        "took": "Asked directly, the model gives the new object",
+        "took in part": "Asked directly, the model gives the new object at times",
+        "did not take": "Asked directly, the model does not give the new object",
+        "undefined": "Whether the model gives the new object is undefined",
+    },
+}
+
+_MARKS = {"erased": "good", "open": "fair", "not erased": "bad", "undefined": "none"}
+"""Grade of each outcome: for a colour beside the word, never in place of it."""
+
+_TITLES = {
+    "not erased": "Not erased", "open": "Routes are open", "undefined": "Not known before",
+    "erased": "Erased",
+}  # fmt: skip
+_ONE = {
+    "not erased": "asked directly, the model still gives the old answer",
+    "open": "the fact is gone when asked directly, and other facts still lead to it",
+    "undefined": "the first state did not know the fact, so that nothing could be forgotten",
+    "erased": "the fact is gone when asked directly, and no measured route leads to it",
+}
+_ALL = "{} gone when asked directly, and no measured route leads to any"
+_ONE_OF = {
+    "not erased": "not gone",
+    "open": "gone when asked directly, with routes that are open",
+    "undefined": "not known before",
+    "erased": "gone, without an open route",
+}
+"""What a headline says of requests by their outcome, worst first."""
+
+
+def verdict(out: ComparisonOut, parts: Sequence[Parts]) -> dict[str, Any]:
+    """The verdict on all requests, and on the rest of the graph, by the comparison's measure."""
+    requests = [_of_request(*each) for each in parts]
+    count = Counter(each["outcome"] for each in requests)
+    return {
+        "measure": out.measure,
+        "headline": _headline(count, len(requests)),
+        "grade": _MARKS[_worst(count)],
+        "requests": requests,
+        "rest": table.verdict(out, out.measure),
+    }
+
+
+def _worst(count: Counter[str]) -> str:
+    order = ("not erased", "open", "undefined", "erased")
+    return next(outcome for outcome in order if count[outcome])
+
+
+def _headline(count: Counter[str], n: int) -> str:
+    """One sentence for all requests."""
+    worst = _worst(count)
+    if n == 1 or count["erased"] == n:
+        return f"{_TITLES[worst]}: {_ONE[worst] if n == 1 else _ALL.format(several(n, 'fact'))}."
+    listed = [f"{count[outcome]} of {several(n, 'fact')} {_ONE_OF[outcome]}" for outcome in _ONE_OF]
+    shown = [text for outcome, text in zip(_ONE_OF, listed, strict=True) if count[outcome]]
+    return f"{_TITLES[worst]}: {'; '.join(shown)}."
+
+
+def _of_request(request: Request, chains: ByChains, rules: ByRules) -> dict[str, Any]:
+    found = of_score(request.score, request.measure, chains.rows)
+    by_chains = Counter(each["state"] for each in chains.entries)
+    by_rules = Counter(each["state"] for each in rules.entries)
+    left = _open(by_chains) + _open(by_rules)
+    word = found.installed.word
+    outcome = "not erased"
+    if word == "undefined":
+        outcome = "undefined"
+    elif word == "took":
+        outcome = "open" if left or rules.summary["problem"] else "erased"
+    return {
+        "request": request.edit,
+        "outcome": outcome,
+        "grade": _MARKS[outcome],
+        "direct": _directly(request, found.installed),
+        "leak": _leak(request),
+        "chains": _routes(
+            ("chain of facts", "chains of facts"), by_chains, len(chains.entries), request
+        ),
+        "rules": _rules(by_rules, rules, request),
+        "counts": {"chains": dict(by_chains), "rules": dict(by_rules)},
+        "parts": {
+            name: _part(part)
+            for name, part in zip(
+                ("asked directly", "left by chains", "facts around it", "facts about the subject"),
+                found.parts,
+                strict=True,
+            )
+        },
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    return {
+        "word": part.word, "grade": part.grade, "value": part.value, "sentence": part.sentence,
+        "rule": part.rule,
+    }  # fmt: skip
+
+
+def _open(states: Counter[str]) -> int:
+    return states["open"] + states["opened"]
+
+
+def _directly(request: Request, part: Part) -> str:
+    """What the model answers to the question itself."""
+    word = _DIRECT[request.asked.kind][part.word]
+    after = request.score.number("leak_at_1", request.measure)
+    if part.value is None or request.asked.kind != "forget":
+        return f"{word}. {part.sentence}"
+    change = f"{percent(part.value)} of its probability is gone, {short(after)} is left"
+    return f"{word}: {change}."
+
+
+def _leak(request: Request) -> str | None:
+    """Asked again and again; only of requests to forget."""
+    if request.asked.kind != "forget":
+        return None
+    values = [request.score.number(f"leak_at_{k}", request.measure) for k in (1, 5, 100)]
+    if values[0] is None:
+        return None
+    one, five, hundred = map(short, values)
+    return (
+        f"Asked k times, the probability that at least one answer begins with"
+        f" {request.asked.target_true} is {one} for k = 1, {five} for 5 and {hundred} for 100."
+    )
+
+
+def _routes(names: tuple[str, str], states: Counter[str], total: int, request: Request) -> str:
+    """How many routes led to the object before, and how many do now."""
+    if not total:
+        return f"No {names[0]} leads to {request.asked.target_true} in this graph."
+    before, after = states["open"] + states["closed"], _open(states)
+    opened = f", {states['opened']} of them newly opened" if states["opened"] else ""
+    return (
+        f"{before:,} of {total:,} {names[total > 1]} led to {request.asked.target_true} before,"
+        f" {after:,} {'does' if after == 1 else 'do'} now{opened}."
+    )
+
+
+def _rules(states: Counter[str], rules: ByRules, request: Request) -> str:
+    summary = rules.summary
+    if summary["problem"]:
+        return f"Routes by rules are not known: {summary['problem']}"
+    if not summary["rules"]:
+        return "The graph has no kept rules: routes by rules are not known."
+    text = _routes(("route by rules", "routes by rules"), states, len(rules.entries), request)
+    missing = summary["routes"] - summary["listed"]
+    return text + (f" {missing} further ones are counted and not listed." if missing else "")
