@@ -5,12 +5,13 @@ The HTML is of its own: no script, no style sheet, every text escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from thinkeval.service.errors import UsageError
 from thinkeval.service.formatting import cell, objects
 
 if TYPE_CHECKING:
@@ -30,7 +31,31 @@ def table_html(title: str, header: Sequence[str], rows: Iterable[Sequence[object
     )
 
 
-class ShownScore:
+class Plotted:
+    """A result that is drawn by the session or client that returned it: that has the graph."""
+
+    _plot: Callable[..., Picture] | None = None
+
+    def plot(self, *, measure: str | None = None) -> Picture:
+        """The leakage map of an edit; the drift of a comparison, as bars.
+
+        Raises:
+            UsageError: no session and no client returned this result.
+        """
+        if self._plot is None:
+            raise UsageError(
+                "This result does not know the graph that it was computed on.",
+                remedy="Draw it by a session: `t.plot(result)`.",
+            )
+        return self._plot(self, measure=measure)
+
+
+def drawn_by(result: Plotted, plot: Callable[..., Picture]) -> None:
+    """Make `result.plot()` call this."""
+    result._plot = plot
+
+
+class ShownScore(Plotted):
     """How a notebook shows a score (`service.schemas.Score`)."""
 
     def to_frame(self: Any) -> pd.DataFrame:

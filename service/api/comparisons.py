@@ -17,6 +17,7 @@ from thinkeval.service.api.state import Db, Here
 from thinkeval.service.errors import NotFoundError
 from thinkeval.service.jobs import queue
 from thinkeval.service.reports import formats
+from thinkeval.service.reports.figures import MEDIA_TYPES
 from thinkeval.service.schemas import Measure
 from thinkeval.service.states import control, job, store, table
 from thinkeval.service.states.schemas import ComparisonIn, ComparisonJob, ComparisonOut
@@ -30,6 +31,7 @@ TYPES = {
     "markdown": "text/markdown; charset=utf-8",
     "latex": "application/x-latex; charset=utf-8",
     "csv": "text/csv; charset=utf-8",
+    **MEDIA_TYPES,
 }
 """Media types of the drift in each format."""
 
@@ -95,13 +97,14 @@ def get_comparison(comparison: ComparisonId, db: Db) -> ComparisonJob:
     "/{comparison}/drift",
     response_class=Response,
     responses={200: {"content": {kind.split(";")[0]: {} for kind in TYPES.values()}}},
-    summary="Get the drift of a comparison as a table",
+    summary="Get the drift of a comparison as a table or a figure",
 )
 def get_drift(
     comparison: ComparisonId,
     db: Db,
     format: Annotated[
-        Literal["markdown", "latex", "csv"], Query(description="Format of the table.")
+        Literal["markdown", "latex", "csv", "svg", "pdf", "png"],
+        Query(description="A table, or the figure."),
     ] = "csv",
     measure: Annotated[
         Measure | None, Query(description="Default: likelihood, where both states gave it.")
@@ -109,6 +112,8 @@ def get_drift(
 ) -> Response:
     """All facts, then by distance from the requests' subjects, then by relation."""
     found = control.result(db, comparison)
+    if format in MEDIA_TYPES:
+        return Response(table.figure(found, format, measure), media_type=TYPES[format])
     lines = table.drift_lines(found, table.measure_of(found, measure), None)
     return Response(formats.render(table.DRIFT, lines, format), media_type=TYPES[format])
 

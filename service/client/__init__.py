@@ -21,8 +21,9 @@ from thinkeval.service.client.coedits import CoEdits
 from thinkeval.service.client.comparisons import Comparisons
 from thinkeval.service.client.depedit import Protocols
 from thinkeval.service.client.growth import Growth
-from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, report
+from thinkeval.service.client.http import Http, Named, ProblemError, Progress, frame, part, report
 from thinkeval.service.client.results import CHAIN_COLUMNS, LEAK_COLUMNS, Results
+from thinkeval.service.notebook_view import drawn_by
 from thinkeval.service.schemas import ENDED, EditOut, RewriteIn, Score, Status, SweepOut
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ class Client(Results, Protocols, Growth, CoEdits, Comparisons):
         return self._finished(self.wait(edit.id, progress, timeout)) if wait else edit
 
     def wait(
-        self, edit: str, progress: Progress | None = None, timeout: float | None = None
+        self, edit: str | Named, progress: Progress | None = None, timeout: float | None = None
     ) -> EditOut:
         """Follow an edit until it is finished, across broken connections.
 
@@ -211,15 +212,18 @@ class Client(Results, Protocols, Growth, CoEdits, Comparisons):
         )  # fmt: skip
         return frame(items, EDIT_COLUMNS)
 
-    def edit(self, edit: str) -> EditOut:
+    def edit(self, edit: str | Named) -> EditOut:
         """The status of an edit, with its score when it is scored."""
-        return EditOut.model_validate(self._http.json(f"/v1/edits/{part(edit)}"))
+        found = EditOut.model_validate(self._http.json(f"/v1/edits/{part(edit)}"))
+        if found.score is not None:
+            drawn_by(found.score, self.plot)
+        return found
 
-    def cancel(self, edit: str) -> Status:
+    def cancel(self, edit: str | Named) -> Status:
         """Cancel a queued or running edit; its new status."""
         return self._http.post(f"/v1/edits/{part(edit)}/cancel")["status"]
 
-    def delete(self, edit: str) -> None:
+    def delete(self, edit: str | Named) -> None:
         """Delete an edit with its graph and score."""
         self._http.delete(f"/v1/edits/{part(edit)}")
 

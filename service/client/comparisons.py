@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from thinkeval.service.client.http import Http, ProblemError, Progress, frame, part, report
+from thinkeval.service.client.http import Http, Named, ProblemError, Progress, frame, part, report
+from thinkeval.service.notebook_view import Picture, drawn_by
 from thinkeval.service.states.schemas import ComparisonJob, ComparisonOut, DriftLine
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class Comparisons:
     """Methods of the client for comparisons."""
 
     _http: Http
+    plot: Callable[..., Picture]
 
     def compare(
         self,
@@ -47,7 +49,8 @@ class Comparisons:
         """
         body = {"before": before, "after": after, "graph": graph, **options}
         body |= {"rewrites": list(rewrites), "forget": list(forget)}
-        found = ComparisonJob.model_validate(self._http.post("/v1/comparisons", body))
+        posted = ComparisonJob.model_validate(self._http.post("/v1/comparisons", body))
+        found = self.comparison(posted.id)
         deadline = None if timeout is None else time.monotonic() + timeout
         while found.result is None:
             report(progress, found.stage or found.status, found.progress)
@@ -62,16 +65,20 @@ class Comparisons:
             found = self.comparison(found.id)
         return found.result
 
-    def comparison(self, comparison: str) -> ComparisonJob:
+    def comparison(self, comparison: str | Named) -> ComparisonJob:
         """A comparison: its status, and its result once it is done."""
-        return ComparisonJob.model_validate(self._http.json(f"/v1/comparisons/{part(comparison)}"))
+        path = f"/v1/comparisons/{part(comparison)}"
+        found = ComparisonJob.model_validate(self._http.json(path))
+        if found.result is not None:
+            drawn_by(found.result, self.plot)
+        return found
 
     def comparisons(self, graph: str | None = None, limit: int = 100) -> pd.DataFrame:
         """Comparisons that are done, newest first, with their drift over all facts."""
         found = self._http.json("/v1/comparisons", graph=graph, limit=limit)["items"]
         return frame([_row(ComparisonOut.model_validate(item)) for item in found], COLUMNS)
 
-    def drift(self, comparison: str, measure: str | None = None) -> pd.DataFrame:
+    def drift(self, comparison: str | Named, measure: str | None = None) -> pd.DataFrame:
         """The drift of a comparison: all facts, by distance, by relation; one row a line."""
         out = self.comparison(comparison).result
         if out is None:

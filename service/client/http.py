@@ -239,15 +239,33 @@ Progress = Callable[[str, float], object]
 """Called with the stage and the finished fraction, from 0 to 1."""
 
 
-class Named(Protocol):
-    """What has the id of an edit: a score, or a compared request."""
+class OfEdit(Protocol):
+    """What is about an edit: a score, or a compared request."""
 
     edit: str
 
 
+class Identified(Protocol):
+    """What has an id: a submitted edit, a comparison, a co-edit."""
+
+    id: str
+
+
+Named = OfEdit | Identified
+"""What a method takes in place of an id."""
+
+
+def id_of(name: str | Named) -> str:
+    """The id of what is named."""
+    if isinstance(name, str):
+        return name
+    found: str = getattr(name, "edit", None) or getattr(name, "id")  # noqa: B009
+    return found
+
+
 def part(name: str | Named) -> str:
-    """Quote a name as one segment of a path."""
-    return quote(name if isinstance(name, str) else name.edit, safe="")
+    """Quote an id as one segment of a path."""
+    return quote(id_of(name), safe="")
 
 
 def report(progress: Progress | None, stage: str, fraction: float) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from thinkeval.service.client.http import Http, Named, frame, part
+from thinkeval.service.client.http import Http, Named, frame, id_of, part
 from thinkeval.service.leakcut.schemas import CutOut
 from thinkeval.service.notebook_view import Picture
 from thinkeval.service.reports.leakage_map.selection import Selection
 from thinkeval.service.reports.schemas import Diff
 from thinkeval.service.schemas import Measure
+from thinkeval.service.states.schemas import ComparisonOut
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -63,7 +64,7 @@ class Results:
         return frame(rows, CHAIN_COLUMNS)
 
     def leakage(
-        self, edit: str, *, measure: Measure | None = None, limit: int = 1000
+        self, edit: str | Named, *, measure: Measure | None = None, limit: int = 1000
     ) -> pd.DataFrame:
         """The facts on surviving chains, most leakage first: what to edit next."""
         path = f"/v1/edits/{part(edit)}/leakage"
@@ -101,7 +102,7 @@ class Results:
         import networkx as nx
 
         found = self._http.json(f"/v1/edits/{part(edit)}/graph", measure=measure)
-        graph = nx.MultiDiGraph(edit=edit, measure=found["measure"])
+        graph = nx.MultiDiGraph(edit=id_of(edit), measure=found["measure"])
         names = {node["id"]: node["name"] for node in found["nodes"]}
         for node in found["nodes"]:
             graph.add_node(node["name"], id=node["id"], role=node["role"])
@@ -126,7 +127,7 @@ class Results:
         ]
         return frame(rows, APPEND_COLUMNS)
 
-    def diff(self, a: str, b: str, *, measure: Measure | None = None) -> Diff:
+    def diff(self, a: str | Named, b: str | Named, *, measure: Measure | None = None) -> Diff:
         """Differences of edit `b` from edit `a`: metrics, changed facts, chains."""
         path = f"/v1/edits/{part(a)}/diff/{part(b)}"
         return Diff.model_validate(self._http.json(path, measure=measure))
@@ -156,9 +157,15 @@ class Results:
             path, measure=measure, n=n, limit=limit, caption=said, **chosen
         ).content
 
-    def plot(self, edit: str | Named, *, measure: Measure | None = None) -> Picture:
-        """The leakage map of an edit, which a notebook shows; `save` writes it to a file."""
-        return Picture(self.figure(edit, "leakage", "svg", measure=measure))
+    def plot(self, shown: str | Named, *, measure: Measure | None = None) -> Picture:
+        """The leakage map of an edit, or the drift of a comparison; a notebook shows it.
+
+        `save` writes it to a file.
+        """
+        if isinstance(shown, ComparisonOut):
+            path = f"/v1/comparisons/{part(shown)}/drift"
+            return Picture(self._http.get(path, format="svg", measure=measure).content)
+        return Picture(self.figure(shown, "leakage", "svg", measure=measure))
 
     def leaderboard(
         self,

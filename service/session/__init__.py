@@ -17,11 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, cast
 
 from thinkeval.service.client import Client, ProblemError
 from thinkeval.service.client.http import Progress
-from thinkeval.service.errors import KNOWN_ERRORS, describe
+from thinkeval.service.errors import KNOWN_ERRORS, UsageError, describe
+from thinkeval.service.notebook_view import drawn_by
 from thinkeval.service.schemas import EditIn, RewriteIn, Score
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
@@ -31,9 +33,10 @@ from thinkeval.service.states.words import StateIn, parse
 
 if TYPE_CHECKING:
     from thinkeval.service.client import Rewrite
+    from thinkeval.service.states.opened import LoadedState
 
-Model = tuple[Any, Any]
-"""A transformers model with its tokenizer."""
+Model = tuple[Any, Any] | tuple[Any, Any, str]
+"""A transformers model with its tokenizer, and its name in tables if it is given one."""
 
 
 def open(address: str | None = None, token: str | None = None, **options: Any) -> Client:
@@ -122,7 +125,9 @@ class Session(Client):
             posted = EditIn.model_validate({"rewrite": written, **chosen, **options})
             self._runtime.content_of(self._dataset(posted.graph))
             request = ScoreRequest.of(rewrite_of(self._runtime.db, posted), posted)
-            return score_edit(self._runtime, request)
+            score = score_edit(self._runtime, request)
+        drawn_by(score, self.plot)
+        return score
 
     def compare(  # type: ignore[override]
         self,
@@ -139,7 +144,8 @@ class Session(Client):
         """Compare two states of a model; the same states and requests are found again.
 
         Args:
-            before, after: states in words, such as `organism+edit:EDIT`; or (model, tokenizer).
+            before, after: states in words, such as `organism+edit:EDIT`; or (model, tokenizer),
+                or (model, tokenizer, name).
             rewrites: ids or subjects of rewrite requests that are scored between the states.
             forget: facts that shall be forgotten, each `SUBJECT|RELATION|OBJECT`.
             progress, timeout: of a service; a session shows its own progress.
@@ -156,7 +162,32 @@ class Session(Client):
                 before=first[0], after=second[0], graph=graph, rewrites=list(rewrites),
                 forget=list(forget), **options,
             )  # fmt: skip
-            return compare(self._runtime, posted, memory=(first[1], second[1]))
+            found = compare(self._runtime, posted, memory=(first[1], second[1]))
+        drawn_by(found, self.plot)
+        return found
+
+    def load(self, state: str | StateIn, *, graph: str = "hogwarts") -> tuple[Any, Any]:
+        """A copy of a state's model, to be changed by the caller, and its tokenizer.
+
+        Args:
+            state: in words, such as `gpt2-xl` or `organism+edit:EDIT`.
+            graph: what an organism is trained on.
+
+        Raises:
+            ProblemError: there is no such state, or it is behind an endpoint.
+        """
+        from thinkeval.service.states.opened import opened
+
+        with _problems():
+            wanted = parse(state) if isinstance(state, str) else state
+            if wanted.endpoint is not None:
+                raise UsageError(
+                    f"{wanted.word} is behind an endpoint: its weights are not here.",
+                    remedy="Name a model or a folder.",
+                )
+            with opened(self._runtime, wanted, self._dataset(graph)) as found:
+                loaded = cast("LoadedState", found).loaded
+                return deepcopy(loaded.model), loaded.tokenizer
 
     def _dataset(self, graph: str) -> Any:
         from thinkeval.service.graphs import datasets
@@ -169,23 +200,27 @@ class Session(Client):
         from thinkeval.editing.deltas import preserved
         from thinkeval.editing.states.memory import borrowed
 
-        with borrowed(*model, _name(model)) as loaded, preserved(loaded.model):
-            name = f"{_name(model)} in memory"
-            with self._runtime.lending(name, loaded):
-                yield name
+        name = _name(model)
+        with (
+            borrowed(model[0], model[1], name) as loaded,
+            preserved(loaded.model),
+            self._runtime.lending(name, loaded),
+        ):
+            yield name
 
 
 def _name(model: Model) -> str:
-    """The last part of where a model in memory was loaded from."""
+    """The name of a model in memory: as given, else the last part of where it was loaded from."""
     path = str(getattr(model[0].config, "_name_or_path", "") or "model")
-    return path.rstrip("/").rsplit("/", 1)[-1]
+    name = model[2] if len(model) > 2 else path.rstrip("/").rsplit("/", 1)[-1]
+    return f"{name} in memory"
 
 
 def _state(state: str | StateIn | Model) -> tuple[StateIn, InMemory | None]:
     """A state as a request has it, with the model in memory, if it is one."""
     if isinstance(state, tuple):
-        name = f"{_name(state)} in memory"
-        return StateIn(model=name), InMemory(*state, name)
+        name = _name(state)
+        return StateIn(model=name), InMemory(state[0], state[1], name)
     return (parse(state) if isinstance(state, str) else state), None
 
 

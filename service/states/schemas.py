@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from thinkeval.loaders.records import RequestKind
-from thinkeval.service.notebook_view import table_html
+from thinkeval.service.notebook_view import Plotted, table_html
 from thinkeval.service.request_options import Option
 from thinkeval.service.schemas import Measure, MeasuredOptions, MetricValue, Name, Status
 from thinkeval.service.states.opened import StateOut
@@ -151,7 +151,7 @@ class DriftOut(BaseModel):
     by_relation: list[DriftLine] = []
 
 
-class ComparisonOut(BaseModel):
+class ComparisonOut(Plotted, BaseModel):
     """A comparison of two states.
 
     Attributes:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from thinkeval.service.errors import UsageError
 from thinkeval.service.formatting import cell, number, objects, several, signed
+from thinkeval.service.reports.figures import drift as drawing
+from thinkeval.service.reports.figures.style import encode
 from thinkeval.service.reports.formats import Column
 from thinkeval.service.schemas import MEASURE_NAMES, Measure
 from thinkeval.service.states.schemas import ComparedRequest, ComparisonOut, DriftLine
@@ -110,6 +113,26 @@ def drift_lines(out: ComparisonOut, measure: Measure, limit: int | None = 8) -> 
     """
     found = out.drift[measure]
     return [found.total, *found.by_distance, *found.by_relation[:limit]]
+
+
+def figure(out: ComparisonOut, fmt: str, measure: Measure | None = None) -> bytes:
+    """The drift as a PNG, SVG or PDF.
+
+    Raises:
+        UsageError: another format, or the states were not compared by this measure.
+    """
+    chosen = measure_of(out, measure)
+    drift = out.drift[chosen]
+    groups = [[_bar(drift.total)], [_bar(line) for line in drift.by_distance]]
+    groups.append([_bar(line) for line in drift.by_relation[:8]])
+    words = f"{MEASURE_NAMES[chosen].capitalize()}. {verdict(out, chosen)} {MEANING}"
+    drawn = partial(drawing.draw, groups, title(out), words)
+    return encode(drawn, fmt, f"drift {out.id}")
+
+
+def _bar(line: DriftLine) -> drawing.Bar:
+    counts = {name: getattr(line, name) for name in drawing.CHANGES}
+    return drawing.Bar(line.label, counts, line.mean_moved)
 
 
 def verdict(out: ComparisonOut, measure: Measure) -> str:

@@ -16,7 +16,14 @@ from thinkeval.service.cli.options import (
     request_of,
     takes,
 )
-from thinkeval.service.cli.output import emit_command, emit_json, emit_note, emit_table, emit_text
+from thinkeval.service.cli.output import (
+    emit_command,
+    emit_json,
+    emit_note,
+    emit_table,
+    emit_text,
+    write_bytes,
+)
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
 from thinkeval.service.formatting import several
@@ -32,6 +39,9 @@ from thinkeval.service.states.words import parse
 FormatOption = Annotated[
     str | None,
     typer.Option("--format", "-f", help="Print the drift only: markdown, latex or csv."),
+]
+FigureOption = Annotated[
+    Path | None, typer.Option("--figure", help="Write the drift as a .svg, .pdf or .png file.")
 ]
 
 
@@ -66,6 +76,7 @@ def compare(
         int, typer.Option("--relations", min=0, help="Relations in the table of drift; 0: all.")
     ] = 8,
     format: FormatOption = None,
+    figure: FigureOption = None,
     json: JsonFlag = False,
     output: OutputOption = None,
     **options: Any,
@@ -87,7 +98,7 @@ def compare(
     posted = _request(before, after, options)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = compared(runtime, posted, enter=lambda stage, done: None)
-    _emit(found, measure, relations, format, json, output)
+    _emit(found, measure, relations, format, json, output, figure)
 
 
 def _request(before: str, after: str, options: dict[str, Any]) -> ComparisonIn:
@@ -113,6 +124,7 @@ def comparisons(
         int, typer.Option("--relations", min=0, help="Relations in the table of drift; 0: all.")
     ] = 8,
     format: FormatOption = None,
+    figure: FigureOption = None,
     delete: Annotated[
         bool, typer.Option("--delete", help="Delete it, and the edits that it alone scored.")
     ] = False,
@@ -122,7 +134,7 @@ def comparisons(
     """List stored comparisons of two states, or show one: requests, drift, routes."""
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         if id is None:
-            if delete or format:
+            if delete or format or figure:
                 raise UsageError("Name a comparison.", remedy=f"`{store.LISTING}` lists them.")
             found = store.page(runtime.db, graph=graph, limit=1000)
         elif delete:
@@ -130,7 +142,7 @@ def comparisons(
             emit_note(f"Deleted {id} and {several(len(edits), 'edit')}.")
             return
         else:
-            _emit(store.get(runtime.db, id), measure, relations, format, json, output)
+            _emit(store.get(runtime.db, id), measure, relations, format, json, output, figure)
             return
     if json:
         emit_json([each.model_dump(mode="json") for each in found], output)
@@ -157,12 +169,15 @@ def _emit(
     format: str | None,
     json: bool,
     output: Path | None,
+    figure: Path | None,
 ) -> None:
-    """Print a comparison, as text or in a format."""
+    """Print a comparison, as text or in a format, and write its figure."""
+    chosen = table.measure_of(found, measure.key if measure.key in found.measures else None)
+    if figure is not None:
+        write_bytes(figure, table.figure(found, figure.suffix.lstrip(".").lower(), chosen))
     if json:
         emit_json(found.model_dump(mode="json"), output)
         return
-    chosen = table.measure_of(found, measure.key if measure.key in found.measures else None)
     lines = table.drift_lines(found, chosen, relations or None)
     if format is not None:
         report_formats.require_known(format, printed=output is None)

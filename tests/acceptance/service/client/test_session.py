@@ -13,6 +13,7 @@ from support.commands import Mine
 from support.serving import Service, settings_of
 from thinkeval.editing.models import weights_digest
 from thinkeval.service.client import Client, ProblemError
+from thinkeval.service.errors import UsageError
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.session import Session
 from thinkeval.service.session import open as opened
@@ -48,12 +49,17 @@ def test_the_same_lines_give_the_same_numbers(here: Session, there: Client, mine
     assert remote.values == score.values
     one, other = (each.chains(score, surviving=True) for each in (here, there))
     assert one.equals(other)
-    assert here.plot(score).svg.startswith(b"<?xml")
+    assert score.plot().svg == here.plot(score.edit).svg == remote.plot().svg
+    assert here.leakage(score).equals(there.leakage(score.edit))
     states = (mine.model, f"{mine.model}+edit:{score.edit}")
     options = {"graph": mine.graph, "rewrites": [REWRITE], "samples": 0}
     compared = here.compare(*states, **options)
-    assert there.compare(*states, **options).id == compared.id
-    assert here.drift(compared.id).equals(there.drift(compared.id))
+    again = there.compare(*states, **options)
+    assert again.id == compared.id
+    assert here.drift(compared).equals(there.drift(again.id))
+    assert compared.plot().svg == there.plot(again).svg
+    assert b"facts about the subject" in compared.plot().svg
+    assert here.chains(compared.requests[0]).equals(there.chains(again.requests[0].edit))
     for each in (here, there):
         with pytest.raises(ProblemError) as caught:
             each.score(mine.model, rewrite="none-such", graph=mine.graph)
@@ -88,3 +94,30 @@ def test_a_model_in_memory_is_scored_and_left_as_it_was(
     assert score.number("ifr", "likelihood") == named.number("ifr", "likelihood")
     assert found.before.kind == "memory"
     assert found.before.digest == before
+
+
+def test_a_loaded_state_is_a_copy_with_its_edits(here: Session, mine: Mine) -> None:
+    score = here.score(mine.model, rewrite=REWRITE, graph=mine.graph, method="rome", samples=0)
+    model, tokenizer = here.load(mine.model, graph=mine.graph)
+    edited, _ = here.load(f"{mine.model}+edit:{score.edit}", graph=mine.graph)
+    pair = ((model, tokenizer, "one"), (edited, tokenizer, "other"))
+    found = here.compare(*pair, graph=mine.graph, rewrites=[REWRITE], samples=0)
+    assert (found.before.name, found.after.name) == ("one in memory", "other in memory")
+    for metric in ("ifr", "preservation", "efficacy"):
+        wanted = score.number(metric, "likelihood")
+        assert found.requests[0].number(metric, "likelihood") == pytest.approx(wanted, abs=1e-6)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+    again, _ = here.load(mine.model, graph=mine.graph)
+    assert weights_digest(again) == found.before.digest
+    with pytest.raises(ProblemError, match="behind an endpoint"):
+        here.load("endpoint:http://127.0.0.1:9/v1#none", graph=mine.graph)
+
+
+def test_a_score_of_elsewhere_names_the_way_to_draw_it(here: Session, mine: Mine) -> None:
+    score = here.score(mine.model, rewrite=REWRITE, graph=mine.graph, method="rome", samples=0)
+    bare = type(score).model_validate_json(score.model_dump_json())
+    assert bare == score.model_copy(update={"reused": bare.reused})
+    with pytest.raises(UsageError, match="does not know the graph"):
+        bare.plot()
