@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 LEAK = (
     "leak@k = 1 - (1 - p_post)^k. From likelihoods it is the probability that at least one of k"
     " answers drawn at temperature 1 begins with the object: begins with it, not is about it. From"
-    " sampled answers it is a function of few answers, 0 where none of them named the object."
+    " sampled answers it is a function of few answers, 0 where none of them named the object. From"
+    " length-normalised likelihoods it is no probability of an answer."
 )
 """What leak@k is, for a reader of the record."""
 
@@ -63,7 +64,9 @@ def collect(db: Database, id: str) -> list[Content]:
             remedy='Compare the states with --forget "SUBJECT|RELATION|OBJECT", and audit that.',
         )
     requests = [
-        Request(number, asked, record.get_score(db, asked.edit), out.measure)
+        Request(
+            number, asked, record.get_score(db, asked.edit), out.measure, _edited(db, asked.edit)
+        )
         for number, asked in enumerate(out.requests, 1)
     ]
     chains = [routes.chains(db, each, out.measures) for each in requests]
@@ -158,6 +161,12 @@ def _request(db: Database, request: Request) -> dict[str, Any]:
     }
 
 
+def _edited(db: Database, edit: str) -> tuple[rows.FactRow, ...]:
+    """The edited fact in its forms, asked with the prompts of its request."""
+    found = db.read(rows.FactRow, graph=edit)
+    return tuple(row for row in found if row.role in ("target_true", "target_new"))
+
+
 def _facts(
     db: Database, out: ComparisonOut, requests: Iterable[Request]
 ) -> Iterator[dict[str, Any]]:
@@ -165,9 +174,8 @@ def _facts(
     for row in db.read(rows.FactRow, graph=out.id):
         yield _fact(row, None, out.measures)
     for request in requests:
-        for row in db.read(rows.FactRow, graph=request.edit):
-            if row.role in ("target_true", "target_new"):
-                yield _fact(row, request.edit, out.measures)
+        for row in request.edited:
+            yield _fact(row, request.edit, out.measures)
 
 
 def _fact(row: rows.FactRow, request: str | None, measures: Iterable[Measure]) -> dict[str, Any]:

@@ -22,6 +22,8 @@ DRAWN = 24
 """Open chains of one request that are drawn; the others are rows of a table."""
 LISTED = 300
 """Routes of one table, and facts; the others are in the other files alone."""
+SMALL = 0.0005
+"""Values below this would be shown as 0.000."""
 CHANGED = 60
 """Facts that are shown at once; the others unfold."""
 
@@ -183,6 +185,8 @@ def _cell(value: dict[str, Any] | None) -> dict[str, str]:
         number = int(number)
     left_out = f", {value['excluded']} left out" if value["excluded"] else ""
     text = formatting.with_interval(number, value["low"], value["high"])
+    if value["low"] is None and number is not None and 0 < number < SMALL:
+        text = formatting.short(number)
     return {"value": text, "n": f"n {value['n']}{left_out}"}
 
 

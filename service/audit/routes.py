@@ -29,17 +29,28 @@ class Request:
 
     Attributes:
         measure: that its verdict and routes by rules are read by.
+        edited: the edited fact, with the old and with the new object if it has one.
     """
 
     number: int
     asked: ComparedRequest
     score: Score
     measure: Measure
+    edited: tuple[rows.FactRow, ...] = ()
 
     @property
     def edit(self) -> str:
         """Id of its score, by which the entries name it."""
         return self.asked.edit
+
+    @property
+    def old(self) -> tuple[float | None, float | None]:
+        """The probability of the old object before and after, asked directly."""
+        for row in self.edited:
+            if row.role == "target_true":
+                pre, post = (getattr(row, f"{self.measure}_{side}") for side in ("pre", "post"))
+                return pre, post
+        return None, None
 
     def floor(self, measure: Measure) -> float:
         """Product of probabilities above which a route leads to the object."""

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.service.formatting import percent, several, short
-from thinkeval.service.reports.verdict import Part
+from thinkeval.service.graphs.edges import KNOWN
+from thinkeval.service.reports.verdict import FORGOT, UNKNOWN, Part
 from thinkeval.service.reports.verdict import verdict as of_score
 from thinkeval.service.states import table
 
@@ -18,20 +19,13 @@ if TYPE_CHECKING:
 Parts = tuple["Request", "ByChains", "ByRules"]
 
 _DIRECT = {
-    "forget": {
-        "took": "Asked directly, the model does not give it any more",
-        "took in part": "Asked directly, the model gives it less often, but still gives it",
-        "did not take": "Asked directly, the model still gives it",
-        "undefined": "The model did not know it before: there was nothing to forget",
-    },
-    "replace": {
-        "took": "Asked directly, the model gives the new object",
-        "took in part": "Asked directly, the model gives the new object at times",
-        "did not take": "Asked directly, the model does not give the new object",
-        "undefined": "Whether the model gives the new object is undefined",
-    },
+    "took": "Asked directly, the model does not give {} any more",
+    "took in part": "Asked directly, the model gives {} less often, but still gives it",
+    "did not take": "Asked directly, the model still gives {}",
+    UNKNOWN: "The model did not know {} before: there was nothing to forget",
 }
 
+_CHAINS, _RULES = ("chain of facts", "chains of facts"), ("route by rules", "routes by rules")
 _MARKS = {"erased": "good", "open": "fair", "not erased": "bad", "undefined": "none"}
 """Grade of each outcome: for a colour beside the word, never in place of it."""
 
@@ -88,9 +82,10 @@ def _of_request(request: Request, chains: ByChains, rules: ByRules) -> dict[str,
     by_chains = Counter(each["state"] for each in chains.entries)
     by_rules = Counter(each["state"] for each in rules.entries)
     left = _open(by_chains) + _open(by_rules)
-    word = found.installed.word
+    gone = _gone(request)
+    word = _word(gone)
     outcome = "not erased"
-    if word == "undefined":
+    if word == UNKNOWN:
         outcome = "undefined"
     elif word == "took":
         outcome = "open" if left or rules.summary["problem"] else "erased"
@@ -98,11 +93,10 @@ def _of_request(request: Request, chains: ByChains, rules: ByRules) -> dict[str,
         "request": request.edit,
         "outcome": outcome,
         "grade": _MARKS[outcome],
-        "direct": _directly(request, found.installed),
+        "gone": gone,
+        "direct": _directly(request, gone, found.installed),
         "leak": _leak(request),
-        "chains": _routes(
-            ("chain of facts", "chains of facts"), by_chains, len(chains.entries), request
-        ),
+        "chains": _routes(_CHAINS, by_chains, len(chains.entries), request),
         "rules": _rules(by_rules, rules, request),
         "counts": {"chains": dict(by_chains), "rules": dict(by_rules)},
         "parts": {
@@ -116,6 +110,20 @@ def _of_request(request: Request, chains: ByChains, rules: ByRules) -> dict[str,
     }
 
 
+def _gone(request: Request) -> float | None:
+    """Fraction of the old object's probability that is gone; None where it was not known."""
+    before, after = request.old
+    if before is None or after is None or before < KNOWN:
+        return None
+    return 1 - after / before
+
+
+def _word(gone: float | None) -> str:
+    if gone is None:
+        return UNKNOWN
+    return next(word for least, word in FORGOT if gone >= least)
+
+
 def _part(part: Part) -> dict[str, Any]:
     return {
         "word": part.word, "grade": part.grade, "value": part.value, "sentence": part.sentence,
@@ -127,14 +135,14 @@ def _open(states: Counter[str]) -> int:
     return states["open"] + states["opened"]
 
 
-def _directly(request: Request, part: Part) -> str:
-    """What the model answers to the question itself."""
-    word = _DIRECT[request.asked.kind][part.word]
-    after = request.score.number("leak_at_1", request.measure)
-    if part.value is None or request.asked.kind != "forget":
-        return f"{word}. {part.sentence}"
-    change = f"{percent(part.value)} of its probability is gone, {short(after)} is left"
-    return f"{word}: {change}."
+def _directly(request: Request, gone: float | None, installed: Part) -> str:
+    """What the model answers to the question itself: the old object, and the new if any."""
+    text = _DIRECT[_word(gone)].format(request.asked.target_true)
+    if gone is not None:
+        before, after = map(short, request.old)
+        lost = f"{percent(gone)} of it is gone" if gone >= 0 else "it grew"
+        text += f": its probability was {before} and is {after}, {lost}"
+    return f"{text}." + (f" {installed.sentence}" if request.asked.kind == "replace" else "")
 
 
 def _leak(request: Request) -> str | None:
@@ -169,6 +177,6 @@ def _rules(states: Counter[str], rules: ByRules, request: Request) -> str:
         return f"Routes by rules are not known: {summary['problem']}"
     if not summary["rules"]:
         return "The graph has no kept rules: routes by rules are not known."
-    text = _routes(("route by rules", "routes by rules"), states, len(rules.entries), request)
+    text = _routes(_RULES, states, len(rules.entries), request)
     missing = summary["routes"] - summary["listed"]
     return text + (f" {missing} further ones are counted and not listed." if missing else "")

@@ -55,6 +55,10 @@ def test_it_has_what_the_comparison_found(forgotten: tuple[dict[str, Any], Path]
     for value in request["values"]:
         assert values[value["metric"], value["measure"]] == value["value"]
     assert "begins with the object" in metrics["leak"]
+    verdict = next(each["data"] for each in found if each["kind"] == "verdict")["requests"][0]
+    assert verdict["gone"] == pytest.approx(values["forgetting", "likelihood"])
+    closed = not any(each["state"] in ("open", "opened") for each in chains)
+    assert (verdict["outcome"], closed) in (("erased", True), ("open", False), ("open", True))
     states = [each["data"] for each in found if each["kind"] == "state"]
     digests = [compared["before"]["digest"], compared["after"]["digest"]]
     assert [each["digest"] for each in states] == digests

@@ -117,7 +117,13 @@ def test_open_and_closed_chains_are_counted_as_the_comparison_counts_them(
     assert (states["opened"], states["closed"]) == (routes.opened, routes.closed)
     assert min(states["opened"], states["closed"], states["open"]) > 0, "each is among them"
     (verdict,) = of(found, "verdict")
-    assert f"{routes.before} of {routes.chains} chains" in verdict["requests"][0]["chains"]
+    (request,) = verdict["requests"]
+    assert f"{routes.before} of {routes.chains} chains" in request["chains"]
+    # Asked directly, .9 became .2: less often, and not gone, whatever became of the routes.
+    assert request["gone"] == pytest.approx(1 - 0.2 / 0.9)
+    assert request["outcome"] == "not erased"
+    assert "less often" in request["direct"]
+    assert verdict["headline"].startswith("Not erased: ")
 
 
 def test_rule_routes_have_the_strengths_of_their_premises(
