@@ -12,6 +12,7 @@ A text that is an existing folder is that folder, whatever characters it has. Im
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections.abc import Iterator
@@ -29,6 +30,8 @@ HOW = (
     "Write a state as MODEL, MODEL@REVISION, MODEL+adapter:FOLDER, MODEL+edit:EDIT (again for"
     " further edits), with +8bit or +4bit last; or endpoint:URL#MODEL."
 )
+CHANGES = {"adapter": "adapter:FOLDER", "edit": "edit:EDIT", "8bit": "8bit", "4bit": "4bit"}
+"""How each change of a base is written, by its first word."""
 _HUB = re.compile(r"\w[\w.-]*(?:/[\w.-]+)?")
 
 Bits = Literal["8bit", "4bit"]
@@ -148,10 +151,29 @@ def _parts(word: str) -> dict[str, Any]:
             )
         return {"endpoint": address, "model": model}
     head, *rest = _cut(word)
+    for part in (head, *rest):
+        _refuse_unknown_change(part)
     parts: dict[str, Any] = {"edits": ()} | _model(head)
     for text in rest:
         _add(parts, text, word)
     return parts
+
+
+def _refuse_unknown_change(part: str) -> None:
+    """Refuse a part in which a `+` is left, unless it names an existing folder or file.
+
+    Raises:
+        UsageError: names the change that was not understood, and the closest one that there is.
+    """
+    _, mark, change = part.partition("+")
+    if not mark or _exists(part):
+        return
+    kind = change.partition(":")[0]
+    close = difflib.get_close_matches(kind, CHANGES, n=1, cutoff=0.5)
+    hint = f" Did you mean +{CHANGES[close[0]]}?" if close else ""
+    raise UsageError(
+        f"{part!r} is no folder, and +{change} is no change of a state.{hint}", remedy=HOW
+    )
 
 
 def _add(parts: dict[str, Any], text: str, word: str) -> None:
@@ -212,4 +234,5 @@ def _exists(part: str) -> bool:
     """Whether a part names an existing folder, or an edit's file."""
     for mark in ("adapter:", "edit:"):
         part = part.removeprefix(mark)
-    return os.path.isdir(part) or os.path.isfile(part)
+    path = os.path.expanduser(part)
+    return os.path.isdir(path) or os.path.isfile(path)

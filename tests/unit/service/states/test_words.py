@@ -27,7 +27,6 @@ FORMS = {
     "gpt2@main+adapter:/x/y+edit:a+4bit": StateIn(
         model="gpt2", revision="main", adapter="/x/y", edits=("a",), quantized="4bit"
     ),
-    "c++model+8bits": StateIn(model="c++model+8bits"),
     "endpoint:http://127.0.0.1:8000/v1#qwen/qwen3+8bit": StateIn(
         model="qwen/qwen3+8bit", endpoint="http://127.0.0.1:8000/v1"
     ),
@@ -105,6 +104,10 @@ REFUSED = {
     "gpt2+edit:a+adapter:b": "adapter after an edit",
     "gpt2+8bit+edit:a": "quantised weights, and those cannot be changed",
     "gpt2+8bit+4bit": "quantised weights",
+    "organism+adaptr:x": "+adaptr:x is no change of a state. Did you mean +adapter:FOLDER",
+    "organism+edit:e+8bits": "+8bits is no change of a state. Did you mean +8bit",
+    "gpt2+lora:x": "'gpt2+lora:x' is no folder, and +lora:x is no change of a state",
+    "c++model": "no folder",
     "endpoint:http://host/v1": "does not name the model",
     "endpoint:#m": "does not name the model",
     "endpoint:file:///etc/passwd#m": "http:// or https://",
