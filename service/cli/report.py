@@ -32,6 +32,7 @@ from thinkeval.service.settings import Settings
 if TYPE_CHECKING:
     import pandas as pd
 
+    from thinkeval.cypher.run import Database
     from thinkeval.service.reports.comparison import Comparison
     from thinkeval.service.scoring.runtime import Runtime
 
@@ -218,7 +219,7 @@ def report(
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         scores = record.scores(runtime.db, edit or [], graph=graph, model=model, kind=kind.value)
         if scores and all(score.kind == "forget" for score in scores) and not each:
-            _forgotten(scores, measure.key, format, output, all_rewrites)
+            _forgotten(runtime.db, scores, measure.key, format, output, all_rewrites)
             return
         over = "all" if all_rewrites else "common"
         # A comparison reads the chains of every rewrite, which one row an edit does not need.
@@ -285,13 +286,19 @@ def chosen(format: str | None, json: bool, output: Path | None) -> str:
 
 
 def _forgotten(
-    scores: Sequence[Score], measure: Measure, format: str, output: Path | None, all_facts: bool
+    db: Database,
+    scores: Sequence[Score],
+    measure: Measure,
+    format: str,
+    output: Path | None,
+    all_facts: bool,
 ) -> None:
     """The table of requests to forget, in any format."""
     from thinkeval.service.reports import forgetting
     from thinkeval.service.reports import formats as report_formats
 
-    found = forgetting.table(scores, measure, all_facts=all_facts)
+    proofs = forgetting.surviving_proofs(db, scores, measure)
+    found = forgetting.table(scores, measure, proofs, all_facts=all_facts)
     if format == TABLE:
         show_forget_table(found, measure)
         return

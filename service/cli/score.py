@@ -226,7 +226,8 @@ def _emit(
     elif len(scores) > 1 and all(score.kind == "forget" for score in scores):
         from thinkeval.service.reports import forgetting
 
-        show_forget_table(forgetting.table(scores, measure.key), measure.key)
+        proofs = forgetting.surviving_proofs(runtime.db, scores, measure.key)
+        show_forget_table(forgetting.table(scores, measure.key, proofs), measure.key)
     elif len(scores) == 1:
         show_score(scores[0])
         show_counterfact(scores[0])

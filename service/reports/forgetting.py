@@ -11,13 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.service.errors import NothingStoredError
+from thinkeval.service.errors import NothingStoredError, UsageError
 from thinkeval.service.formatting import several
 from thinkeval.service.reports.append.table import Mean, mean
+from thinkeval.service.rules.omega import kept_rules, omega
 from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from thinkeval.cypher.run import Database
 
 COLUMNS = {
     "forgetting": "Forgetting",
@@ -32,6 +35,10 @@ COLUMNS = {
 """The metrics of the table with their titles."""
 
 
+BY_RULES = "active proofs"
+"""Title of the column about proofs of the fact by the kept rules of its data set."""
+
+
 @dataclass(frozen=True, slots=True)
 class ForgetRow:
     """One method.
@@ -41,6 +48,7 @@ class ForgetRow:
         unknown: how many of these facts the model did not know before (p_pre below .05); they
             count in no mean of `forgetting`.
         means: by metric, each over the facts where it is defined.
+        proofs: of the fact by rules, that survive: the mean over facts whose data set has rules.
     """
 
     model: str
@@ -48,6 +56,7 @@ class ForgetRow:
     facts: int
     unknown: int
     means: Mapping[str, Mean]
+    proofs: Mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +66,41 @@ class ForgetTable:
     rows: tuple[ForgetRow, ...]
     caption: str
 
+    @property
+    def ruled(self) -> bool:
+        """Whether some fact's data set has rules."""
+        return any(row.proofs.n for row in self.rows)
 
-def table(scores: Sequence[Score], measure: Measure, *, all_facts: bool = False) -> ForgetTable:
+
+def surviving_proofs(db: Database, scores: Sequence[Score], measure: Measure) -> dict[str, int]:
+    """{edit: proofs of the fact by rules that survive}; without those whose data set has no rules.
+
+    Left out is also an edit in whose graph too much follows by the rules.
+    """
+    rules = {each: kept_rules(db, each) for each in {score.dataset for score in scores}}
+    found = {}
+    for score in scores:
+        if score.kind == "forget" and rules[score.dataset] and measure in score.measures:
+            try:
+                whole = omega(db, score, measure, rules[score.dataset], most=0)
+            except UsageError:
+                continue
+            found[score.edit] = whole.at("rules").surviving
+    return found
+
+
+def table(
+    scores: Sequence[Score],
+    measure: Measure,
+    proofs: Mapping[str, int] | None = None,
+    *,
+    all_facts: bool = False,
+) -> ForgetTable:
     """One row a model and method.
 
     Args:
         scores: of requests to forget; the last one of each fact, model and method counts.
+        proofs: {edit: proofs by rules that survive}, as `surviving_proofs` counts them.
         all_facts: each row over its own facts, not over those that all methods of a model have.
 
     Raises:
@@ -83,12 +121,18 @@ def table(scores: Sequence[Score], measure: Measure, *, all_facts: bool = False)
         shared = set.intersection(*others)
         kept = [s for fact, s in found.items() if all_facts or not shared or fact in shared]
         left_out += len(found) - len(kept)
-        rows.append(_row(model, method, kept, measure))
+        rows.append(_row(model, method, kept, measure, proofs or {}))
     rows.sort(key=lambda row: (row.model, -(row.means["forgetting"].value or 0.0), row.method))
     return ForgetTable(tuple(rows), _caption(rows, measure, left_out))
 
 
-def _row(model: str, method: str, scores: Sequence[Score], measure: Measure) -> ForgetRow:
+def _row(
+    model: str,
+    method: str,
+    scores: Sequence[Score],
+    measure: Measure,
+    proofs: Mapping[str, int],
+) -> ForgetRow:
     values = {metric: [score.number(metric, measure) for score in scores] for metric in COLUMNS}
     known = [score.get("forgetting", measure) for score in scores]
     return ForgetRow(
@@ -97,6 +141,7 @@ def _row(model: str, method: str, scores: Sequence[Score], measure: Measure) -> 
         len(scores),
         sum(value.excluded for value in known if value is not None),
         {metric: mean(found) for metric, found in values.items()},
+        mean(proofs.get(score.edit) for score in scores),
     )
 
 
@@ -109,6 +154,8 @@ def _caption(rows: Sequence[ForgetRow], measure: Measure, left_out: int) -> str:
     unknown = max((row.unknown for row in rows), default=0)
     if unknown:
         text += f" {several(unknown, 'fact')} not known before (p_pre < .05): no forgetting."
+    if any(row.proofs.n for row in rows):
+        text += " Active proofs are those by kept rules that still give the fact."
     if left_out:
         text += f" {several(left_out, 'score')} of facts that not all methods have left out."
     return text
@@ -123,8 +170,10 @@ def frame(found: ForgetTable) -> pd.DataFrame:
         values: dict[str, object] = {
             "Model": row.model, "Method": row.method, "facts": row.facts, "unknown": row.unknown,
         }  # fmt: skip
-        for metric, title in COLUMNS.items():
-            each = row.means[metric]
+        columns = {title: row.means[metric] for metric, title in COLUMNS.items()}
+        if found.ruled:
+            columns[BY_RULES] = row.proofs
+        for title, each in columns.items():
             values |= {
                 title: each.value, f"{title}.n": each.n,
                 f"{title}.low": each.low, f"{title}.high": each.high,

@@ -129,7 +129,7 @@ def _column(name: str, bounded: bool) -> Column[Mapping[str, Any]]:
 
 def show_forget_table(found: ForgetTable, measure: Measure) -> None:
     """One row a method over requests to forget, those that forget most first."""
-    from thinkeval.service.reports.forgetting import COLUMNS  # numpy; not for `--help`
+    from thinkeval.service.reports.forgetting import BY_RULES, COLUMNS  # numpy; not for `--help`
 
     def value(metric: str) -> Column[ForgetRow]:
         return Column(COLUMNS[metric], lambda row: row.means[metric].value, cell)
@@ -140,6 +140,9 @@ def show_forget_table(found: ForgetTable, measure: Measure) -> None:
         Column("facts", lambda row: row.facts),
         *(value(metric) for metric in COLUMNS),
     ]
+    if found.ruled:
+        at = list(COLUMNS).index("active_chains") - len(COLUMNS) + 1
+        columns.insert(at, Column(BY_RULES, lambda row: row.proofs.value, cell))
     emit_table(
         f"Forgotten facts by method: {MEASURE_NAMES[measure]}",
         columns,

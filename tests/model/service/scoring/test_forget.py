@@ -12,11 +12,13 @@ from support.references.scoring_reference import expected, same
 from support.scored_walk import Walk, walked
 from thinkeval.editing.probe import MEASURES
 from thinkeval.loaders.records import RewriteRequest
+from thinkeval.loaders.rule_records import Atom, rule
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.rewrites import OwnRewrite, rewrites, to_forget
 from thinkeval.service.reports import forgetting
 from thinkeval.service.reports.comparison import common
+from thinkeval.service.rules import store
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.request import ScoreRequest
@@ -105,6 +107,34 @@ def test_it_is_in_no_table_of_replacements(walk: Walk, scored: Score) -> None:
     stored, own = datasets.split_rewrites(db, walk.graph)
     assert scored.rewrite in {request.id for request in own}
     assert scored.rewrite not in {request.id for request in stored}
+
+
+def test_its_table_counts_the_proofs_by_rules_that_survive(walk: Walk, scored: Score) -> None:
+    """By "one who was sorted into a house at S studied at S", counted from the stored edges."""
+    db, school = walk.runtime.db, scored.target_true
+    assert forgetting.surviving_proofs(db, [scored], "likelihood") == {}
+    assert not forgetting.table([scored], "likelihood", {}).ruled
+    premises = [Atom("x", "was sorted into", "y"), Atom("y", "is a house at", "z")]
+    kinds = dict.fromkeys("xyz")
+    houses = rule(premises, Atom("x", "studied at", "z"), kinds=kinds, support=1, body=1)
+    store.save(db, walk.graph, [houses], status="kept")
+    try:
+        proofs = forgetting.surviving_proofs(db, [scored], "likelihood")
+        edges = stored_edges(db, scored.edit, "likelihood")
+        held = {(e.subject, e.relation, e.object) for e in edges if e.role == "fact"}
+        wanted = sum(
+            (house, "is a house at", school) in held
+            for subject, relation, house in held
+            if (subject, relation) == (scored.subject, "was sorted into")
+        )
+        assert wanted
+        assert proofs == {scored.edit: wanted}, "nothing was changed: every proof survives"
+        (row,) = forgetting.table([scored], "likelihood", proofs).rows
+        assert (row.proofs.value, row.proofs.n) == (wanted, 1)
+        frame = forgetting.frame(forgetting.table([scored], "likelihood", proofs))
+        assert frame[forgetting.BY_RULES].tolist() == [wanted]
+    finally:
+        store.delete(db, walk.graph)
 
 
 def test_options_that_do_not_go_together(walk: Walk) -> None:
