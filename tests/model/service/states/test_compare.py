@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from support.endpoints.scoring_server import scoring
 from support.own_graphs import stored_edges
 from support.references import reference as ref
 from support.references import states_reference
 from support.references.scoring_reference import expected, same
 from support.scored_walk import Walk, walked
-from support.states import saved_model
+from support.states import NO_DATASET, saved_model
 from support.states.adapters import write_effect
 from thinkeval.cypher import rows
 from thinkeval.editing.deltas.files import load
@@ -23,7 +26,7 @@ from thinkeval.service.scoring import deltas, metrics, record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.states import store
 from thinkeval.service.states.compare import compare
-from thinkeval.service.states.opened import InMemory
+from thinkeval.service.states.opened import InMemory, LoadedState, opened
 from thinkeval.service.states.schemas import ComparisonIn, ComparisonOut
 from thinkeval.service.states.words import StateIn
 
@@ -87,6 +90,27 @@ def test_the_exported_folder_of_an_edit_is_the_same_state(
     for measure in EXACT:
         one, other = found.drift[measure].total, compared.drift[measure].total
         assert one.mean_moved == pytest.approx(other.mean_moved, abs=1e-6)
+
+
+def test_an_edit_behind_a_server_that_scores_prompts_is_the_same_change(
+    walk: Walk, edit: Score, compared: ComparisonOut
+) -> None:
+    """The server has a copy of the edited model; the first state is asked in this process."""
+    with opened(walk.runtime, posted(walk, f"+edit:{edit.edit}").after, NO_DATASET) as state:
+        served = deepcopy(cast("LoadedState", state).loaded.model)
+    wanted = {"rewrites": [walk.rewrite.id], "samples": 0}
+    with scoring(served, walk.model.loaded.tokenizer) as address:
+        after = StateIn(model="edited", endpoint=address)
+        asked = posted(walk, "", **wanted).model_copy(update={"after": after})
+        found = compare(walk.runtime, asked)
+    assert (found.after.kind, found.after.exact, found.same) == ("endpoint", True, False)
+    (request,) = found.requests
+    for metric in ("ifr", "preservation", "efficacy", "subject_retention"):
+        number = edit.number(metric, "likelihood")
+        assert request.number(metric, "likelihood") == pytest.approx(number, rel=1e-3), metric
+    one, other = found.drift["likelihood"].total, compared.drift["likelihood"].total
+    assert (one.kept, one.weakened, one.removed) == (other.kept, other.weakened, other.removed)
+    assert one.mean_moved == pytest.approx(other.mean_moved, abs=1e-5)
 
 
 @pytest.fixture
