@@ -14,6 +14,7 @@
 //   jobs      LIST<STRING>   ids of the jobs that submitted these runs, co-edits or comparisons
 //   coedits   LIST<STRING>   ids of co-edits of its rewrites
 //   comparisons  LIST<STRING>  ids of comparisons of states on it
+//   lastings  LIST<STRING>   ids of lines of states of its edits
 
 CALL () {
   MATCH (g:Graph {dataset: $graph})
@@ -63,5 +64,9 @@ CALL () {
   MATCH (c:Comparison {graph: $graph})
   RETURN collect(c.id) AS comparisons
 }
+CALL () {
+  MATCH (l:Lasting {graph: $graph})
+  RETURN collect(l.id) AS lastings
+}
 RETURN graphs, edits, active_edits + active_jobs + active_others AS active, sweeps, rules, sets,
-  runs, jobs + other_jobs AS jobs, coedits, comparisons
+  runs, jobs + other_jobs AS jobs, coedits, comparisons, lastings

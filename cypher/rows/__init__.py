@@ -191,9 +191,14 @@ if TYPE_CHECKING:
     from thinkeval.cypher.rows.states import (
         ComparisonRow,
         DeleteComparisonRow,
+        DeleteLastingRow,
         DriftRow,
         JobResultRow,
+        LastingRow,
         MergeComparisonRow,
+        MergeLastingRow,
+        RevivedLink,
+        RevivedRow,
         RoutesRow,
     )
     from thinkeval.cypher.rows.users import CreateUserRow, GrantReaderRow
@@ -248,6 +253,7 @@ __all__ = [
     "DeleteGraphRow",
     "DeleteGrowthRunRow",
     "DeleteJobRow",
+    "DeleteLastingRow",
     "DeleteRewritesRow",
     "DeleteRulesRow",
     "DeleteRunRow",
@@ -292,6 +298,7 @@ __all__ = [
     "KnowledgeSetRow",
     "KnownAnswerRow",
     "LabelRuleRow",
+    "LastingRow",
     "LeadingObjectsRow",
     "LeakPathRow",
     "LeakageRow",
@@ -308,6 +315,7 @@ __all__ = [
     "MergeFactsRow",
     "MergeGraphRow",
     "MergeGrowthRunRow",
+    "MergeLastingRow",
     "MergeRewritesRow",
     "MergeRulesRow",
     "MergeRunRow",
@@ -332,6 +340,8 @@ __all__ = [
     "Reader",
     "ReleaseJobRow",
     "RetainRow",
+    "RevivedLink",
+    "RevivedRow",
     "RewriteRow",
     "RoutesRow",
     "Row",
@@ -371,23 +381,9 @@ __all__ = [
 ]
 
 _MODULES = (
-    "append",
-    "base",
-    "chains",
-    "closure",
-    "depedit",
-    "derive",
-    "diffs",
-    "edits",
-    "graph",
-    "growth",
-    "jobs",
-    "leakcut",
-    "metrics",
-    "rules",
-    "states",
-    "users",
-)
+    "append", "base", "chains", "closure", "depedit", "derive", "diffs", "edits", "graph", "growth",
+    "jobs", "leakcut", "metrics", "rules", "states", "users",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -164,6 +164,7 @@ class DependentsRow(Row):
     jobs: tuple[str, ...]
     coedits: tuple[str, ...]
     comparisons: tuple[str, ...]
+    lastings: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from thinkeval.cypher.rows.base import Row, WrittenRow
 
@@ -48,6 +49,41 @@ class RoutesRow(Row):
 
 
 @dataclass(frozen=True)
+class RevivedLink:
+    """A fact of a chain, with its probability in base, edited model and later state."""
+
+    subject: str
+    relation: str
+    object: str
+    prompt: str
+    base: float
+    edited: float
+    later: float
+
+
+@dataclass(frozen=True)
+class RevivedRow(Row):
+    """The chains that an edit closed, and the strongest that is open again in a later state."""
+
+    QUERY: ClassVar[str] = "states/revived"
+    closed: int
+    opened: int
+    missing: int
+    entities: tuple[str, ...]
+    r_base: float | None
+    r_edited: float | None
+    r_later: float | None
+    links: tuple[RevivedLink, ...]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> RevivedRow:
+        """Turn the maps of `links` into RevivedLink records."""
+        closed, opened, missing, entities, base, edited, later, links = values
+        found = tuple(RevivedLink(**link) for link in links)
+        return cls(closed, opened, missing, entities, base, edited, later, found)
+
+
+@dataclass(frozen=True)
 class MergeComparisonRow(WrittenRow):
     """A comparison is stored, with the edits that it scored."""
 
@@ -83,3 +119,31 @@ class DeleteComparisonRow(Row):
     QUERY: ClassVar[str] = "states/delete_comparison"
     deleted: int
     edits: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class MergeLastingRow(WrittenRow):
+    """A line of states is stored."""
+
+    QUERY: ClassVar[str] = "states/merge_lasting"
+
+
+@dataclass(frozen=True)
+class LastingRow(Row):
+    """A stored line of states; `outcome` is JSON."""
+
+    QUERY: ClassVar[str] = "states/lastings"
+    id: str
+    graph: str
+    edit: str
+    outcome: str
+    created_at: str
+
+
+@dataclass(frozen=True)
+class DeleteLastingRow(Row):
+    """A line is deleted; `updates` are the fine-tunes that no other line has."""
+
+    QUERY: ClassVar[str] = "states/delete_lasting"
+    deleted: int
+    updates: tuple[str, ...]

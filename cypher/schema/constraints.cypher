@@ -37,6 +37,7 @@ CREATE CONSTRAINT append_answers_id IF NOT EXISTS FOR (x:AppendAnswers) REQUIRE 
 CREATE CONSTRAINT iteration_id IF NOT EXISTS FOR (i:Iteration) REQUIRE i.id IS UNIQUE;
 CREATE CONSTRAINT coedit_id IF NOT EXISTS FOR (c:CoEdit) REQUIRE c.id IS UNIQUE;
 CREATE CONSTRAINT comparison_id IF NOT EXISTS FOR (c:Comparison) REQUIRE c.id IS UNIQUE;
+CREATE CONSTRAINT lasting_id IF NOT EXISTS FOR (l:Lasting) REQUIRE l.id IS UNIQUE;
 CREATE INDEX rule_dataset IF NOT EXISTS FOR (r:Rule) ON (r.dataset);
 CREATE INDEX fact_relation IF NOT EXISTS FOR ()-[f:FACT]-() ON (f.graph, f.relation);
 CREATE INDEX implied_relation IF NOT EXISTS FOR ()-[i:IMPLIED]-() ON (i.graph, i.relation);
@@ -64,12 +65,12 @@ UNWIND ['Graph', 'Entity', 'RewriteRequest', 'Edit', 'Post', 'Queue', 'Worker', 
   'Rule', 'Annotator', 'Grounding', 'KnowledgeSet', 'Question', 'ProtocolRun',
   'Job', 'Service', 'Schema', 'Subject', 'TargetTrue', 'TargetNew', 'GrowthRun', 'Query', 'Answer',
   'Statement', 'Candidate', 'Decision', 'Iteration', 'AppendAnswers', 'CoEdit',
-  'Comparison'] AS label
+  'Comparison', 'Lasting'] AS label
 CALL db.createLabel(label);
 
 UNWIND ['FACT', 'REWRITES', 'PRODUCED', 'ASKS_FOR', 'IMPLIED', 'LABELLED', 'HAS_QUESTION',
   'USES', 'ANSWERED', 'RAN', 'MADE', 'TO', 'OF', 'FROM', 'VALIDATED_BY', 'ABOUT', 'HAD',
-  'ROUND', 'COMPARED'] AS type
+  'ROUND', 'COMPARED', 'STATE'] AS type
 CALL db.createRelationshipType(type);
 
 UNWIND [
@@ -113,7 +114,7 @@ UNWIND [
   'corrected', 'judged', 'judge', 'judge_corrected', 'number', 'at', 'by', 'verb', 'candidate',
   'before', 'after', 'evidence', 'previous_digest', 'digest', 'triplets', 'paths', 'cot_queries',
   'calls', 'try', 'outcome', 'key_group', 'before_digest',
-  'after_digest', 'result'
+  'after_digest', 'result', 'updates'
 ] AS property
 CALL db.createProperty(property);
 

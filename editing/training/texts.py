@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.func import functional_call
 
 from thinkeval.editing import nethook
@@ -120,7 +120,7 @@ def to_forget(adapter: Adapter, tokenizer: Any, requests: Sequence[RewriteReques
         (prompt_row(tokenizer, each).ids, target_ids(tokenizer, each, "target_true"))
         for each in requests
     ]
-    return _texts(adapter, tokenizer, [f"request '{each.id}'" for each in requests], rows)
+    return as_texts(adapter.model, tokenizer, [f"request '{each.id}'" for each in requests], rows)
 
 
 def to_retain(adapter: Adapter, tokenizer: Any, state: Any) -> Texts:
@@ -153,16 +153,21 @@ def to_retain(adapter: Adapter, tokenizer: Any, state: Any) -> Texts:
             )
         rows.append((ids, target))
         names.append(f"the text to retain '{prompt} {answer}'")
-    return _texts(adapter, tokenizer, names, rows)
+    return as_texts(adapter.model, tokenizer, names, rows)
 
 
-def _texts(
-    adapter: Adapter,
+def as_texts(
+    model: nn.Module,
     tokenizer: Any,
     names: Sequence[str],
     rows: Sequence[tuple[Sequence[int], Sequence[int]]],
 ) -> Texts:
-    device = next(adapter.model.parameters()).device
+    """Texts of tokens, on the model's device.
+
+    Args:
+        rows: tokens of the prompt, then of the answer, of each.
+    """
+    device = next(model.parameters()).device
     whole = [(*prompt, *answer) for prompt, answer in rows]
     batch = pad(whole, tokenizer.pad_token_id or 0, "right", device)
     answers = torch.zeros_like(batch.input_ids, dtype=torch.bool)

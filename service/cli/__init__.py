@@ -37,6 +37,7 @@ from thinkeval.service.cli.score import score
 from thinkeval.service.cli.serve import serve, worker
 from thinkeval.service.cli.states.audit import audit
 from thinkeval.service.cli.states.compare import compare, comparisons
+from thinkeval.service.cli.states.lasting import lasting
 from thinkeval.service.cli.sweep import sequence, sweep
 from thinkeval.service.errors import KNOWN_ERRORS, describe, is_interrupt
 
@@ -71,6 +72,7 @@ app.command(rich_help_panel=MAIN)(coedit)
 app.command(rich_help_panel=MAIN)(diff)
 app.command(rich_help_panel=MAIN)(compare)
 app.command(rich_help_panel=MAIN)(audit)
+app.command(rich_help_panel=MAIN)(lasting)
 app.command(rich_help_panel=MAIN)(report)
 app.command(rich_help_panel=MAIN)(serve)
 app.command(rich_help_panel=LOOK)(coedits)

@@ -30,7 +30,7 @@ PANELS: dict[str, tuple[str, ...]] = {
     "Method": (
         "method", "hparams", "overrides", "override", "covariance", "strength", "editor",
         "strategy", "variant", "ablate", "append_loss", "alpha", "beta", "gamma", "neighbours",
-        "app_lists", "allow_known", "batch", "refusal", "retain",
+        "app_lists", "allow_known", "batch", "refusal", "retain", "then",
     ),
     "Co-edits": (
         "coedit", "choose", "per_round", "rounds", "new", "objective", "draw", "draws", "anchors",
@@ -52,7 +52,10 @@ PANELS: dict[str, tuple[str, ...]] = {
         "max_seconds", "max_questions", "pair_threshold", "object_threshold", "gate", "budget",
         "seconds", "min_confidence", "confidence", "limit",
     ),
-    "Run": ("force", "workers", "queue", "dry_run", "decide", "add", "from_", "reason", "state"),
+    "Run": (
+        "force", "workers", "queue", "dry_run", "decide", "add", "from_", "reason", "state",
+        "delete",
+    ),
     "Output": (
         "json", "csv", "format", "output", "figure", "figures", "figure_format", "list_",
         "help",

@@ -20,8 +20,8 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-OVERALL = "edits"
-"""The stage that counts the others; its bar stays in sight."""
+OVERALL = ("edits", "states")
+"""The stages that count the others; their bars stay in sight."""
 
 
 class ProgressBars:
@@ -60,7 +60,7 @@ class ProgressBars:
         key = stage.split(":", 1)[0]
         if key not in self._tasks:
             for other, task in self._tasks.items():
-                self._bars.update(task, visible=other == OVERALL)
+                self._bars.update(task, visible=other in OVERALL)
             self._tasks[key] = self._bars.add_task(stage, total=total or None)
         self._bars.update(
             self._tasks[key], completed=done, total=total or None, description=stage, visible=True

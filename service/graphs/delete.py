@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def delete_graph(db: Database, graph: str, *, with_dependents: bool = False) -> tuple[str, ...]:
-    """Remove a graph of any kind; the ids of the edits that went with it.
+    """Remove a graph of any kind; the ids of the edits and fine-tunes that went with it.
 
     Their saved updates are files: the caller removes them.
 
@@ -51,6 +51,12 @@ def delete_graph(db: Database, graph: str, *, with_dependents: bool = False) -> 
         db.write(rows.DeleteSetRow, id=each)
     for coedit in found.coedits:
         db.write(rows.DeleteCoEditRow, id=coedit)
+    updates = [
+        update
+        for line in found.lastings
+        for row in db.write(rows.DeleteLastingRow, id=line)
+        for update in row.updates
+    ]
     for comparison in found.comparisons:
         db.write(rows.DeleteComparisonRow, id=comparison)
     for edit in found.edits:
@@ -59,7 +65,7 @@ def delete_graph(db: Database, graph: str, *, with_dependents: bool = False) -> 
         db.autocommit(rows.DeleteGraphRow, graph=other)
     db.write(rows.DeleteRulesRow, dataset=graph)
     db.autocommit(rows.DeleteGraphRow, graph=graph)
-    return found.edits
+    return (*found.edits, *updates)
 
 
 def _refuse_in_use(graph: str, found: rows.DependentsRow, with_dependents: bool) -> None:
@@ -85,6 +91,7 @@ def _listed(found: rows.DependentsRow) -> list[str]:
         ("knowledge set", found.sets),
         ("co-edit", found.coedits),
         ("comparison", found.comparisons),
+        ("line of states", found.lastings),
     )
     texts = []
     for what, ids in named:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, cast
 from thinkeval.service.client import Client, ProblemError
 from thinkeval.service.client.http import Progress
 from thinkeval.service.errors import KNOWN_ERRORS, UsageError, describe
+from thinkeval.service.lasting.schemas import LastingIn, LastingOut
 from thinkeval.service.notebook_view import drawn_by
 from thinkeval.service.schemas import EditIn, RewriteIn, Score
 from thinkeval.service.scoring.runtime import Runtime
@@ -188,6 +189,24 @@ class Session(Client):
             with opened(self._runtime, wanted, self._dataset(graph)) as found:
                 loaded = cast("LoadedState", found).loaded
                 return deepcopy(loaded.model), loaded.tokenizer
+
+    def lasting(self, edit: str | Score, then: Sequence[str], **options: Any) -> LastingOut:
+        """Whether the change of an edit lasts while later changes are put on the model.
+
+        Args:
+            edit: id of a scored edit, or its score.
+            then: later changes in order: `8bit`, `4bit`, `edit:EDIT`, `adapter:FOLDER`,
+                `finetune:FILE` or `finetune:graph`, the last two with `:steps=200:lora=8`.
+            options: samples, seed, max_steps ...
+
+        Raises:
+            ProblemError: refused, or it failed; with reason and remedy.
+        """
+        from thinkeval.service.lasting.lasting import lasting
+
+        with _problems():
+            id = edit.edit if isinstance(edit, Score) else edit
+            return lasting(self._runtime, LastingIn(edit=id, then=list(then), **options))
 
     def _dataset(self, graph: str) -> Any:
         from thinkeval.service.graphs import datasets

@@ -45,6 +45,7 @@ LABELS = {
     "AppendAnswers": "What both models answer at a prompt of an edit that appends.",
     "CoEdit": "A rewrite edited with further facts, round by round.",
     "Comparison": "Two states of a model compared on a data set.",
+    "Lasting": "A line of states: an edit and later changes, each state compared with the base.",
     "Schema": "Version of the database: the last migration it had.",
 }
 """What a node of each label is."""
@@ -72,6 +73,7 @@ TYPES = {
     "HAD": ("GrowthRun", "Iteration", "The iterations of a run."),
     "ROUND": ("CoEdit", "Edit", "The edit of a round."),
     "COMPARED": ("Comparison", "Edit", "A request that was scored between the states."),
+    "STATE": ("Lasting", "Comparison", "A state of the line; `place` is its number."),
 }
 """What a relationship of each type says: the labels of its ends, and its meaning."""
 

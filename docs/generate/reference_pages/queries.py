@@ -20,7 +20,7 @@ SUBJECTS = {
     "growth": "Runs that grow a graph from a model, and their review.",
     "jobs": "The queue, workers, leases, sweeps.",
     "leakcut": "Facts that must be edited too, and co-edits.",
-    "states": "Comparisons of two states of a model: drift and routes.",
+    "states": "Two states of a model compared, and lines of states: drift, routes.",
     "migrations": "Changes of stored data between versions.",
     "probes": "What is to be asked of a model, and its answers.",
     "rules": "If-Then rules: mining, labels, groundings.",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import product
 from random import Random
+from typing import Any
 
 import pytest
 
 from support.references import reference as ref
 from support.references import states_reference as states
 from support.references.reference import Case, Edge
-from support.stored_graphs import case_map, store
+from support.stored_graphs import case_map, scalars, store
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 
@@ -65,3 +68,75 @@ def test_a_missing_probability_is_counted(db: Database, graph_id: str) -> None:
     store(db, graph_id, [Edge(id="f", subject="s", object="o", pre=0.5, post=0.5)])
     (row,) = db.read(rows.DriftRow, graph=graph_id, post="likelihood_post")
     assert (row.n, row.missing, row.kept, row.moved) == (0, 1, 0, 0.0)
+
+
+def parallel_facts(seed: int) -> tuple[list[Edge], list[Edge]]:
+    """Facts of base and edited model, and the same of base and later state; some are parallel."""
+    random = Random(seed)
+    names = ["s", "o", *"abcd"[: random.randint(1, 4)]]
+    edges = [
+        Edge(
+            id=f"f{i}", subject=a, object=b, pre=random.choice([0.3, 0.9, 1.0]),
+            post=random.choice([0.0, 0.1, 0.9, 1.0]), relation=random.choice("rq"),
+            role=random.choice(["fact"] * 5 + ["target_true"]),
+        )
+        for i, (a, b) in enumerate((a, b) for a in names for b in names if a != b)
+        if random.random() < 0.6
+    ]  # fmt: skip
+    edges += [
+        replace(edge, id=f"{edge.id}-too", pre=random.choice([0.2, 1.0]), post=random.random())
+        for edge in edges
+        if edge.role == "fact" and random.random() < 0.3
+    ]
+    later = [replace(edge, post=random.choice([0.0, 0.2, 0.8, 1.0])) for edge in edges]
+    return edges, later
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_revived_chains_equal_brute_force(db: Database, graph_id: str, seed: int) -> None:
+    (edges, later), case = parallel_facts(seed), Case("s", "o")
+    store(db, graph_id, edges, ["s", "o"])
+    # An id of another length, as those of two comparisons are.
+    store(db, f"{graph_id}-later", later, ["s", "o"])
+    asked = {"later": f"{graph_id}-later", **scalars(graph_id, case)}
+    for parallel, floor in product(("before", "after"), (0.0, 0.01, 0.3)):
+        (row,) = db.read(rows.RevivedRow, parallel=parallel, floor=floor, **asked)
+        same_revival(row, states.revived(edges, later, case, floor, parallel))
+
+
+def same_revival(row: rows.RevivedRow, expected: dict[str, Any]) -> None:
+    assert (row.closed, row.opened) == (expected["closed"], expected["opened"])
+    assert row.missing == 0
+    if not row.opened:
+        assert (row.entities, row.links, row.r_later) == ((), (), None)
+        return
+    assert row.r_later == pytest.approx(expected["later"])
+    assert len(row.entities) == len(expected["entities"])
+    if row.entities == tuple(expected["entities"]):  # not so where products differ by rounding
+        assert row.r_base == pytest.approx(expected["base"])
+        assert row.r_edited == pytest.approx(expected["edited"])
+        assert [link.edited for link in row.links] == pytest.approx(expected["links_edited"])
+        assert [link.later for link in row.links] == pytest.approx(expected["links_later"])
+        assert [link.object for link in row.links] == expected["entities"][1:]
+
+
+def test_chains_are_revived_in_these_graphs() -> None:
+    """The graphs above have closed chains that stay closed, and others that open again."""
+    counts = [states.revived(*parallel_facts(seed), Case("s", "o"), 0.01) for seed in range(10)]
+    assert any(count["opened"] for count in counts)
+    assert any(count["closed"] > count["opened"] for count in counts)
+
+
+def test_a_fact_that_the_later_state_was_not_asked_for_is_counted(
+    db: Database, graph_id: str
+) -> None:
+    edges = [
+        Edge(id="a", subject="s", object="x", pre=0.9, post=0.0),
+        Edge(id="b", subject="x", object="o", pre=0.9, post=0.9),
+    ]
+    store(db, graph_id, edges)
+    store(db, f"{graph_id}-later", edges[:1], ["o"])
+    (row,) = db.read(
+        rows.RevivedRow, later=f"{graph_id}-later", **scalars(graph_id, Case("s", "o"))
+    )
+    assert (row.closed, row.opened, row.missing, row.entities) == (1, 0, 1, ())

@@ -45,7 +45,7 @@ REASONS = (
 )
 """Why a block is not run: the comment's text holds one of these."""
 
-PLACEHOLDERS = ("EDIT", "OTHER", "RULE", "RUN", "COEDIT", "SWEEP", "SET")
+PLACEHOLDERS = ("EDIT", "OTHER", "LATER", "RULE", "RUN", "COEDIT", "SWEEP", "SET")
 
 FENCE = re.compile(r"^(?P<indent>\s*)(?P<ticks>`{3,}|~{3,})(?P<info>[^`]*)$")
 NOT_RUN = re.compile(r"<!--\s*not run:\s*(.*?)\s*-->")

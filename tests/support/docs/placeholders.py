@@ -16,7 +16,7 @@ from support.serving import ENDED, Service, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 
-GRAPH, REWRITE = "hogwarts", "harry-potter--studied-at"
+GRAPH, REWRITE, ELSEWHERE = "hogwarts", "harry-potter--studied-at", "ron-weasley--studied-at"
 PRINTED = re.compile(r"(?<![\w-])([a-z_]+)-harry-potter-[0-9a-f]{10}\b")
 FEW = ("--samples", "2", "--wordings", "2")
 SMALL_SET = ("--facts", "6", "--implications", "3", "--updates", "4", "--init", "shuffled")
@@ -62,6 +62,8 @@ class Placeholders:
                 return self.get("rome")
             case "OTHER":
                 return self.get("memit")
+            case "LATER":
+                return self._json("score", ELSEWHERE, "-g", GRAPH, "-m", "rome")[0]["edit"]
             case "RULE":
                 self._program("rules", "add", GRAPH, GRAPH)
                 return next(r.rule for r in self._db.read(rows.RuleRow) if r.dataset == GRAPH)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from math import prod
+from typing import Any
 
-from support.references.reference import Chain, Edge, reliability
+from support.references.reference import Case, Chain, Edge, alternatives, reliability
 
 KNOWN, KEPT, REMOVED = 0.05, 0.9, 0.1
 
@@ -63,3 +65,35 @@ def routes(chains: Sequence[Chain], floor: float) -> dict[str, int]:
         "opened": sum(post and not pre for pre, post in leads),
         "closed": sum(pre and not post for pre, post in leads),
     }
+
+
+def revived(
+    edited: Sequence[Edge],
+    later: Sequence[Edge],
+    case: Case,
+    floor: float,
+    parallel: str = "before",
+) -> dict[str, Any]:
+    """The chains that an edit closed, and the strongest of them that is open again.
+
+    Args:
+        edited: facts with the probabilities of the base and of the edited model.
+        later: the same facts with those of the base and of a later state.
+    """
+    after = {edge.id: edge.post for edge in later}
+    chains = []
+    for on_pair in alternatives(edited, case, 5, "listed", walk=True):
+        first = [min(facts, key=lambda e: (-e.pre, e.id)) for facts in on_pair]
+        counted = [[one] for one in first] if parallel == "before" else on_pair
+        now = [max(e.post for e in facts) for facts in counted]
+        then = [max(after[e.id] for e in facts) for facts in counted]
+        names = [case.subject, *(e.object for e in first)]
+        chains.append((prod(e.pre for e in first), prod(now), prod(then), names, now, then))
+    closed = [each for each in chains if each[0] > floor >= each[1]]
+    opened = [each for each in closed if each[2] > floor]
+    found: dict[str, Any] = {"closed": len(closed), "opened": len(opened)}
+    if opened:
+        best = min(opened, key=lambda each: (-each[2], len(each[3]), each[3]))
+        keys = ("base", "edited", "later", "entities", "links_edited", "links_later")
+        found |= dict(zip(keys, best, strict=True))
+    return found

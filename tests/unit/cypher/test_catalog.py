@@ -43,6 +43,7 @@ PYTHON = {
 MAPS: dict[tuple[str, str], Any] = {
     ("closure/mixed", "links"): tuple[rows.MixedLink, ...],
     ("leakcut/round", "coedits"): tuple[rows.CoEditedFact, ...],
+    ("states/revived", "links"): tuple[rows.RevivedLink, ...],
 }
 """Columns of maps that are not links of a chain over facts."""
 HEADER = """// Count the facts.

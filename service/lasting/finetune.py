@@ -1,0 +1,211 @@
+"""A fine-tune as a saved update: computed on the state so far, stored beside the edits' updates.
+
+Its id is a digest of the base's weights, the updates before it, its texts and its settings, so that
+it is found instead of trained twice. It can be applied after the very updates that it was computed
+on (`DeltaMeta.after`), and is a state, an export or part of one like any saved edit.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import SUBJECT_SLOT, digest, slug
+from thinkeval.service import NUMBERS_VERSION
+from thinkeval.service.errors import UsageError
+from thinkeval.service.lasting.line import GRAPH, FineTune
+from thinkeval.service.scoring import deltas
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.editing.deltas.files import SavedDelta
+    from thinkeval.editing.training.settings import Pairs
+    from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+    from thinkeval.service.states.words import StateIn
+
+PREFIX = "finetune-"
+METHOD = "finetune"
+MOST_FACTS = 10_000
+SUFFIX = ".jsonl"
+_FORM = 'Each line is {"text": "..."} or {"prompt": "The capital of France is", "answer": "Paris"}.'
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What a fine-tune learns.
+
+    Attributes:
+        name: of the file, without folders, or of the graph.
+    """
+
+    name: str
+    pairs: Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A fine-tune's saved update.
+
+    Attributes:
+        found: it was trained earlier.
+        n: texts that it learnt.
+    """
+
+    id: str
+    found: bool
+    n: int
+
+
+def of_graph(db: Database, graph: str, entities: list[str]) -> Learnt:
+    """The facts of a graph that name none of these entities, by id.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = db.read(rows.RetainRow, graph=graph, entities=entities, limit=MOST_FACTS)
+    if not found:
+        raise UsageError(
+            f"Every fact of the graph {graph!r} shares an entity with the edit.",
+            remedy="Name a file: --then finetune:FILE.",
+        )
+    pairs = tuple((row.prompt.replace(SUBJECT_SLOT, row.subject, 1), row.object) for row in found)
+    return Learnt(GRAPH, pairs)
+
+
+def read(path: Path) -> Learnt:
+    """The texts of a file: its paragraphs where blank lines part them, else its lines; or JSON.
+
+    Raises:
+        UsageError: it cannot be read or is empty; names the line of JSON.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise UsageError(
+            f"The file {path.name!r} to learn from cannot be read ({error}).",
+            remedy="Give a text file or JSON lines in UTF-8; options follow it as :steps=200.",
+        ) from error
+    if path.suffix == SUFFIX:
+        lines = text.splitlines()
+        pairs = tuple(_pair(path, n, line) for n, line in enumerate(lines, 1) if line.strip())
+    else:
+        whole = "\n".join(line.strip() for line in text.splitlines()).strip("\n")
+        parts = whole.split("\n\n") if "\n\n" in whole else whole.split("\n")
+        pairs = tuple(("", part.strip()) for part in parts if part.strip())
+    if not pairs:
+        raise UsageError(
+            f"The file {path.name!r} to learn from is empty.",
+            remedy="Give one with a line or a paragraph for each example.",
+        )
+    return Learnt(path.name, pairs)
+
+
+def _pair(path: Path, number: int, line: str) -> tuple[str, str]:
+    try:
+        record = json.loads(line)
+        pair = ("", record["text"]) if "text" in record else (record["prompt"], record["answer"])
+        texts = tuple(text.strip() for text in pair)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(
+            f"Line {number} of {path.name} is neither a text nor a prompt with an answer.",
+            remedy=_FORM,
+        ) from error
+    if not texts[1] or ("text" not in record and not texts[0]):
+        raise UsageError(f"Line {number} of {path.name} has an empty text.", remedy=_FORM)
+    return texts[0], texts[1]
+
+
+def trained(
+    runtime: Runtime,
+    base: RuntimeModel,
+    state: StateIn,
+    change: FineTune,
+    learnt: Learnt,
+    *,
+    force: bool = False,
+) -> Trained:
+    """The update of a fine-tune of a state, trained or found.
+
+    Args:
+        base: the model of the state; it is as it was on return, bit-identically.
+        state: with saved edits and no adapter; its quantisation is left out.
+        force: train it again.
+
+    Raises:
+        EditFailedError: the training gave NaN.
+        DeltaError: the update would be larger than THINKEVAL_DELTA_LIMIT_MB.
+        MissingExtraError: low-rank factors without peft.
+        RequestError: there is nothing to learn.
+    """
+    from thinkeval.editing.deltas.files import load
+
+    before = [load(deltas.find(runtime, name)) for name in state.edits]
+    after = tuple(each.digest for each in before)
+    about = {
+        "weights": base.loaded.info.weights_digest,
+        "after": after,
+        "texts": digest(learnt.pairs, 64),
+        "settings": change.settings.as_dict(),
+        "code": NUMBERS_VERSION,
+    }
+    id = f"{PREFIX}{slug(Path(learnt.name).stem)[:32]}-{digest(about, 10)}"
+    found = deltas.path_of(runtime.settings, id).is_file() and not force
+    if not found:
+        _train(runtime, base, before, change, learnt, id)
+    return Trained(id, found, len(learnt.pairs))
+
+
+def _train(
+    runtime: Runtime,
+    base: RuntimeModel,
+    before: list[SavedDelta],
+    change: FineTune,
+    learnt: Learnt,
+    id: str,
+) -> None:
+    from thinkeval.editing.deltas import files
+    from thinkeval.editing.training.finetune import fine_tuned
+
+    _require_room(runtime, base, change)
+    loaded, first = base.loaded, before[0].meta
+    with files.apply_in_order(loaded.model, before):
+        effect = fine_tuned(
+            loaded.model, loaded.tokenizer, learnt.pairs, change.settings, runtime.progress
+        )
+    meta = files.DeltaMeta(
+        weights_digest=loaded.info.weights_digest,
+        method=METHOD,
+        hparams=_hparams(change, learnt),
+        seed=change.settings.seed,
+        model=first.model,
+        dataset=first.dataset,
+        revision=first.revision,
+        dtype=loaded.info.dtype,
+        architecture=loaded.info.architecture,
+        after=tuple(each.digest for each in before),
+        edit=id,
+    )
+    files.save(effect, deltas.path_of(runtime.settings, id), meta)
+
+
+def _hparams(change: FineTune, learnt: Learnt) -> dict[str, Any]:
+    texts = {"source": learnt.name, "texts": digest(learnt.pairs, 64), "n": len(learnt.pairs)}
+    return change.settings.as_dict() | texts
+
+
+def _require_room(runtime: Runtime, base: RuntimeModel, change: FineTune) -> None:
+    """Refuse, before it is trained, an update that is too large to be saved."""
+    from thinkeval.editing.errors import DeltaError
+    from thinkeval.editing.training.finetune import n_trained
+
+    size = 4 * n_trained(base.loaded.model, change.settings) / 1_000_000
+    limit = runtime.settings.delta_limit_mb
+    if size > limit:
+        raise DeltaError(
+            f"the update of this fine-tune has up to {size:.0f} MB, more than the limit of"
+            f" {limit} MB",
+            remedy="Train low-rank factors, :lora=8, or raise THINKEVAL_DELTA_LIMIT_MB.",
+        )
