@@ -113,7 +113,7 @@ def compare(
     with _open(run, memory[1] or posted.after) as state:
         after = _about(state)
         id = _id(run, before, after)
-        if not posted.force and (stored := store.find(runtime.db, id)) is not None:
+        if not posted.force and (stored := store.whole(runtime.db, id)) is not None:
             return stored.model_copy(update={"reused": True})
         with run.stage("ask after", 0.45):
             same = before.digest == after.digest

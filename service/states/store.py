@@ -71,6 +71,15 @@ def find(db: Database, id: str) -> ComparisonOut | None:
     return shown(found[0]) if found else None
 
 
+def whole(db: Database, id: str) -> ComparisonOut | None:
+    """A stored comparison with its graph and all its edits; None if one was deleted since."""
+    out = find(db, id)
+    if out is None or not db.read(rows.GetGraphRow, graph=id):
+        return None
+    edits = (each.edit for each in out.requests)
+    return out if all(db.read(rows.GetEditRow, id=edit) for edit in edits) else None
+
+
 def get(db: Database, id: str) -> ComparisonOut:
     """A stored comparison.
 

@@ -60,6 +60,12 @@ def test_the_same_lines_give_the_same_numbers(here: Session, there: Client, mine
     assert compared.plot().svg == there.plot(again).svg
     assert b"facts about the subject" in compared.plot().svg
     assert here.chains(compared.requests[0]).equals(there.chains(again.requests[0].edit))
+    line = here.lasting(score, ["8bit"], samples=0)
+    assert [state.change for state in line.states] == [score.edit, "8bit"]
+    assert "retention" in line._repr_html_()
+    assert len(line.to_frame()) == len(line.states) * len(line.measures)
+    with pytest.raises(ProblemError, match="not a later change"):
+        here.lasting(score, ["9bit"])
     for each in (here, there):
         with pytest.raises(ProblemError) as caught:
             each.score(mine.model, rewrite="none-such", graph=mine.graph)

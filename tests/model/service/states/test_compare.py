@@ -195,6 +195,19 @@ def test_the_same_again_is_found_and_deleting_leaves_what_others_scored(
         store.get(db, one.id)
 
 
+def test_a_comparison_whose_edit_was_deleted_is_done_again(walk: Walk, edit: Score) -> None:
+    asked = posted(walk, f"+edit:{edit.edit}", rewrites=[walk.rewrite.id], max_steps=2)
+    first = compare(walk.runtime, asked)
+    assert compare(walk.runtime, asked).reused
+    record.delete(walk.runtime.db, first.requests[0].edit)
+    again = compare(walk.runtime, asked)
+    assert not again.reused
+    assert again.id == first.id
+    assert record.get_score(walk.runtime.db, first.requests[0].edit).kind == "replace"
+    walk.runtime.db.autocommit(rows.DeleteGraphRow, graph=first.id)
+    assert not compare(walk.runtime, asked).reused
+
+
 def test_chains_of_a_comparison_are_read_like_those_of_an_edit(
     walk: Walk, compared: ComparisonOut
 ) -> None:
