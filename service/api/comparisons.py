@@ -14,6 +14,7 @@ from thinkeval.cypher import rows
 from thinkeval.service.api import events
 from thinkeval.service.api.problems import DESCRIBED, QUEUE_FULL, IdempotencyKey
 from thinkeval.service.api.state import Db, Here
+from thinkeval.service.audit import bundle
 from thinkeval.service.errors import NotFoundError
 from thinkeval.service.jobs import queue
 from thinkeval.service.reports import formats
@@ -116,6 +117,24 @@ def get_drift(
         return Response(table.figure(found, format, measure), media_type=TYPES[format])
     lines = table.drift_lines(found, table.measure_of(found, measure), None)
     return Response(formats.render(table.DRIFT, lines, format), media_type=TYPES[format])
+
+
+@router.get(
+    "/{comparison}/audit",
+    response_class=Response,
+    responses={200: {"content": {"application/zip": {}}}},
+    summary="Get the audit of a comparison",
+)
+def get_audit(comparison: ComparisonId, db: Db) -> Response:
+    """A zip of `audit.html`, `audit.json` and `entries.jsonl`, which are chained by digests.
+
+    Unpacked, `thinkeval audit --verify FOLDER` names the first entry or file that was altered.
+    422 for a comparison without requests.
+    """
+    found = control.result(db, comparison)
+    name = f'attachment; filename="audit-{found.id}.zip"'
+    content = bundle.as_zip(db, found.id)
+    return Response(content, media_type="application/zip", headers={"Content-Disposition": name})
 
 
 @router.get(

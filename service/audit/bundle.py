@@ -11,10 +11,13 @@ The folder appears complete or not at all: it is written beside its place, and r
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import shutil
+import tempfile
 import uuid
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,6 +62,21 @@ def audit(
     require_free(folder, force=force)
     kind = signature.format_of(key) if key is not None else None
     return write(chained(collect(db, comparison)), folder, key=key, signed=kind)
+
+
+def as_zip(db: Database, comparison: str) -> bytes:
+    """The audit of a stored comparison as one zip, unsigned; raises as `audit`.
+
+    Its files are in a folder named after the comparison.
+    """
+    packed = io.BytesIO()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place, comparison)
+        audit(db, comparison, folder)
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(folder.iterdir()):
+                archive.write(path, f"{folder.name}/{path.name}")
+    return packed.getvalue()
 
 
 def chained(contents: Iterable[Content]) -> list[Entry]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.service.client.http import Http, Named, ProblemError, Progress, frame, part, report
@@ -87,6 +91,28 @@ class Comparisons:
         found = {str(name): drift for name, drift in out.drift.items()}[chosen]
         lines = [found.total, *found.by_distance, *found.by_relation]
         return frame([line.model_dump() for line in lines], LINE)
+
+    def audit(self, comparison: str | Named, folder: str | Path) -> Path:
+        """Write the audit of a comparison into a new folder, which opens without a server.
+
+        Returns the folder; `thinkeval audit --verify FOLDER` verifies it.
+
+        Raises:
+            ProblemError: refused, or the folder has files; nothing was written.
+        """
+        target = Path(folder)
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise ProblemError(f"{target} is not empty.", "Name a new folder.")
+        packed = self._http.get(f"/v1/comparisons/{part(comparison)}/audit").content
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            zipfile.ZipFile(io.BytesIO(packed)) as archive,
+            tempfile.TemporaryDirectory(dir=target.parent) as place,
+        ):
+            archive.extractall(place)
+            (written,) = Path(place).iterdir()
+            written.replace(target)
+        return target
 
 
 LINE = tuple(DriftLine.model_fields)

@@ -147,6 +147,7 @@ def of_comparisons(ask: Recorder, mine: Mine, atlas: str) -> None:
     ended(ask, "get_comparison", comparison=comparison)
     ask("get_comparison", comparison=comparison)
     ask("get_drift", comparison=comparison)
+    ask("get_audit", comparison=comparison)
     ask("list_comparisons")
     ask("follow_comparison", comparison=comparison)
     ask("cancel_comparison", comparison=comparison)

@@ -15,6 +15,7 @@ import pytest
 from support.commands import PROGRAM, Mine
 from support.serving import Service, serving
 from thinkeval.cypher.run import Database
+from thinkeval.service.audit.verify import verify
 from thinkeval.service.client import Client, ProblemError
 from thinkeval.service.reports.leakage_map.selection import Selection
 from thinkeval.service.reports.table import method_table
@@ -198,7 +199,7 @@ def test_a_sweep_gives_its_table(te: Client, mine: Mine, score: Score, control: 
 
 
 def test_two_states_are_compared_by_a_worker(
-    te: Client, mine: Mine, score: Score, service: Service
+    te: Client, mine: Mine, score: Score, service: Service, tmp_path: Path
 ) -> None:
     after = f"{mine.model}+edit:{score.edit}"
     asked = {"graph": mine.graph, "rewrites": [REWRITE], "samples": 0, "timeout": 300}
@@ -215,6 +216,11 @@ def test_two_states_are_compared_by_a_worker(
     assert te.chains(request.edit)["surviving"].sum() == request.number(
         "active_chains", "likelihood"
     )
+    folder = te.audit(found.id, tmp_path / "new" / "audit")
+    assert (verify(folder).ok, verify(folder).comparison) == (True, found.id)
+    with pytest.raises(ProblemError, match="not empty"):
+        te.audit(found.id, folder)
+    assert [path.name for path in folder.parent.iterdir()] == ["audit"]
     page = service.http.get(f"/comparisons/{found.id}", headers={"cookie": ""})
     assert page.status_code in (200, 303, 401)
     for state, problem in (("/etc", "not one this service"), ("organism+edit:nope", "nope")):

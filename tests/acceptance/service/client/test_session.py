@@ -12,6 +12,7 @@ import torch
 from support.commands import Mine
 from support.serving import Service, settings_of
 from thinkeval.editing.models import weights_digest
+from thinkeval.service.audit.verify import verify
 from thinkeval.service.client import Client, ProblemError
 from thinkeval.service.errors import UsageError
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
@@ -41,7 +42,9 @@ def test_both_have_the_same_verbs() -> None:
     assert isinstance(opened("http://127.0.0.1:9"), Client)
 
 
-def test_the_same_lines_give_the_same_numbers(here: Session, there: Client, mine: Mine) -> None:
+def test_the_same_lines_give_the_same_numbers(
+    here: Session, there: Client, mine: Mine, tmp_path: Path
+) -> None:
     asked = {"rewrite": REWRITE, "graph": mine.graph, "method": "rome", "samples": 0}
     score = here.score(mine.model, **asked)
     remote = there.score(mine.model, **asked)
@@ -66,6 +69,9 @@ def test_the_same_lines_give_the_same_numbers(here: Session, there: Client, mine
     assert len(line.to_frame()) == len(line.states) * len(line.measures)
     with pytest.raises(ProblemError, match="not a later change"):
         here.lasting(score, ["9bit"])
+    audits = here.audit(compared, tmp_path / "here"), there.audit(again.id, tmp_path / "there")
+    one, other = map(verify, audits)
+    assert (one.ok, other.ok, one.entries) == (True, True, other.entries)
     for each in (here, there):
         with pytest.raises(ProblemError) as caught:
             each.score(mine.model, rewrite="none-such", graph=mine.graph)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 
 from support.own_graphs import hogwarts_as, own_graphs, stored_edges
 from support.references import reference as ref
@@ -216,6 +219,19 @@ def test_without_rules_their_routes_are_not_known(
     found = collect(db, compared.id)
     assert of(found, "rules")[0]["problem"] == "The closure is too large."
     assert "too large" in render(chained(json.loads(json.dumps(found))))
+
+
+def test_over_rest_it_is_a_zip(client: TestClient, compared: ComparisonOut, tmp_path: Path) -> None:
+    answer = client.get(f"/v1/comparisons/{compared.id}/audit")
+    assert answer.headers["content-type"] == "application/zip"
+    assert f"audit-{compared.id}.zip" in answer.headers["content-disposition"]
+    with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
+        archive.extractall(tmp_path)
+    found = verify(tmp_path / compared.id)
+    assert (found.ok, found.comparison) == (True, compared.id)
+    assert client.get("/v1/comparisons/none-such/audit").status_code == 404
+    page = client.get(f"/comparisons/{compared.id}").text
+    assert f"/v1/comparisons/{compared.id}/audit" in page
 
 
 def test_what_cannot_be_audited(db: Database, compared: ComparisonOut) -> None:
