@@ -195,8 +195,9 @@ def _fact(row: rows.FactRow, request: str | None, measures: Iterable[Measure]) -
     }
     for group in ("paraphrases", "neighborhood"):
         texts = getattr(row, group)
-        if texts and getattr(row, f"{group}_likelihood_pre") is not None:
-            values = {m: _both(row, f"{group}_{m}") for m in measures}
+        taken = [m for m in measures if getattr(row, f"{group}_{m}_pre") is not None]
+        if texts and taken:
+            values = {m: _both(row, f"{group}_{m}") for m in taken}
             data[group] = {"texts": list(texts), "p": values}
     return data
 

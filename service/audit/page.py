@@ -76,9 +76,10 @@ def _environment() -> Environment:
 
 
 def plain(value: Any) -> str:
-    """A value of a record in words."""
+    """A value of a record in words; of a record without what is none."""
     if isinstance(value, dict):
-        return ", ".join(f"{key} {plain(each)}" for key, each in value.items())
+        given = {key: each for key, each in value.items() if each is not None and each != ""}
+        return ", ".join(f"{key} {plain(each)}" for key, each in given.items()) or "none"
     if isinstance(value, list | tuple):
         return ", ".join(plain(each) for each in value) or "none"
     if isinstance(value, float):

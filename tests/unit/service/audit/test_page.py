@@ -90,8 +90,8 @@ def test_a_missing_probability_has_no_bar() -> None:
 
 
 def test_values_in_words() -> None:
-    assert plain({"seed": 0, "n": 1, "on": True, "off": False, "x": None, "y": 0.5}) == (
-        "seed 0, n 1, on yes, off no, x none, y 0.5"
+    assert plain({"seed": 0, "n": 1, "on": True, "off": False, "x": None, "e": "", "y": 0.5}) == (
+        "seed 0, n 1, on yes, off no, y 0.5"
     )
-    assert plain([]) == "none"
+    assert plain([]) == plain({}) == plain(None) == "none"
     assert plain(["a", 2]) == "a, 2"
