@@ -86,7 +86,7 @@ def lasting(
 
     Quantised weights cannot be changed, so that every state after a quantisation is quantised last.
     A fine-tune is saved like an edit's update, and can be named in [bold]compare[/bold] and
-    [bold]edits export[/bold]; each state is a stored comparison.
+    [bold]edits apply[/bold]; each state is a stored comparison.
     """
     _require_figure(figure)
     if format is not None:
