@@ -87,6 +87,20 @@ def changing(module: nn.Module, change: Callable[[Tensor], Tensor]) -> Iterator[
 
 
 @contextlib.contextmanager
+def adding(module: nn.Module, extra: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """Add `extra(input)` to the output of a module that maps a tensor to a tensor."""
+
+    def hook(_: nn.Module, arguments: Any, output: Tensor) -> Tensor:
+        return output + extra(arguments[0])
+
+    handle = module.register_forward_hook(hook)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+@contextlib.contextmanager
 def answering(modules: Iterable[nn.Module], output: Tensor, size: int = 0) -> Iterator[None]:
     """Make modules return `output` without computation; their hooks are still called.
 

@@ -69,9 +69,7 @@ def applied(model: nn.Module, effect: EditEffect) -> Iterator[nn.Module]:
         EditingError: the model has no such parameter, the shape does not match, or an update has
             NaN or infinity; the model is then unchanged.
     """
-    parameters = dict(model.named_parameters(remove_duplicate=False))
-    for name, delta in effect.deltas.items():
-        _check(name, delta, parameters)
+    parameters = require_fits(model, effect)
 
     def edited(name: str, original: Tensor) -> Tensor:
         wide = torch.promote_types(original.dtype, torch.float32)
@@ -79,6 +77,18 @@ def applied(model: nn.Module, effect: EditEffect) -> Iterator[nn.Module]:
 
     with _overlay(model, {name: parameters[name] for name in effect.deltas}, edited):
         yield model
+
+
+def require_fits(model: nn.Module, effect: EditEffect) -> dict[str, nn.Parameter]:
+    """Refuse an effect that cannot be applied to the model; returns the model's parameters by name.
+
+    Raises:
+        EditingError: as `applied`.
+    """
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    for name, delta in effect.deltas.items():
+        _check(name, delta, parameters)
+    return parameters
 
 
 @contextlib.contextmanager
