@@ -79,7 +79,7 @@ def measured(
         measure: from queries to one value a query for each measure, and under `answers` the
             sampled texts of each.
     """
-    groups = [_queries(item, settings, renderer) for item in items]
+    groups = [queries_of(item, settings, renderer) for item in items]
     queries = [query for group in groups for query in group]
     if not queries:
         return []
@@ -94,8 +94,12 @@ def measured(
     return results
 
 
-def _queries(item: ProbeItem, settings: ProbeSettings, renderer: Rendering) -> list[Query]:
-    """Query of the item's prompt or question, then those of its paraphrases if requested."""
+def queries_of(item: ProbeItem, settings: ProbeSettings, renderer: Rendering) -> list[Query]:
+    """Query of the item's prompt or question, then those of its paraphrases if requested.
+
+    Raises:
+        ProbeError: the item has no object, prompt or question.
+    """
     names = unique((item.object.strip(), *(alias.strip() for alias in item.aliases)))
     if not item.object.strip():
         raise ProbeError(f"'{item.id}' has no object", remedy="Give the fact an object.")

@@ -76,7 +76,7 @@ def likelihoods(
         DeviceMemoryError: a single row does not fit.
     """
     prompts: dict[Rendered, list[int]] = {}
-    answers = [_answers(loaded, query, prompts) for query in queries]
+    answers = [token_sequences(loaded, query, prompts) for query in queries]
     owner: dict[_Row, str] = {}
     for query, sequences in zip(queries, answers, strict=True):
         for sequence in sequences:
@@ -89,8 +89,14 @@ def likelihoods(
     ]
 
 
-def _answers(loaded: LoadedModel, query: Query, prompts: dict[Rendered, list[int]]) -> list[Tokens]:
-    """Distinct token sequences of a query's names; fills `prompts`."""
+def token_sequences(
+    loaded: LoadedModel, query: Query, prompts: dict[Rendered, list[int]]
+) -> list[Tokens]:
+    """Distinct token sequences of a query's names; fills `prompts` with its prompt's tokens.
+
+    Raises:
+        ProbeError: an empty prompt or name, or a row too long for the model; names the item.
+    """
     rendered, limit = query.rendered, position_limit(loaded.model)
     if rendered not in prompts:
         prompts[rendered] = prompt_ids(loaded.tokenizer, rendered)
