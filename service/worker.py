@@ -11,11 +11,12 @@ from thinkeval.service.depedit.job import DepEditJob
 from thinkeval.service.growth.job import GrowthJob
 from thinkeval.service.jobs.edit_job import EditJob
 from thinkeval.service.jobs.worker import Worker
+from thinkeval.service.lasting.job import LastingTask
 from thinkeval.service.leakcut.coedit.job import CoEditJob
 from thinkeval.service.settings import Settings
 from thinkeval.service.states.job import ComparisonTask
 
-KINDS = (EditJob, DepEditJob, GrowthJob, CoEditJob, ComparisonTask)
+KINDS = (EditJob, DepEditJob, GrowthJob, CoEditJob, ComparisonTask, LastingTask)
 NICENESS = 5
 """The service, the database and the user's own programs come first."""
 

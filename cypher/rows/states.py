@@ -106,7 +106,7 @@ class ComparisonRow(Row):
 
 @dataclass(frozen=True)
 class JobResultRow(Row):
-    """The job whose comparison is recorded."""
+    """The job whose comparison or line of states is recorded."""
 
     QUERY: ClassVar[str] = "states/set_result"
     id: str

@@ -1,10 +1,10 @@
-// Record which comparison a job made or found.
+// Record which comparison or line of states a job made or found.
 //
 // mode: write
 // params:
 //   $lease      STRING    token of the job's lease
 //   $attempt    INTEGER   and its number
-//   $result     STRING    id of the comparison
+//   $result     STRING    id of the comparison or line
 // returns: one row, none where the lease belongs to another by now
 //   id          STRING    id of the job
 

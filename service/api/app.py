@@ -29,6 +29,7 @@ from thinkeval.service.api import (
     events,
     graphs,
     health,
+    lasting,
     leakcut,
     openapi,
     problems,
@@ -65,8 +66,8 @@ THREADS = 48
 
 ROUTERS = (
     health.router, graphs.router, edits.router, appends.router, events.router, results.router,
-    leakcut.router, coedits.router, comparisons.router, rules.router, console.router,
-    rules.closure_router, results.diff_router, sweeps.router, catalog.router,
+    leakcut.router, coedits.router, comparisons.router, lasting.router, rules.router,
+    console.router, rules.closure_router, results.diff_router, sweeps.router, catalog.router,
     results.figures_router, depedit.router, runs.router, review.router,
     crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router,
     data_pages.router,

@@ -24,6 +24,7 @@ TAGS = {
     "sweeps": "Several methods on several rewrites, and their table.",
     "coedits": "Further facts edited with a rewrite, round by round, and the frontier.",
     "comparisons": "Two states of a model on one graph: drift, and requests scored between them.",
+    "lasting": "Lines of states: whether an edit's change lasts once the model is changed again.",
     "depedit": "Establish and update: knowledge sets, runs of the protocol, and their tables.",
     "growth": "Graphs that a model's own answers give: runs, review, logs, crawls, export.",
     "console": "Read-only Cypher queries of the client's own.",

@@ -22,6 +22,7 @@ from thinkeval.service.client.comparisons import Comparisons
 from thinkeval.service.client.depedit import Protocols
 from thinkeval.service.client.growth import Growth
 from thinkeval.service.client.http import Http, Named, ProblemError, Progress, frame, part, report
+from thinkeval.service.client.lasting import Lasting
 from thinkeval.service.client.results import CHAIN_COLUMNS, LEAK_COLUMNS, Results
 from thinkeval.service.notebook_view import drawn_by
 from thinkeval.service.schemas import ENDED, EditOut, RewriteIn, Score, Status, SweepOut
@@ -39,7 +40,7 @@ Rewrite = str | RewriteIn | Mapping[str, str]
 EDIT_COLUMNS = tuple(n for n in EditOut.model_fields if n not in ("score", "links", "posted_as"))
 
 
-class Client(Results, Protocols, Growth, CoEdits, Comparisons):
+class Client(Results, Protocols, Growth, CoEdits, Comparisons, Lasting):
     """Client of one service; use it as a context manager, or close it.
 
     Args:

@@ -36,7 +36,7 @@ from thinkeval.service.lasting.schemas import (
 )
 from thinkeval.service.schemas import Measure, Score, ScoringOptions
 from thinkeval.service.scoring import deltas, record
-from thinkeval.service.states.compare import METHOD, compare
+from thinkeval.service.states.compare import METHOD, Enter, compare
 from thinkeval.service.states.routes import FLOOR
 from thinkeval.service.states.schemas import ComparedRequest, ComparisonIn, ComparisonOut
 from thinkeval.service.states.words import StateIn
@@ -44,6 +44,7 @@ from thinkeval.service.states.words import StateIn
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
     from thinkeval.service.lasting.finetune import Learnt
+    from thinkeval.service.leases import Lease
     from thinkeval.service.scoring.runtime import Runtime
 
 LEAST = 0.05
@@ -72,18 +73,30 @@ class _Line:
     """A line under way.
 
     Attributes:
+        lease: of the worker that claimed it; None: a command's own.
         made: the comparison of each state so far, what was put on it, and the id of a fine-tune.
     """
 
     runtime: Runtime
     posted: LastingIn
     start: _Start
+    lease: Lease | None = None
     made: list[tuple[ComparisonOut, str, str | None]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-def lasting(runtime: Runtime, posted: LastingIn) -> LastingOut:
+def lasting(
+    runtime: Runtime,
+    posted: LastingIn,
+    *,
+    lease: Lease | None = None,
+    enter: Enter = lambda stage, progress: None,
+) -> LastingOut:
     """Whether the change of an edit lasts; comparisons and fine-tunes of earlier lines are found.
+
+    Args:
+        lease: of the worker that claimed it; checked in every transaction that writes.
+        enter: called with each stage and the progress there.
 
     Raises:
         NotFoundError, NothingStoredError: there is no such edit, or its update is not saved here.
@@ -92,13 +105,15 @@ def lasting(runtime: Runtime, posted: LastingIn) -> LastingOut:
             was.
     """
     start = _start(runtime, posted)
-    run = _Line(runtime, posted, start)
+    run = _Line(runtime, posted, start, lease)
     learnt = {text: _learnt(run, each) for text, each in start.then if isinstance(each, FineTune)}
     state = start.base.model_copy(update={"edits": (posted.edit,)})
     n = len(start.then) + 1
+    enter("compare the edit", 0.05)
     runtime.progress(0, n, f"states: {posted.edit}")
     _compare(run, state, posted.edit, None)
     for k, (text, change) in enumerate(start.then, 1):
+        enter(f"change {k} of {n - 1}", 0.05 + 0.9 * k / n)
         runtime.progress(k, n, f"states: {text}")
         update = None
         if isinstance(change, FineTune):
@@ -181,7 +196,7 @@ def _compare(run: _Line, state: StateIn, change: str, update: str | None) -> Non
         dtype=run.start.dtype,  # type: ignore[arg-type]
         **{name: getattr(run.posted, name) for name in names},
     )
-    run.made.append((compare(run.runtime, posted), change, update))
+    run.made.append((compare(run.runtime, posted, lease=run.lease), change, update))
 
 
 def _stored(run: _Line) -> LastingOut:
@@ -221,7 +236,7 @@ def _stored(run: _Line) -> LastingOut:
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         reused=reused,
     )
-    store.save(run.runtime.db, out)
+    store.save(run.runtime.db, out, run.lease)
     return out
 
 

@@ -1,4 +1,4 @@
-"""Requests and results of lines of states: the same for CLI, Python and reports."""
+"""Requests and results of lines of states: the same for CLI, REST, Python and reports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from thinkeval.loaders.records import RequestKind
 from thinkeval.service.notebook_view import table_html
 from thinkeval.service.request_options import Option
-from thinkeval.service.schemas import Measure, MeasuredOptions, Name
+from thinkeval.service.schemas import Measure, MeasuredOptions, Name, Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,3 +182,28 @@ class LastingOut(BaseModel):
         shown = frame[frame["measure"] == self.measure].drop(columns=["state", "measure", "floor"])
         title = f"{self.edit} on {self.base}, graph {self.graph}, {self.measure}"
         return table_html(title, list(shown.columns), shown.to_numpy().tolist())
+
+
+class LastingJob(BaseModel):
+    """A line of states as a job: its status, and its result once it has succeeded.
+
+    Attributes:
+        id: of the job; `result.id` is that of the line. Either finds it.
+        then: later changes, in order.
+        status: what its job does now.
+    """
+
+    id: str
+    graph: str
+    edit: str
+    then: list[str]
+    status: Status
+    progress: float
+    stage: str | None = None
+    error: str | None = None
+    remedy: str | None = None
+    attempts: int = 0
+    created_at: str
+    finished_at: str | None = None
+    result: LastingOut | None = None
+    links: dict[str, str] = {}

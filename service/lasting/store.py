@@ -12,23 +12,31 @@ from thinkeval.service.scoring import deltas
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.service.leases import Lease
     from thinkeval.service.settings import Settings
 
 LISTING = "thinkeval lasting"
 
 
-def save(db: Database, out: LastingOut) -> None:
-    """Store a line; its comparisons are stored already."""
-    db.write(
-        rows.MergeLastingRow,
-        id=out.id,
-        graph=out.graph,
-        edit=out.edit,
-        request=json.dumps(out.request),
-        outcome=out.model_dump_json(exclude={"reused"}),
-        updates=[state.fine_tune for state in out.states if state.fine_tune],
-        comparisons=[state.comparison for state in out.states],
-    )
+def save(db: Database, out: LastingOut, lease: Lease | None = None) -> None:
+    """Store a line; its comparisons are stored already.
+
+    Raises:
+        LeaseLostError, JobInterrupt: it belongs to another worker, or shall be cancelled.
+    """
+    with db.transaction() as tx:
+        if lease is not None:
+            lease.hold(tx.run)
+        tx.run(
+            rows.MergeLastingRow,
+            id=out.id,
+            graph=out.graph,
+            edit=out.edit,
+            request=json.dumps(out.request),
+            outcome=out.model_dump_json(exclude={"reused"}),
+            updates=[state.fine_tune for state in out.states if state.fine_tune],
+            comparisons=[state.comparison for state in out.states],
+        )
 
 
 def find(db: Database, id: str) -> LastingOut | None:
@@ -55,11 +63,16 @@ def page(
     *,
     graph: str | None = None,
     edit: str | None = None,
+    job: str | None = None,
     skip: int = 0,
     limit: int = 100,
 ) -> list[LastingOut]:
-    """Stored lines, newest first."""
-    found = db.read(rows.LastingRow, graph=graph, edit=edit, skip=skip, limit=limit)
+    """Stored lines, newest first.
+
+    Args:
+        job: only the one that this job made or found.
+    """
+    found = db.read(rows.LastingRow, graph=graph, edit=edit, job=job, skip=skip, limit=limit)
     return [LastingOut.model_validate_json(row.outcome) for row in found]
 
 

@@ -21,7 +21,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, cast
 
 from thinkeval.service.client import Client, ProblemError
-from thinkeval.service.client.http import Progress
+from thinkeval.service.client.http import Named, Progress, id_of
 from thinkeval.service.errors import KNOWN_ERRORS, UsageError, describe
 from thinkeval.service.lasting.schemas import LastingIn, LastingOut
 from thinkeval.service.notebook_view import drawn_by
@@ -190,13 +190,22 @@ class Session(Client):
                 loaded = cast("LoadedState", found).loaded
                 return deepcopy(loaded.model), loaded.tokenizer
 
-    def lasting(self, edit: str | Score, then: Sequence[str], **options: Any) -> LastingOut:
+    def lasting(  # type: ignore[override]
+        self,
+        edit: str | Named,
+        then: Sequence[str],
+        *,
+        progress: Progress | None = None,
+        timeout: float | None = None,
+        **options: Any,
+    ) -> LastingOut:
         """Whether the change of an edit lasts while later changes are put on the model.
 
         Args:
             edit: id of a scored edit, or its score.
             then: later changes in order: `8bit`, `4bit`, `edit:EDIT`, `adapter:FOLDER`,
                 `finetune:FILE` or `finetune:graph`, the last two with `:steps=200:lora=8`.
+            progress, timeout: of a service; a session shows its own progress.
             options: samples, seed, max_steps ...
 
         Raises:
@@ -205,8 +214,8 @@ class Session(Client):
         from thinkeval.service.lasting.lasting import lasting
 
         with _problems():
-            id = edit.edit if isinstance(edit, Score) else edit
-            return lasting(self._runtime, LastingIn(edit=id, then=list(then), **options))
+            asked = LastingIn(edit=id_of(edit), then=list(then), **options)
+            return lasting(self._runtime, asked)
 
     def _dataset(self, graph: str) -> Any:
         from thinkeval.service.graphs import datasets

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from thinkeval.cypher import rows
 from thinkeval.service.errors import NothingStoredError, UsageError
 from thinkeval.service.growth.job import require_address
 from thinkeval.service.jobs import submit
@@ -43,7 +44,12 @@ def require_allowed(settings: Settings, db: Database, state: StateIn) -> None:
 
 
 def _require_saved(db: Database, edit: str) -> None:
-    """Refuse an edit that is not stored, or whose update is not saved."""
+    """Refuse an edit that is not stored, or whose update is not saved.
+
+    A fine-tune of a stored line is saved like an edit's update.
+    """
+    if db.read(rows.LastingRow, update=edit, limit=1):
+        return
     about = record.get_score(db, edit).provenance.get("delta")
     if isinstance(about, dict) and about.get("saved") is False:
         raise NothingStoredError(

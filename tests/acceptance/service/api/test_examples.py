@@ -153,6 +153,22 @@ def of_comparisons(ask: Recorder, mine: Mine, atlas: str) -> None:
     ask("cancel_comparison", comparison=comparison)
 
 
+def of_lines(ask: Recorder, mine: Mine, atlas: str) -> None:
+    edit = {"graph": mine.graph, "rewrite": FACT, "model": mine.model, "samples": 0}
+    queued = service_post(ask, "post_edit", edit | {"method": "rome"})["id"]
+    ended(ask, "get_edit", edit=queued)
+    scored = service_json(ask, "get_edit", edit=queued)["id"]
+    body = {"edit": scored, "then": ["finetune:graph:steps=20"], "samples": 0}
+    line = ask("post_line", body)["id"]
+    ended(ask, "get_line", line=line)
+    ask("post_line", body)
+    ask("get_line", line=line)
+    ask("get_states", line=line)
+    ask("list_lines")
+    ask("follow_line", line=line)
+    ask("cancel_line", line=line)
+
+
 def of_coedits(ask: Recorder, mine: Mine, atlas: str) -> None:
     body = {"graph": mine.graph, "rewrite": FACT, "model": mine.model, "method": "rome"}
     coedit = ask("post_coedit", body | {"rounds": 1})["id"]
@@ -243,6 +259,7 @@ WALK: tuple[Part, ...] = (of_the_service, of_graphs, of_rules)
 JOBS: tuple[Part, ...] = (
     of_edits,
     of_comparisons,
+    of_lines,
     of_coedits,
     of_growth,
     of_finished_growth,

@@ -36,7 +36,7 @@ def there(service: Service) -> Iterator[Client]:
 
 
 def test_both_have_the_same_verbs() -> None:
-    for name in ("score", "compare"):
+    for name in ("score", "compare", "lasting"):
         own, remote = (inspect.signature(getattr(each, name)) for each in (Session, Client))
         assert list(own.parameters) == list(remote.parameters), name
     assert isinstance(opened("http://127.0.0.1:9"), Client)
@@ -72,6 +72,11 @@ def test_the_same_lines_give_the_same_numbers(
     audits = here.audit(compared, tmp_path / "here"), there.audit(again.id, tmp_path / "there")
     one, other = map(verify, audits)
     assert (one.ok, other.ok, one.entries) == (True, True, other.entries)
+    lines = [each.lasting(score, ["finetune:graph:steps=5"], samples=0) for each in (here, there)]
+    assert lines[0].id == lines[1].id
+    assert lines[0].to_frame().equals(lines[1].to_frame())
+    tuned = lines[0].states[-1].state
+    assert there.compare(mine.model, tuned, graph=mine.graph, samples=0).after.kind == "edited"
     for each in (here, there):
         with pytest.raises(ProblemError) as caught:
             each.score(mine.model, rewrite="none-such", graph=mine.graph)
