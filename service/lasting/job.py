@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 LASTING = "lasting"
 """The kind of job that puts later changes on an edit."""
 ORGANISM = "organism"
-"""Stands for the base where the lists of models are not asked: the worker asks them, since only the
-saved update has the base's whole name."""
+"""In place of the base where the lists of models are not asked: the worker asks them, since only
+the saved update has the base's whole name."""
 
 
 class LastingTask:

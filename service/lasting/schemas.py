@@ -89,9 +89,13 @@ class StateNumbers(BaseModel):
         retention: of the change; None where it is undefined.
         change: what retention compares: p(new object), or forgetting of a request to forget.
         target_true: p(old object); None where the graph lacks the fact.
-        ifr: indirect fact recovery against the base, over `chains` chains.
-        preservation: against the base, over `facts` facts.
+        ifr: indirect fact recovery against the base.
+        chains: that `ifr` is over.
+        preservation: against the base.
+        facts: that `preservation` is over.
         open: chains whose facts' probabilities multiply to more than `floor`.
+        floor: product above which a chain leads to the old object.
+        reopened: chains that the edit closed and that are open again.
     """
 
     retention: float | None
@@ -112,9 +116,12 @@ class LineState(BaseModel):
     Attributes:
         change: what was put on, as it was written; the edit's id for the first state.
         fine_tune: id of the saved update, of a fine-tune.
+        state: in one word, as on the command line.
         name: of the state, short.
+        digest: of the state's weights.
         comparison: id of the comparison with the base.
         edit: id of the scored request in it: chains, figures and queries are read by it.
+        numbers: by measure.
     """
 
     change: str
@@ -131,13 +138,17 @@ class LastingOut(BaseModel):
     """Whether the change of an edit lasted.
 
     Attributes:
+        id: of the line.
         method: of the edit.
+        kind: of the edit's request.
         base: name of the model without the edit.
         states: right after the edit, then after each later change.
+        measures: those of all states.
         undefined: why retention is undefined, by measure; empty where it is not.
         first: number in `states` of the first with a chain that is open again, by measure; None:
             no chain that the edit closed is.
         notes: sentences for the reader.
+        request: as it was submitted.
     """
 
     id: str
@@ -191,6 +202,7 @@ class LastingJob(BaseModel):
         id: of the job; `result.id` is that of the line. Either finds it.
         then: later changes, in order.
         status: what its job does now.
+        result: the line; None until it has succeeded.
     """
 
     id: str
