@@ -109,7 +109,7 @@ def compare(
     _refuse_appends(wanted)
     asked = asking.asking(runtime, dataset, settings, wanted)
     run = _Run(runtime, posted, asked, lease, enter)
-    before, pre = _asked(run, memory[0] or posted.before, "before", 0.05)
+    pre, before = _asked(run, memory[0] or posted.before, "before", 0.05)
     with _open(run, memory[1] or posted.after) as state:
         after = _about(state)
         id = _id(run, before, after)
@@ -118,6 +118,7 @@ def compare(
         with run.stage("ask after", 0.45):
             same = before.digest == after.digest
             post = pre if same else asking.answers_of(runtime, state, asked)
+            after = _about(state)
     _note(run, before, after)
     return _stored(run, id, (before, after), (pre, post))
 
@@ -153,10 +154,10 @@ def _open(run: _Run, state: StateIn | InMemory) -> Iterator[Any]:
 
 def _asked(
     run: _Run, state: StateIn | InMemory, name: str, progress: float
-) -> tuple[StateOut, Answers]:
-    """Open a state, ask it, and close it."""
+) -> tuple[Answers, StateOut]:
+    """Open a state, ask it, and close it; its record is read last, as it counts replies."""
     with _open(run, state) as found, run.stage(f"ask {name}", progress):
-        return _about(found), asking.answers_of(run.runtime, found, run.asked)
+        return asking.answers_of(run.runtime, found, run.asked), _about(found)
 
 
 def _about(state: Any) -> StateOut:
