@@ -47,6 +47,16 @@ BENCHMARKS: dict[str, tuple[Row, ...]] = {
             ("one prompt at a time", "one sample at a time"),
         ),
     ),
+    "python benchmarks/editing/probe_states.py --json": (
+        Row(
+            "processor time of probing 26 ROME-edited states together, 345 facts / 15 facts",
+            (r"^rome: .* x 345 facts", r"^rome: .* x 15 facts"),
+        ),
+        Row(
+            "processor time of the same with MEMIT's edits",
+            (r"^memit: .* x 345 facts", r"^memit: .* x 15 facts"),
+        ),
+    ),
     "python benchmarks/editing/z_batch.py --json": (
         Row("target vectors (z) of 32 requests, 38 updates each", ("(?i)^memit's target",)),
     ),
@@ -80,6 +90,13 @@ BENCHMARKS: dict[str, tuple[Row, ...]] = {
             "processor time of the same with `--matched` after it, 702 further edits",
             ("^sweep --matched",),
         ),
+    ),
+    "python benchmarks/service/compare_states.py --json": (
+        Row(
+            "two states compared, all 26 rewrites of KnowGIC scored between them",
+            ("scored one by one",),
+        ),
+        Row("peak memory of asking two models for a comparison", ("^peak memory",)),
     ),
     "python benchmarks/service/demo_wall_time.py --cold --json": (
         Row("`thinkeval demo`, nothing cached / again", ("^all, nothing cached", "^all, again")),

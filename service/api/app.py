@@ -43,6 +43,7 @@ from thinkeval.service.api.growth import crawl, review, runs
 from thinkeval.service.api.pages import coedits as coedit_pages
 from thinkeval.service.api.pages import comparisons as comparison_pages
 from thinkeval.service.api.pages import growth_routes, routes
+from thinkeval.service.api.pages import lasting as lasting_pages
 from thinkeval.service.api.pages.console import routes as console_pages
 from thinkeval.service.api.pages.data import routes as data_pages
 from thinkeval.service.api.pages.edit import routes as edit_routes
@@ -72,7 +73,7 @@ ROUTERS = (
     crawl.router, catalog.browser_router, security.router, routes.router, edit_routes.router,
     data_pages.router,
     routes.depedit_router, growth_routes.router, coedit_pages.router, comparison_pages.router,
-    console_pages.router,
+    lasting_pages.router, console_pages.router,
     reference_pages.router, experiment_pages.router, editor_pages.router,
 )  # fmt: skip
 

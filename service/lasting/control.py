@@ -59,7 +59,11 @@ def _done(result: LastingOut) -> LastingJob:
 
 
 def _links(id: str) -> dict[str, str]:
-    return {"self": f"/v1/lasting/{id}", "events": f"/v1/lasting/{id}/events"}
+    return {
+        "self": f"/v1/lasting/{id}",
+        "page": f"/lasting/{id}",
+        "events": f"/v1/lasting/{id}/events",
+    }
 
 
 def cancel(db: Database, id: str) -> LastingJob:

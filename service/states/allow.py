@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
 from thinkeval.service.errors import NothingStoredError, UsageError
-from thinkeval.service.growth.job import require_address
 from thinkeval.service.jobs import submit
 from thinkeval.service.scoring import record
 
@@ -31,6 +30,8 @@ def require_allowed(settings: Settings, db: Database, state: StateIn) -> None:
         NothingStoredError: the edit has no score yet, or its update was not saved.
     """
     if state.endpoint is not None:
+        from thinkeval.service.growth.job import require_address  # `--help` does not wait for it
+
         require_address(settings, state.endpoint)
         return
     submit.require_allowed(settings, state.model)

@@ -22,7 +22,7 @@ from thinkeval.service.errors import UsageError
 from thinkeval.service.formatting import number, several
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs import rewrites as selection
-from thinkeval.service.leakcut.coedit import control, frontier_table, store
+from thinkeval.service.leakcut.coedit import frontier_table, store
 from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, CutIn
 from thinkeval.service.reports.formats import Column
 from thinkeval.service.scoring.request import read_overrides
@@ -143,6 +143,8 @@ def coedits(
                 raise UsageError("Name a co-edit.", remedy="`thinkeval coedits` lists them.")
             found = store.page(runtime.db, graph=graph, limit=1000)
         elif delete:
+            from thinkeval.service.leakcut.coedit import control  # `--help` does not wait for it
+
             control.delete(runtime.db, id)
             emit_note(f"Deleted {id}; its rounds' edits stay.")
             return

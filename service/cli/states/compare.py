@@ -32,7 +32,7 @@ from thinkeval.service.reports.formats import Column
 from thinkeval.service.schemas import Measure
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
-from thinkeval.service.states import control, store, table
+from thinkeval.service.states import store, table
 from thinkeval.service.states.schemas import ComparisonIn, ComparisonOut, DriftLine
 from thinkeval.service.states.words import parse
 
@@ -138,6 +138,8 @@ def comparisons(
                 raise UsageError("Name a comparison.", remedy=f"`{store.LISTING}` lists them.")
             found = store.page(runtime.db, graph=graph, limit=1000)
         elif delete:
+            from thinkeval.service.states import control  # `--help` does not wait for it
+
             edits = control.delete(runtime.db, id)
             emit_note(f"Deleted {id} and {several(len(edits), 'edit')}.")
             return

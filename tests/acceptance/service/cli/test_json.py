@@ -31,6 +31,7 @@ WITHOUT_DATA = {"serve", "worker"}
 """Commands that run until they are stopped."""
 
 REWRITE = "harry-potter--studied-at"
+FORGOTTEN = "Harry Potter|studied at|Hogwarts School of Witchcraft and Wizardry"
 SUBJECT_AND_RELATION = ("Harry Potter", "studied at")
 HPARAMS: dict[str, dict[str, object]] = {
     "fine_tuning": {
@@ -163,6 +164,11 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     compared = session("compare", *states, "-g", graph, "--samples", "0")
     assert compared["n_facts"] == 108
     assert [each["id"] for each in session("comparisons", "-g", graph)] == [compared["id"]]
+    forgotten = session("compare", *states, "-g", graph, "--samples", "0", "--forget", FORGOTTEN)
+    audited = session("audit", forgotten["id"], "-o", folder / "audit")
+    assert audited["verdict"]["requests"]
+    line = session("lasting", edits[0], "--then", f"edit:{edits[0]}", "--samples", "0")
+    assert [each["id"] for each in session("lasting")] == [line["id"]]
     by_method = session("report", "-g", graph)
     assert {row["Method"] for row in by_method} == {"fine_tuning", "none"}
     assert by_method == session("report", "-g", graph, "-f", "json")

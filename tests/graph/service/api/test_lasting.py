@@ -1,4 +1,4 @@
-"""Lines of states over REST, without a worker: accepted, refused, cancelled."""
+"""Lines of states over REST and in the web UI, without a worker: accepted, refused, shown."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ import pytest
 from fastapi.testclient import TestClient
 
 from support.own_graphs import own_graphs
+from support.states.comparisons import comparison
+from support.states.lines import states_line
 from support.stored_edits import random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
+from thinkeval.service.lasting import store
 from thinkeval.service.lasting.job import LASTING
+from thinkeval.service.states import store as comparisons
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +72,35 @@ def test_what_may_not_be_put_on_is_refused_at_once(
     unknown = client.post("/v1/lasting", json={"edit": "no-such-edit", "then": ["8bit"]})
     assert unknown.status_code == 404
     assert client.get("/v1/lasting/no-such-line").status_code == 404
+
+
+def test_the_page_starts_one_without_scripts(client: TestClient, db: Database, edit: str) -> None:
+    graph = edit.removesuffix("-edit")
+    compared = comparison(id=f"compare-{graph}", graph=graph, edit=edit)
+    comparisons.save(db, compared, [], [])
+    out = states_line(f"lasting-{graph}", graph, edit, compared.id)
+    store.save(db, out)
+    try:
+        listed = client.get("/lasting", params={"edit": edit}).text
+        assert f'value="{edit}"' in listed
+        assert f"/lasting/{out.id}" in listed
+        shown = client.get(f"/lasting/{out.id}").text
+        assert "0.400 of the change is left" in shown
+        assert "Ada knows Bob (0.900 → 0.100 → 0.800)" in shown
+        drawn = client.get(f"/v1/lasting/{out.id}/states", params={"format": "svg"})
+        assert drawn.headers["content-type"] == "image/svg+xml"
+        table = client.get(f"/v1/lasting/{out.id}/states", params={"format": "markdown"}).text
+        assert "| finetune:graph:steps=200 | 0.400 |" in table
+    finally:
+        db.write(rows.DeleteLastingRow, id=out.id)
+        db.write(rows.DeleteComparisonRow, id=compared.id)
+    form = {"edit": edit, "then": "8bit\n\n finetune:graph:steps=7 \n"}
+    done = client.post("/lasting", data=form, follow_redirects=False)
+    assert done.status_code == 303
+    assert "8bit → finetune:graph:steps=7" in client.get(done.headers["location"]).text
+    client.post(f"/v1{done.headers['location']}/cancel")
+    for wrong, reason in (("9bit", "is not a later change"), ("", "then: ")):
+        answer = client.post("/lasting", data=form | {"then": wrong}, follow_redirects=False)
+        assert answer.status_code == 422
+        assert reason in answer.text
+        assert f'value="{edit}"' in answer.text, "the form keeps what was filled in"

@@ -13,12 +13,14 @@ from support.axe import violations
 from support.growth_runs import candidate, grown
 from support.own_graphs import hogwarts_as, own_graphs
 from support.states.comparisons import comparison
+from support.states.lines import states_line
 from support.stored_edits import frontier, random_facts, store_edit
 from support.watching import Open
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import rules
 from thinkeval.loaders.rules_yaml import load_rules
+from thinkeval.service.lasting import store as lines
 from thinkeval.service.leakcut.coedit import store as coedits
 from thinkeval.service.rules import store as rule_store
 from thinkeval.service.schemas import SweepIn
@@ -36,7 +38,7 @@ PAGES = (
     "/data", "/data/new", "/data/{graph}/edit", "/graphs/{graph}/delete",
     "/edits/{rome}/delete", "/rules?graph={graph}",
     "/growth", "/growth/{run}", "/coedits", "/coedits/{coedit}", "/depedit",
-    "/comparisons", "/comparisons/{comparison}",
+    "/comparisons", "/comparisons/{comparison}", "/lasting", "/lasting/{line}",
     "/docs", "/docs/get_chains", "/docs/schemas/WrittenRule", "/console", "/login",
 )  # fmt: skip
 
@@ -68,7 +70,11 @@ def stored(db: Database) -> Iterator[dict[str, str]]:
         with grown(db, f"{prefix}-run", [candidate(n) for n in range(3)]) as run:
             compared = comparison(id=f"{prefix}-comparison", graph=graph, edit=edits[0])
             comparisons.save(db, compared, [], [])
-            yield ids | {"coedit": made.id, "run": run, "comparison": compared.id}
+            states = states_line(f"{prefix}-line", graph, edits[0], compared.id)
+            lines.save(db, states)
+            more = {"comparison": compared.id, "line": states.id}
+            yield ids | {"coedit": made.id, "run": run} | more
+        db.write(rows.DeleteLastingRow, id=states.id)
         db.write(rows.DeleteCoEditRow, id=made.id)
         db.write(rows.DeleteComparisonRow, id=compared.id)
         db.write(rows.DeleteSweepRow, id=ids["sweep"])
