@@ -164,11 +164,6 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     compared = session("compare", *states, "-g", graph, "--samples", "0")
     assert compared["n_facts"] == 108
     assert [each["id"] for each in session("comparisons", "-g", graph)] == [compared["id"]]
-    forgotten = session("compare", *states, "-g", graph, "--samples", "0", "--forget", FORGOTTEN)
-    audited = session("audit", forgotten["id"], "-o", folder / "audit")
-    assert audited["verdict"]["requests"]
-    line = session("lasting", edits[0], "--then", f"edit:{edits[0]}", "--samples", "0")
-    assert [each["id"] for each in session("lasting")] == [line["id"]]
     by_method = session("report", "-g", graph)
     assert {row["Method"] for row in by_method} == {"fine_tuning", "none"}
     assert by_method == session("report", "-g", graph, "-f", "json")
@@ -177,6 +172,11 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     assert session("edits export", edits[0], "-o", folder / "delta")
     assert session("edits apply", folder / "tiny", edits[0], "-o", folder / "edited")
     assert session("edits verify", edits[0])["undone"]
+    forgotten = session("compare", *states, "-g", graph, "--samples", "0", "--forget", FORGOTTEN)
+    audited = session("audit", forgotten["id"], "-o", folder / "audit")
+    assert audited["verdict"]["requests"]
+    line = session("lasting", edits[0], "--then", f"edit:{edits[0]}", "--samples", "0")
+    assert [each["id"] for each in session("lasting")] == [line["id"]]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Runtime, "train", lambda *_: trained(folder))
         assert session("organism train", graph)["share"] == 1.0
