@@ -176,7 +176,7 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     audited = session("audit", forgotten["id"], "-o", folder / "audit")
     assert audited["verdict"]["requests"]
     line = session("lasting", edits[0], "--then", f"edit:{edits[0]}", "--samples", "0")
-    assert [each["id"] for each in session("lasting")] == [line["id"]]
+    assert line["id"] in {each["id"] for each in session("lasting")}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Runtime, "train", lambda *_: trained(folder))
         assert session("organism train", graph)["share"] == 1.0
