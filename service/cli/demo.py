@@ -37,7 +37,6 @@ from thinkeval.service.scoring.forget.refusal import methods_for
 from thinkeval.service.scoring.metrics import chain_rows
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.scoring.score import Stopwatch, score_edit
 from thinkeval.service.settings import Settings
 
 GRAPH = "hogwarts"
@@ -81,6 +80,7 @@ def run_demo(
     """
     from thinkeval.editing.errors import EditingError
     from thinkeval.editing.registry import names
+    from thinkeval.service.scoring.score import Stopwatch, score_edit
 
     watch = Stopwatch()
     with watch.stage("database"):

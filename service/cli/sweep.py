@@ -31,7 +31,6 @@ from thinkeval.service.reports.formats import indexed
 from thinkeval.service.schemas import MEASURE_NAMES, Measure
 from thinkeval.service.scoring.request import method_override
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.scoring.sweep_pool import run as run_sweep
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -142,11 +141,12 @@ def _run(
     from thinkeval.service.reports import sweep as sweep_report
     from thinkeval.service.reports.families import families
     from thinkeval.service.rules import groundings, summary
+    from thinkeval.service.scoring import sweep_pool
 
     options = swept.options
     if options.implications:
         groundings.rules_for(runtime.db, options.graph)  # refused now, not by every cell
-    outcomes = run_sweep(runtime, swept, workers)
+    outcomes = sweep_pool.run(runtime, swept, workers)
     scores = [each.score for each in outcomes if each.score is not None]
     found = sweep_report.report(outcomes, measure, families(runtime.db, scores))
     if not options.implications:

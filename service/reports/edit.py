@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field
 
 from thinkeval.cypher import rows
+from thinkeval.cypher.rows.chains import LeakageRow, ScoredChainRow
 from thinkeval.service.errors import UsageError
 from thinkeval.service.paging import offset_page, read_offset
 from thinkeval.service.schemas import Measure, Score
@@ -25,7 +26,7 @@ class ChainPage(BaseModel):
         surviving: how many of them survive.
     """
 
-    items: list[rows.ScoredChainRow]
+    items: list[ScoredChainRow]
     next: str | None = None
     total: int
     surviving: int
@@ -36,7 +37,7 @@ class ChainPage(BaseModel):
 class LeakPage(BaseModel):
     """Facts on surviving chains, most leakage first."""
 
-    items: list[rows.LeakageRow]
+    items: list[LeakageRow]
     measure: Measure
 
 
@@ -98,7 +99,7 @@ class ChainFilter(BaseModel):
     min_ratio: float = Field(default=0.0, ge=0)
     fact: str | None = Field(default=None, max_length=500)
 
-    def fits(self, chain: rows.ScoredChainRow) -> bool:
+    def fits(self, chain: ScoredChainRow) -> bool:
         """Whether a chain is to be shown."""
         return (
             (chain.surviving or not self.surviving)
@@ -126,7 +127,7 @@ def measure_of(score: Score, measure: Measure | None) -> Measure:
 
 
 def chain_page(
-    found: Sequence[rows.ScoredChainRow],
+    found: Sequence[ScoredChainRow],
     measure: Measure,
     chosen: ChainFilter,
     *,
@@ -151,7 +152,7 @@ def chain_page(
 
 
 def graph_of(
-    db: Database, score: Score, measure: Measure, chains: Sequence[rows.ScoredChainRow]
+    db: Database, score: Score, measure: Measure, chains: Sequence[ScoredChainRow]
 ) -> GraphOut:
     """The edit's graph: every fact in its scope, with both sides and its part in the chains."""
     through = Counter(link.id for chain in chains for link in chain.links)

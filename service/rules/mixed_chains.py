@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel
 
-from thinkeval.cypher import rows
+from thinkeval.cypher.rows.closure import MixedChainRow, MixedLink
 from thinkeval.service.graphs import datasets
 from thinkeval.service.paging import offset_page
 from thinkeval.service.rules import closure as forward
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MixedLinkOut(rows.MixedLink):
+class MixedLinkOut(MixedLink):
     """A link of a chain: a fact or a conclusion, with the conclusion's proof.
 
     Attributes:
@@ -128,7 +128,7 @@ def mixed(
     with forward.transaction(db, score.edit, used) as tx:
         closure = forward.within(tx, db, score.edit, used, ClosureOptions(measure=measure))
         found = tx.run(
-            rows.MixedChainRow,
+            MixedChainRow,
             graph=score.edit,
             subject=score.subject,
             object=score.target_true,
@@ -156,7 +156,7 @@ def mixed(
     )
 
 
-def _chain(row: rows.MixedChainRow, proofs: _Proofs) -> MixedChainOut:
+def _chain(row: MixedChainRow, proofs: _Proofs) -> MixedChainOut:
     return MixedChainOut(
         steps=row.steps,
         entities=list(row.entities),
@@ -181,7 +181,7 @@ class _Proofs:
     They exclude the edited fact in either form, like the strengths of `closure/settle`.
     """
 
-    def __init__(self, closure: forward.Closure, shown: Sequence[rows.MixedChainRow]) -> None:
+    def __init__(self, closure: forward.Closure, shown: Sequence[MixedChainRow]) -> None:
         facts = [atom for atom in closure.atoms.values() if not atom.implied]
         self.pre = forward.probabilities(facts, "pre")
         self.post = forward.probabilities(facts, "post")
@@ -195,7 +195,7 @@ class _Proofs:
             alone = proofs_by_size(cone(ways, goal), self.post, without=edited - {goal})
             self.sized[goal] = alone.get(goal, {})
 
-    def of(self, link: rows.MixedLink) -> ProofOut | None:
+    def of(self, link: MixedLink) -> ProofOut | None:
         """The proof of an implied link; None for a fact."""
         if not link.implied or link.facts is None:
             return None
@@ -229,5 +229,5 @@ def _out(triple: Triple, pre: float | None, post: float | None) -> ProofOut:
     )  # fmt: skip
 
 
-def _triple(link: rows.MixedLink) -> Triple:
+def _triple(link: MixedLink) -> Triple:
     return (link.subject, link.relation, link.object)

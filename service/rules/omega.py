@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 
 from thinkeval.cypher import rows
-from thinkeval.cypher.rows.closure import Kind
+from thinkeval.cypher.rows.closure import Kind, OmegaRow
 from thinkeval.service.graphs import datasets
 from thinkeval.service.rules import closure, store
 from thinkeval.service.rules.proofs import Prover
@@ -41,11 +41,11 @@ class OmegaOut(BaseModel):
     rules: int
     threshold: float
     max_steps: int
-    items: list[rows.OmegaRow]
+    items: list[OmegaRow]
     deep: dict[Kind, int]
     proofs: list[ProofOut] = []
 
-    def at(self, kind: Kind, step: int | None = None) -> rows.OmegaRow:
+    def at(self, kind: Kind, step: int | None = None) -> OmegaRow:
         """The value of one kind; by default up to the score's longest chain."""
         step = step or self.max_steps
         return next(item for item in self.items if (item.kind, item.step) == (kind, step))
@@ -82,7 +82,7 @@ def omega(
     with closure.transaction(db, score.edit, used) as tx:
         found = closure.within(tx, db, score.edit, used, ClosureOptions(measure=measure))
         items = tx.run(
-            rows.OmegaRow,
+            OmegaRow,
             graph=score.edit,
             subject=score.subject,
             object=score.target_true,
@@ -106,7 +106,7 @@ def omega(
     )
 
 
-def _deep(items: Sequence[rows.OmegaRow], kind: Kind) -> int:
+def _deep(items: Sequence[OmegaRow], kind: Kind) -> int:
     """The largest n up to which nothing survives; values decrease with n."""
     return max((item.step for item in items if item.kind == kind and item.value == 1), default=0)
 

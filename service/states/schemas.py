@@ -10,7 +10,7 @@ from thinkeval.loaders.records import RequestKind
 from thinkeval.service.notebook_view import Plotted, table_html
 from thinkeval.service.request_options import Option
 from thinkeval.service.schemas import Measure, MeasuredOptions, MetricValue, Name, Status
-from thinkeval.service.states.opened import StateOut
+from thinkeval.service.states.about import StateOut
 from thinkeval.service.states.words import StateIn
 
 if TYPE_CHECKING:

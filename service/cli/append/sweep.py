@@ -15,7 +15,6 @@ from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets, rewrites
 from thinkeval.service.reports.formats import indexed
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.scoring.sweep_pool import run as run_sweep
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -76,6 +75,7 @@ def sweep(
     require_json(output, json)
     from thinkeval.service.reports.append.table import as_dict, table
     from thinkeval.service.scoring import sweep as sweeps
+    from thinkeval.service.scoring import sweep_pool
     from thinkeval.service.scoring.append.variants import chosen
 
     models, methods, seeds = (options.pop(name) for name in ("model", "method", "seed"))
@@ -90,7 +90,7 @@ def sweep(
             seeds=tuple(dict.fromkeys(seeds or [0])),
             variants=variants,
         )
-        outcomes = run_sweep(runtime, swept, workers)
+        outcomes = sweep_pool.run(runtime, swept, workers)
     failed = [[each.cell.name, each.error] for each in outcomes if each.score is None]
     scores = [each.score for each in outcomes if each.score is not None]
     if json:
