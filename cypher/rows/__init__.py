@@ -387,12 +387,10 @@ _MODULES = (
 
 
 def __getattr__(name: str) -> Any:
-    """Load row types on first access: creating all 180 would slow down `--help` by a tenth."""
+    """Load all row types on first access: creating them would slow down `--help` by a tenth."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     for module in _MODULES:
         found = vars(import_module(f"{__name__}.{module}"))
         globals().update({key: found[key] for key in __all__ if key in found})
-        if name in globals():
-            break
     return globals()[name]
