@@ -1,14 +1,19 @@
-"""The version of a database, and the migrations that bring an older one to ours.
+"""The version of a database, and the constraints and migrations that bring an older one to ours.
 
 A database records the number of its last migration (`:Schema`). Each file of `cypher/migrations/`
 is one, named by its number; those that are missing are run once, in order, in one transaction that
 holds a lock: of several programs that start at the same moment one migrates, the others wait. A
 database that a newer program has migrated is refused, before anything is written to it.
+
+Constraints, indexes and names are declared in `schema/constraints`, whose digest is recorded too:
+some fifty statements, each a transaction, are sent only where it differs or an index is missing.
 """
 
 from __future__ import annotations
 
-from typing import LiteralString, cast
+import re
+from collections.abc import Mapping
+from typing import Any, LiteralString, cast
 
 import neo4j
 
@@ -16,6 +21,8 @@ from thinkeval.cypher.catalog import Query, names, query
 from thinkeval.cypher.errors import NewerDatabaseError
 
 FOLDER = "migrations/"
+CONSTRAINTS = "schema/constraints"
+_INDEX = re.compile(r"CREATE (?:CONSTRAINT|INDEX) (\w+) IF NOT EXISTS")
 
 
 def numbered() -> list[tuple[int, Query]]:
@@ -38,6 +45,17 @@ def require_known(session: neo4j.Session, uri: str) -> int:
     return session.execute_read(lambda tx: _checked(_version(tx, "schema/version"), uri))
 
 
+def has_constraints(session: neo4j.Session) -> bool:
+    """Whether a database has all constraints, indexes and names that this program declares."""
+    return session.execute_read(_has_constraints)
+
+
+def record_constraints(session: neo4j.Session) -> None:
+    """Record that a database, already of the latest version, has all of them."""
+    digest = query(CONSTRAINTS).digest
+    session.execute_write(lambda tx: _send(tx, query("schema/set_constraints").text, digest=digest))
+
+
 def migrate(session: neo4j.Session, uri: str) -> list[str]:
     """Run the migrations that a database lacks; their names.
 
@@ -45,6 +63,14 @@ def migrate(session: neo4j.Session, uri: str) -> list[str]:
         NewerDatabaseError: a newer program has migrated it.
     """
     return session.execute_write(lambda tx: _migrate(tx, uri))
+
+
+def _has_constraints(tx: neo4j.ManagedTransaction) -> bool:
+    found = _one(tx, "schema/version")
+    if not found or found["constraints"] != query(CONSTRAINTS).digest:
+        return False
+    indexes = _one(tx, "schema/indexes") or {"names": ()}
+    return set(_INDEX.findall(query(CONSTRAINTS).text)) <= set(indexes["names"])
 
 
 def _migrate(tx: neo4j.ManagedTransaction, uri: str) -> list[str]:
@@ -59,11 +85,15 @@ def _migrate(tx: neo4j.ManagedTransaction, uri: str) -> list[str]:
 
 
 def _version(tx: neo4j.ManagedTransaction, name: str) -> int:
-    found = tx.run(cast(LiteralString, query(name).text)).single()
+    found = _one(tx, name)
     return int(found["version"]) if found else 0
 
 
-def _send(tx: neo4j.ManagedTransaction, text: str, **params: int) -> None:
+def _one(tx: neo4j.ManagedTransaction, name: str) -> Mapping[str, Any] | None:
+    return tx.run(cast(LiteralString, query(name).text)).single()
+
+
+def _send(tx: neo4j.ManagedTransaction, text: str, **params: int | str) -> None:
     tx.run(cast(LiteralString, text), params).consume()
 
 

@@ -154,13 +154,17 @@ class Database:
         """
         with translated("schema/version"), self._session(neo4j.READ_ACCESS) as session:
             version = migrations.require_known(session, self.uri)
-        self._setup_constraints()
-        if version < migrations.latest():
-            with translated("migrations"), self._session(neo4j.WRITE_ACCESS) as session:
+            constrained = migrations.has_constraints(session)
+        if not constrained:
+            self._setup_constraints()
+        with translated("migrations"), self._session(neo4j.WRITE_ACCESS) as session:
+            if version < migrations.latest():
                 migrations.migrate(session, self.uri)
+            if not constrained:
+                migrations.record_constraints(session)
 
     def _setup_constraints(self) -> None:
-        found = query("schema/constraints")
+        found = query(migrations.CONSTRAINTS)
         for statement in found.statements:
             with translated(found.name), self._session(neo4j.WRITE_ACCESS) as session:
                 try:

@@ -28,10 +28,27 @@ class ServerStartRow(Row):
 
 @dataclass(frozen=True)
 class SchemaVersionRow(Row):
-    """Which migrations a database has had."""
+    """Which migrations and which constraints a database has had."""
 
     QUERY: ClassVar[str] = "schema/version"
     version: int
+    constraints: str | None
+
+
+@dataclass(frozen=True)
+class SetConstraintsRow(Row):
+    """The digest of the constraints that was recorded."""
+
+    QUERY: ClassVar[str] = "schema/set_constraints"
+    digest: str
+
+
+@dataclass(frozen=True)
+class IndexesRow(Row):
+    """Names of all indexes, with those behind constraints."""
+
+    QUERY: ClassVar[str] = "schema/indexes"
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True)

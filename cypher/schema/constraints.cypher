@@ -1,4 +1,4 @@
-// What keeps the stored graphs sound and quick to read; safe to give again at any time.
+// Constraints, indexes and names of a database; may be run again at any time.
 //
 // Neo4j Community has uniqueness constraints but none on existence or type: those are checked
 // before writing (cypher/params.py). The last statements make every property name known to the
@@ -114,7 +114,7 @@ UNWIND [
   'corrected', 'judged', 'judge', 'judge_corrected', 'number', 'at', 'by', 'verb', 'candidate',
   'before', 'after', 'evidence', 'previous_digest', 'digest', 'triplets', 'paths', 'cot_queries',
   'calls', 'try', 'outcome', 'key_group', 'before_digest',
-  'after_digest', 'result', 'updates'
+  'after_digest', 'result', 'updates', 'constraints'
 ] AS property
 CALL db.createProperty(property);
 

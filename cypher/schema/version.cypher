@@ -3,7 +3,8 @@
 // mode: read
 // params:
 // returns: one row, none before the first migration
-//   version   INTEGER   number of the last migration
+//   version       INTEGER       number of the last migration
+//   constraints   STRING|NULL   digest of the schema/constraints that was applied last
 
 MATCH (s:Schema {id: 'thinkeval'})
-RETURN s.version AS version
+RETURN s.version AS version, s.constraints AS constraints

@@ -246,10 +246,10 @@ def page() -> str:
         f"What is in the database: {len(LABELS)} labels, {len(TYPES)} relationship types,"
         f" {len([x for x in props if _owners(x)])} properties, and the constraints and indexes on"
         " them.",
-        "The names are declared in `cypher/schema/constraints.cypher`, which is applied whenever"
-        " ThinkEval connects. Ids are texts; the key of an entity is `GRAPH|NAME`, the id of a fact"
-        " `GRAPH|DIGEST`. [Neo4j Browser](../how-to/neo4j-browser.md) shows how to look at an"
-        " edit.",
+        "The names are declared in `cypher/schema/constraints.cypher`, which is applied when"
+        " ThinkEval connects to a database that lacks some. Ids are texts; the key of an entity is"
+        " `GRAPH|NAME`, the id of a fact `GRAPH|DIGEST`. [Neo4j Browser](../how-to/neo4j-browser.md)"
+        " shows how to look at an edit.",
         "## Nodes",
         table(
             ("Label", "What it is", "Properties"),

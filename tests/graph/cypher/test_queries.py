@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import LiteralString
+
+import neo4j
 import pytest
 
+from support.job_queries import admin as admin
 from thinkeval.cypher.catalog import REQUIRED, names, query
 from thinkeval.cypher.run import Database
 
@@ -25,9 +29,42 @@ def test_defaults_are_of_the_declared_type_on_the_server_too(db: Database, name:
     assert db.explain(name, **defaults).notifications == ()
 
 
-def test_the_schema_can_be_set_up_again_and_again(db: Database) -> None:
-    db.setup_schema()
-    db.setup_schema()
+def setups(db: Database, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How often the statements of the schema are sent by one more connection."""
+    sent: list[Database] = []
+    create = Database._setup_constraints
+
+    def counted(self: Database) -> None:
+        sent.append(self)
+        create(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "_setup_constraints", counted)
+        db.setup_schema()
+    return len(sent)
+
+
+def test_the_schema_is_set_up_once(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert setups(db, monkeypatch) == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DROP INDEX iteration_run",
+        "DROP CONSTRAINT lasting_id",
+        "MATCH (s:Schema) SET s.constraints = 'of another version'",
+    ],
+)
+def test_a_schema_that_lacks_something_is_completed(
+    db: Database, admin: neo4j.Driver, monkeypatch: pytest.MonkeyPatch, change: LiteralString
+) -> None:
+    before = admin.execute_query("SHOW INDEXES YIELD name RETURN collect(name)")[0]
+    admin.execute_query(change)
+    assert setups(db, monkeypatch) == 1
+    after = admin.execute_query("SHOW INDEXES YIELD name RETURN collect(name)")[0]
+    assert sorted(after[0][0]) == sorted(before[0][0])
+    assert setups(db, monkeypatch) == 0
 
 
 def test_the_server_is_one_we_know(db: Database) -> None:
