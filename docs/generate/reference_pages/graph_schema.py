@@ -248,8 +248,8 @@ def page() -> str:
         " them.",
         "The names are declared in `cypher/schema/constraints.cypher`, which is applied when"
         " ThinkEval connects to a database that lacks some. Ids are texts; the key of an entity is"
-        " `GRAPH|NAME`, the id of a fact `GRAPH|DIGEST`. [Neo4j Browser](../how-to/neo4j-browser.md)"
-        " shows how to look at an edit.",
+        " `GRAPH|NAME`, the id of a fact `GRAPH|DIGEST`."
+        " [Neo4j Browser](../how-to/neo4j-browser.md) shows how to look at an edit.",
         "## Nodes",
         table(
             ("Label", "What it is", "Properties"),
