@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -33,7 +32,6 @@ class Done:
     code: int
     out: str
     err: str
-    cpu_s: float = 0.0
 
     @property
     def json(self) -> Any:
@@ -87,7 +85,6 @@ class Cli:
 
     def process(self, *args: str | Path, code: int | None = 0, **env: str) -> Done:
         """The installed program, in its own process."""
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(
             [str(PROGRAM), *map(str, args)],
             env=os.environ | self.env | env,
@@ -96,11 +93,9 @@ class Cli:
             text=True,
             timeout=600,
         )
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         assert "Traceback" not in done.stderr, done.stderr
         assert code is None or done.returncode == code, (args, done.stdout, done.stderr)
-        return Done(done.returncode, done.stdout, done.stderr, cpu)
+        return Done(done.returncode, done.stdout, done.stderr)
 
     def start(self, *args: str | Path, **env: str) -> subprocess.Popen[str]:
         """The installed program, still running."""
