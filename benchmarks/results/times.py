@@ -143,10 +143,13 @@ BENCHMARKS: dict[str, tuple[Row, ...]] = {
         Row("`thinkeval serve` until `/ready`, Neo4j running", ("^start until",)),
         Row("1,000 edits submitted one by one by 16 clients, none lost", ("edits submitted",)),
     ),
+    "python benchmarks/service/help_start.py --json": (
+        Row("processor time of `thinkeval --help`", ("--help",)),
+    ),
     "python benchmarks/service/page_interactive.py --json": (
         Row(
-            "that edit's page in Chromium until its map is drawn / from then until its controls"
-            " answer",
+            "the page of the edit with most chains (206), in Chromium until its map is drawn / from"
+            " then until its controls answer",
             ("^loaded", "^interactive"),
         ),
     ),
