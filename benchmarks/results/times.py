@@ -148,8 +148,8 @@ BENCHMARKS: dict[str, tuple[Row, ...]] = {
     ),
     "python benchmarks/service/page_interactive.py --json": (
         Row(
-            "the page of the edit with most chains (206), in Chromium until its map is drawn / from"
-            " then until its controls answer",
+            "an edit with 206 chains opened in Chromium until its map is drawn / from then until"
+            " its controls answer",
             ("^loaded", "^interactive"),
         ),
     ),
