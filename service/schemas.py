@@ -227,6 +227,10 @@ class MeasuredOptions(ScoringOptions):
     dtype: Annotated[Literal["float32", "bfloat16", "float16"], Option(recorded="model.dtype")] = (
         Field(default="float32", description="float32 (as the papers edit), bfloat16 or float16.")
     )
+    implications: Annotated[bool, Option(recorded="implications", since=2)] = Field(
+        default=False,
+        description="Also probe the conclusions of the graph's rules (`thinkeval rules`).",
+    )
     force: bool = Field(default=False, description="Score again even if stored.")
 
     @property
@@ -236,7 +240,7 @@ class MeasuredOptions(ScoringOptions):
 
 
 class SharedOptions(MeasuredOptions):
-    """The options that edits and sweeps share: what a method is given, and what else is probed."""
+    """The options that edits and sweeps share: what a method is given."""
 
     covariance: Annotated[
         Literal["imported"] | None,
@@ -247,10 +251,6 @@ class SharedOptions(MeasuredOptions):
     ] = Field(
         default=None,
         description="Covariance statistics (mom2): the graph's sentences, or imported ones.",
-    )
-    implications: Annotated[bool, Option(recorded="implications", since=2)] = Field(
-        default=False,
-        description="Also probe the conclusions of the graph's rules (`thinkeval rules`).",
     )
 
 

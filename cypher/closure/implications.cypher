@@ -12,7 +12,7 @@
 //   $subject            STRING           name of the edited fact's subject
 //   $relation           STRING           its relation
 //   $old                STRING           its object before the edit
-//   $new                STRING           the same after the edit
+//   $new                STRING|NULL      the same after the edit; null where the fact is forgotten
 //   $pre                STRING           property with the probability before the edit
 //   $post               STRING           property with the probability after the edit
 //   $rules              LIST<MAP>        the rules
@@ -52,7 +52,8 @@ UNWIND $rules AS rule
 UNWIND [1, 2] AS place
 WITH was, form, rule, place,
   CASE place WHEN 1 THEN rule.inverse1 ELSE rule.inverse2 END AS inverse
-WHERE $relation = CASE place WHEN 1 THEN rule.relation1 ELSE rule.relation2 END
+WHERE form.object IS NOT NULL
+  AND $relation = CASE place WHEN 1 THEN rule.relation1 ELSE rule.relation2 END
 // The edited fact is about `bound` and y; of x and z it binds x as first premise, else z.
 WITH was, form, rule, place,
   CASE WHEN inverse = (place = 1) THEN form.object ELSE $subject END AS bound,

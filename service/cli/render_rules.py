@@ -25,7 +25,7 @@ from thinkeval.service.formatting import UNDEFINED, cell, several
 from thinkeval.service.reports.formats import Column, render
 from thinkeval.service.rules.implications import GOOD, MEANINGS, implications
 from thinkeval.service.rules.omega import KINDS, WAYS, OmegaOut, kept_rules, omega
-from thinkeval.service.rules.summary import plain_share, share_text
+from thinkeval.service.rules.summary import by_method, plain_share, share_text
 from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def show_implications(found: ImplicationsOut, limit: int = 20) -> None:
         )
     )
     if any(item.verdict is None for item in found.items):
-        summary += "\nWhat was not asked is undefined: score it again with --implications."
+        summary += "\nWhat was not asked is undefined: ask again with --implications."
     note = f"showing {len(shown)} of {len(found.items)}" if len(shown) < len(found.items) else None
     title = f"Implications by {several(found.rules, 'rule')} ({MEASURE_NAMES[found.measure]})"
     text.append(summary)
@@ -220,6 +220,12 @@ NOTE = (
     " those that are also facts. recovered: surviving ways of all, by chains, by rules, by both."
     " deep: fraction of edits where nothing survives."
 )
+
+
+def show_implied_by(db: Database, groups: Mapping[str, Sequence[Score]], measure: Measure) -> None:
+    """What the rules imply for scored requests, pooled: a row for each group."""
+    pooled = {label: by_method(db, scores, measure) for label, scores in groups.items()}
+    show_summaries({label: found[0] for label, found in pooled.items() if found})
 
 
 def show_summaries(found: Mapping[str, SummaryOut]) -> None:

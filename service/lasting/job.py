@@ -114,7 +114,8 @@ def post(db: Database, settings: Settings, posted: LastingIn, *, key: str | None
     """
     score = require_line(settings, db, posted)
     posted = posted.model_copy(update={"graph": score.dataset})
-    about = posted.model_dump(mode="json", exclude={"force"})
+    left_out = {"force"} if posted.implications else {"force", "implications"}  # keeps older ids
+    about = posted.model_dump(mode="json", exclude=left_out)
     id = f"{LASTING}-job-{slug(posted.edit)[:40]}-{digest([about, NUMBERS_VERSION], 10)}"
     job = {
         "id": id,

@@ -187,7 +187,10 @@ def _trained(run: _Line, state: StateIn, change: FineTune, learnt: Learnt) -> st
 
 def _compare(run: _Line, state: StateIn, change: str, update: str | None) -> None:
     """Step 3."""
-    names = (*ScoringOptions.model_fields, "samples", "ask", "paraphrases", "chat", "force", "seed")
+    names = (
+        *ScoringOptions.model_fields,
+        *("samples", "ask", "paraphrases", "chat", "force", "seed", "implications"),
+    )
     posted = ComparisonIn(
         before=run.start.base,
         after=state,

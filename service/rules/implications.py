@@ -205,7 +205,10 @@ def read(
     edit: str | None = None,
     measure: Measure = "likelihood",
 ) -> list[rows.ImplicationRow]:
-    """The groundings that contain the edited fact: subject, relation, old and new object."""
+    """The groundings that contain the edited fact: subject, relation, old and new object.
+
+    The new object of a fact that is forgotten is "": it entails nothing.
+    """
     if not rules:
         return []
     subject, relation, old, new = edited
@@ -216,7 +219,7 @@ def read(
         subject=subject,
         relation=relation,
         old=old,
-        new=new,
+        new=new or None,
         pre=f"{measure}_pre",
         post=f"{measure}_post",
         rules=rule_rows(rules),

@@ -1,17 +1,20 @@
 """What one state answers: the facts of the graph, and the edited fact of each request.
 
 The answers about facts are stored as the state's model graph, and found again by the digest of its
-weights. Everything is asked in two batches, however many requests there are.
+weights. Everything is asked in two batches, however many requests there are; conclusions of rules
+in a third, so that no other answer depends on whether they are asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 from thinkeval.loaders.records import Fact, RewriteRequest, digest
+from thinkeval.service.schemas import MEASURES, Measure
 from thinkeval.service.scoring import model_graph
+from thinkeval.service.scoring.implications import Implied, implied
 from thinkeval.service.scoring.probe import Answer, ProbedFact, Question, questions_for
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.scope import Scope, facts_in_scope, neighbors
@@ -30,11 +33,13 @@ class Asked:
 
     Attributes:
         edited: questions about the edited fact: with target_true, and with target_new if any.
+        implied: questions about conclusions of rules; None where they are not requested.
     """
 
     request: ScoreRequest
     scope: Scope
     edited: tuple[Question, ...]
+    implied: Implied | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,11 @@ class Asking:
         """The questions about the edited facts of all requests, in order."""
         return [question for asked in self.requests for question in asked.edited]
 
+    @property
+    def implied(self) -> list[Question]:
+        """The questions about conclusions of rules of all requests, in order."""
+        return [q for asked in self.requests if asked.implied for q in asked.implied.questions]
+
 
 @dataclass(frozen=True, slots=True)
 class Answers:
@@ -67,10 +77,12 @@ class Answers:
     Attributes:
         facts: by fact id.
         edited: in the order of `Asking.edited`.
+        implied: in the order of `Asking.implied`.
     """
 
     facts: Mapping[str, Answer]
     edited: Sequence[Answer]
+    implied: Sequence[Answer] = ()
 
 
 def asking(
@@ -86,7 +98,8 @@ def asking(
         scope = facts_in_scope(runtime.db, request)
         near = neighbors(runtime.db, dataset.id, request.rewrite)
         edited = edited_questions(request.rewrite, scope, near)
-        asked.append(Asked(request, scope, tuple(edited)))
+        concluded = implied(runtime.db, request, scope) if request.implications else None
+        asked.append(Asked(request, scope, tuple(edited), concluded))
     whole = not asked or dataset.n_facts <= runtime.settings.probe_all_limit
     scoped = {fact.id: fact for each in asked for fact in each.scope.facts}
     facts = content.facts if whole else tuple(scoped.values())
@@ -104,12 +117,15 @@ def answers_of(runtime: Runtime, state: OpenState, asking: Asking) -> Answers:
     graph = model_graph.ensure(
         runtime, asking.dataset, named, asking.settings, asking.facts, asking.aliases
     )
-    edited = asking.edited
-    key = digest([state.about.digest, asking.settings.digest, [repr(q) for q in edited]])
-    found = runtime.memoised(
-        ("edited facts", key), lambda: ask(edited, asking.settings) if edited else []
-    )
-    return Answers(model_graph.stored_answers(runtime, graph), found)
+
+    def once(what: str, questions: Sequence[Question]) -> Sequence[Answer]:
+        if not questions:
+            return []
+        key = digest([state.about.digest, asking.settings.digest, [repr(q) for q in questions]])
+        return runtime.memoised((what, key), lambda: ask(questions, asking.settings))
+
+    edited, concluded = once("edited facts", asking.edited), once("conclusions", asking.implied)
+    return Answers(model_graph.stored_answers(runtime, graph), edited, concluded)
 
 
 def of_request(
@@ -135,3 +151,29 @@ Pair = tuple[Answers, Answers]
 def rewrites(asking: Asking) -> list[RewriteRequest]:
     """The rewrites of all requests."""
     return [asked.request.rewrite for asked in asking.requests]
+
+
+def common_measures(probed: Sequence[ProbedFact]) -> tuple[Measure, ...]:
+    """The measures that every answer of both states has."""
+    return tuple(
+        measure
+        for measure in MEASURES
+        if all(measure in p.pre.values and p.post and measure in p.post.values for p in probed)
+    )
+
+
+def of_measures(probed: ProbedFact, taken: Sequence[str]) -> ProbedFact:
+    """A fact with the measures that both states gave, and no others."""
+
+    def kept(answer: Answer) -> Answer:
+        def of(values: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: value for name, value in values.items() if name in taken}
+
+        return replace(
+            answer,
+            values=of(answer.values),
+            paraphrases=of(answer.paraphrases),
+            neighborhood=of(answer.neighborhood),
+        )
+
+    return replace(probed, pre=kept(probed.pre), post=kept(cast("Answer", probed.post)))

@@ -13,11 +13,11 @@ read by its id. All records appear in one transaction, so that a comparison is s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from thinkeval.cypher import rows
 from thinkeval.cypher.metric_options import headlines
@@ -26,11 +26,11 @@ from thinkeval.service import NUMBERS_VERSION
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.write import GraphHeader
-from thinkeval.service.schemas import MEASURES, Measure, MetricValue, Score
+from thinkeval.service.schemas import Measure, MetricValue, Score
 from thinkeval.service.scoring import metrics
 from thinkeval.service.scoring.model_graph import measured
 from thinkeval.service.scoring.plan import query_digests, versions
-from thinkeval.service.scoring.probe import Answer, ProbedFact, questions_for
+from thinkeval.service.scoring.probe import ProbedFact, questions_for
 from thinkeval.service.scoring.record import write_probed
 from thinkeval.service.scoring.request import ScoreRequest, probe_settings
 from thinkeval.service.states import answers as asking
@@ -125,7 +125,7 @@ def compare(
 
 def _request(posted: ComparisonIn, rewrite: RewriteRequest) -> ScoreRequest:
     """The request as scores take it; its model and method are named once the states are known."""
-    names = ("graph", "samples", "ask", "paraphrases", "chat", "dtype", "seed")
+    names = ("graph", "samples", "ask", "paraphrases", "chat", "dtype", "seed", "implications")
     options = {name: getattr(posted, name) for name in (*names, *type(posted.options).model_fields)}
     return ScoreRequest.of(rewrite, None, **options)
 
@@ -174,6 +174,8 @@ def _id(run: _Run, before: StateOut, after: StateOut) -> str:
     about = _identity(run, before, after) | {
         "requests": [rewrite.identity for rewrite in asking.rewrites(run.asked)]
     }
+    if implied := [each.implied.identity for each in run.asked.requests if each.implied]:
+        about["implications"] = implied
     return f"{METHOD}-{slug(after.name)[:40]}-{digest(about, 10)}"
 
 
@@ -215,12 +217,17 @@ def _note(run: _Run, before: StateOut, after: StateOut) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Scored:
-    """A request of the comparison, its edit, and its facts with both answers."""
+    """A request of the comparison, its edit, and its facts with both answers.
+
+    Attributes:
+        further: conclusions of rules; no metric is taken over them.
+    """
 
     asked: Asked
     edit: str
     request: ScoreRequest
     probed: list[ProbedFact]
+    further: list[ProbedFact]
 
 
 def _stored(
@@ -265,17 +272,22 @@ def _scored(
     """The facts of each request with both answers, and the id of its edit."""
     before, after = states
     pre, post = (iter(each.edited) for each in both)
+    concluded = zip(both[0].implied, both[1].implied, strict=True)
     out = []
     for asked in run.asked.requests:
         edited = [[next(side) for _ in asked.edited] for side in (pre, post)]
         rewrite = asked.request.rewrite
         about = _identity(run, before, after) | {"rewrite": rewrite.identity}
+        further: list[ProbedFact] = []
+        if asked.implied:
+            about["implications"] = asked.implied.identity
+            further = [ProbedFact(q, *next(concluded)) for q in asked.implied.questions]
         name = f"{METHOD}-{slug(after.name)[:24]}-{slug(rewrite.subject)[:32]}"
         request = asked.request.model_copy(
             update={"model": before.name, "method": f"{METHOD}:{after.name}"}
         )
         probed = asking.of_request(asked, edited[0], edited[1], both)
-        out.append(_Scored(asked, f"{name}-{digest(about, 10)}", request, probed))
+        out.append(_Scored(asked, f"{name}-{digest(about, 10)}", request, probed, further))
     return out
 
 
@@ -290,12 +302,14 @@ def _write(
         ProbedFact(question, pre.facts[question.fact.id], post.facts[question.fact.id])
         for question in questions_for(asked.facts, asked.aliases)
     ]
-    taken = _common(everything + [one for each in scored for one in each.probed])
+    taken = asking.common_measures(
+        everything + [one for each in scored for one in each.probed + each.further]
+    )
     for graph, probed, aliases in (
         (id, everything, asked.aliases),
-        *((each.edit, each.probed, each.asked.scope.aliases) for each in scored),
+        *((each.edit, each.probed + each.further, each.asked.scope.aliases) for each in scored),
     ):
-        kept = [_only(one, taken) for one in probed]
+        kept = [asking.of_measures(one, taken) for one in probed]
         header = GraphHeader(
             graph, "edit", run.posted.graph, model=model, edit=graph,
             probe=asked.settings.digest, content_digest=asked.dataset.digest,
@@ -303,32 +317,6 @@ def _write(
         )  # fmt: skip
         write_probed(db, header, kept, aliases, fence=fence)
     return taken
-
-
-def _common(probed: Sequence[ProbedFact]) -> tuple[Measure, ...]:
-    """The measures that every answer of both states has."""
-    return tuple(
-        measure
-        for measure in MEASURES
-        if all(measure in p.pre.values and p.post and measure in p.post.values for p in probed)
-    )
-
-
-def _only(probed: ProbedFact, taken: Sequence[str]) -> ProbedFact:
-    """A fact with the measures that both states gave, and no others."""
-
-    def kept(answer: Answer) -> Answer:
-        def of(values: Mapping[str, Any]) -> dict[str, Any]:
-            return {name: value for name, value in values.items() if name in taken}
-
-        return replace(
-            answer,
-            values=of(answer.values),
-            paraphrases=of(answer.paraphrases),
-            neighborhood=of(answer.neighborhood),
-        )
-
-    return replace(probed, pre=kept(probed.pre), post=kept(cast("Answer", probed.post)))
 
 
 def _scores(
@@ -359,11 +347,16 @@ def _scores(
             options=run.posted.options,
             values=values[each.edit],
             n_facts=len(each.asked.scope.facts),
-            provenance=provenance,
+            provenance=provenance | _implied(each.asked),
         )
         bounded = intervals.with_intervals(db, score, each.probed, run.posted.seed)
         out[each.edit] = score.model_copy(update={"values": bounded})
     return out
+
+
+def _implied(asked: Asked) -> dict[str, Any]:
+    """What is recorded of the conclusions that were asked; empty where none were requested."""
+    return {"implications": asked.implied.about()} if asked.implied else {}
 
 
 def _compared(each: _Scored, score: Score, found: Any) -> ComparedRequest:

@@ -81,7 +81,10 @@ def post(
     dataset = datasets.ensure(db, posted.graph)
     rewrites = requests_of(db, posted)
     identity = [rewrite.identity for rewrite in rewrites]
-    about = posted.model_dump(mode="json", exclude={"force", "rewrites", "all_rewrites", "forget"})
+    left_out = {"force", "rewrites", "all_rewrites", "forget"}
+    if not posted.implications:
+        left_out.add("implications")  # so that requests of before it was an option keep their ids
+    about = posted.model_dump(mode="json", exclude=left_out)
     id = f"comparison-{slug(posted.after.name)[:40]}-" + digest(
         [about, identity, dataset.digest, NUMBERS_VERSION], 10
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import rewrites as selection
+from thinkeval.service.rules.groundings import rules_for
 from thinkeval.service.states.schemas import ComparisonIn
 
 if TYPE_CHECKING:
@@ -17,7 +19,8 @@ def requests_of(db: Database, posted: ComparisonIn) -> list[RewriteRequest]:
 
     Raises:
         NotFoundError: no such rewrite, subject or fact; close names are suggested.
-        UsageError: an ambiguous name, or a fact in another form.
+        UsageError: an ambiguous name, or a fact in another form; implications of no request.
+        NothingStoredError: implications of a graph without kept rules.
     """
     none = selection.OwnRewrite()
     found: list[RewriteRequest] = []
@@ -27,4 +30,12 @@ def requests_of(db: Database, posted: ComparisonIn) -> list[RewriteRequest]:
         found += selection.rewrites(db, posted.graph, posted.rewrites, none, False)
     for text in posted.forget:
         found += selection.rewrites(db, posted.graph, [], selection.to_forget(text), False)
+    if posted.implications:
+        if not found:
+            raise UsageError(
+                "Implications are those of requests, and nothing is requested: the graph is"
+                " watched.",
+                remedy="Name rewrites with --rewrite or --all, or facts with --forget.",
+            )
+        rules_for(db, posted.graph)  # refused now, not by a worker
     return list({request.id: request for request in found}.values())

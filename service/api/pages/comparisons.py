@@ -50,11 +50,12 @@ def start(
     ask: Annotated[Literal["watch", "all"], Form()] = "watch",
     forget: Annotated[str, Form(max_length=50_000)] = "",
     samples: Annotated[int, Form(ge=0, le=200)] = 0,
+    implications: Annotated[bool, Form()] = False,
 ) -> Response:
     """Submit a comparison; errors are shown above the form, which keeps its values."""
     filled = {
         "before": before, "after": after, "graph": graph, "ask": ask, "forget": forget,
-        "samples": samples,
+        "samples": samples, "implications": implications,
     }  # fmt: skip
     try:
         posted = ComparisonIn(
@@ -64,6 +65,7 @@ def start(
             all_rewrites=ask == "all",
             forget=[line.strip() for line in forget.splitlines() if line.strip()],
             samples=samples,
+            implications=implications,
         )
         accepted = job.post(db, here.settings, posted)
     except ValidationError as error:
@@ -82,7 +84,7 @@ def _listed(
     sets = [graph.id for graph in datasets.list_graphs(db) if graph.kind == "dataset"]
     form = {
         "before": "organism", "after": "", "graph": sets[0] if sets else "", "ask": "watch",
-        "forget": "", "samples": 0,
+        "forget": "", "samples": 0, "implications": False,
     }  # fmt: skip
     return page(
         request,

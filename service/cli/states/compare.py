@@ -40,6 +40,9 @@ FormatOption = Annotated[
     str | None,
     typer.Option("--format", "-f", help="Print the drift only: markdown, latex or csv."),
 ]
+TITLES = {"replace": "Rewrites", "forget": "Facts to forget"}
+"""Titles of the tables of requests."""
+
 FigureOption = Annotated[
     Path | None, typer.Option("--figure", help="Write the drift as a .svg, .pdf or .png file.")
 ]
@@ -47,7 +50,7 @@ FigureOption = Annotated[
 
 @takes(
     "graph", "all_rewrites", "samples", "ask", "paraphrases", "chat",
-    "dtype", "seed", "max_steps", "bare", "threshold", "unit", "parallel", "force",
+    "dtype", "seed", "implications", "max_steps", "bare", "threshold", "unit", "parallel", "force",
     of=ComparisonIn,
 )  # fmt: skip
 def compare(
@@ -89,8 +92,9 @@ def compare(
     [bold]thinkeval compare gpt2-xl ./my-finetune -g knowgic[/bold] watches the whole graph;
     [bold]--all[/bold] or [bold]--rewrite ID[/bold] scores rewrite requests between the states, with
     IFR, Preservation and chains; [bold]--forget "SUBJECT|RELATION|OBJECT"[/bold] asks whether a
-    fact is forgotten. Each request is stored as an edit: [bold]thinkeval show EDIT[/bold],
-    [bold]chains[/bold], [bold]report[/bold] and [bold]diff[/bold] read it.
+    fact is forgotten. With [bold]--implications[/bold], also the conclusions of the graph's rules
+    that these facts are premises of are asked. Each request is stored as an edit: [bold]thinkeval
+    show EDIT[/bold], [bold]chains[/bold], [bold]report[/bold] and [bold]diff[/bold] read it.
     """
     from thinkeval.service.states.compare import compare as compared
 
@@ -98,7 +102,7 @@ def compare(
     posted = _request(before, after, options)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         found = compared(runtime, posted, enter=lambda stage, done: None)
-    _emit(found, measure, relations, format, json, output, figure)
+        _emit(runtime, found, measure, relations, format, json, output, figure)
 
 
 def _request(before: str, after: str, options: dict[str, Any]) -> ComparisonIn:
@@ -144,7 +148,8 @@ def comparisons(
             emit_note(f"Deleted {id} and {several(len(edits), 'edit')}.")
             return
         else:
-            _emit(store.get(runtime.db, id), measure, relations, format, json, output, figure)
+            stored = store.get(runtime.db, id)
+            _emit(runtime, stored, measure, relations, format, json, output, figure)
             return
     if json:
         emit_json([each.model_dump(mode="json") for each in found], output)
@@ -165,6 +170,7 @@ LISTED: list[Column[ComparisonOut]] = [
 
 
 def _emit(
+    runtime: Runtime,
     found: ComparisonOut,
     measure: MeasureName,
     relations: int,
@@ -186,6 +192,24 @@ def _emit(
         emit_text(report_formats.render(table.DRIFT, lines, format), output)
         return
     show(found, chosen, lines)
+    if found.request.get("implications"):
+        _show_implied(runtime, found, chosen)
+
+
+def _show_implied(runtime: Runtime, found: ComparisonOut, measure: Measure) -> None:
+    """What the rules imply: each conclusion of a single request; of several, a line a kind."""
+    from thinkeval.service.cli.render_rules import show_implied, show_implied_by
+    from thinkeval.service.scoring.record import get_score
+
+    scores = [get_score(runtime.db, request.edit) for request in found.requests]
+    if len(scores) == 1:
+        show_implied(runtime.db, scores[0], measure)
+        return
+    kinds = {
+        TITLES.get(kind, kind): [score for score in scores if score.kind == kind]
+        for kind in table.kinds(found)
+    }
+    show_implied_by(runtime.db, kinds, measure)
 
 
 def show(found: ComparisonOut, measure: Measure, lines: list[DriftLine]) -> None:
@@ -194,7 +218,7 @@ def show(found: ComparisonOut, measure: Measure, lines: list[DriftLine]) -> None
     emit_note(table.verdict(found, measure))
     for kind in table.kinds(found):
         emit_table(
-            {"replace": "Rewrites", "forget": "Facts to forget"}.get(kind, kind),
+            TITLES.get(kind, kind),
             table.request_columns(kind, measure),
             [request for request in found.requests if request.kind == kind],
             note=table.request_note(found, measure),

@@ -36,8 +36,8 @@ from thinkeval.service.settings import Settings
 
 
 @takes(
-    "samples", "ask", "paraphrases", "chat", "seed", "max_steps", "bare", "threshold", "unit",
-    "parallel", "force",
+    "samples", "ask", "paraphrases", "chat", "seed", "implications", "max_steps", "bare",
+    "threshold", "unit", "parallel", "force",
     of=LastingIn,
 )  # fmt: skip
 def lasting(
@@ -86,7 +86,8 @@ def lasting(
 
     Quantised weights cannot be changed, so that every state after a quantisation is quantised last.
     A fine-tune is saved like an edit's update, and can be named in [bold]compare[/bold] and
-    [bold]edits apply[/bold]; each state is a stored comparison.
+    [bold]edits apply[/bold]; each state is a stored comparison. With [bold]--implications[/bold],
+    a second table says which conclusions of the graph's rules each state still answers.
     """
     _require_figure(figure)
     if format is not None:
@@ -119,7 +120,7 @@ def lasting(
 
             posted = request_of(LastingIn, options | {"edit": edit, "then": then})
             found = measured(runtime, posted)
-    _emit(found, measure, figure, format, json, output)
+        _emit(runtime, found, measure, figure, format, json, output)
 
 
 def _require_figure(figure: Path | None) -> None:
@@ -153,6 +154,7 @@ def _list(found: list[LastingOut], json: bool, output: Path | None) -> None:
 
 
 def _emit(
+    runtime: Runtime,
     found: LastingOut,
     measure: MeasureName,
     figure: Path | None,
@@ -175,6 +177,15 @@ def _emit(
         "Line of states", table.columns(found, chosen), found.states,
         note=table.note(found, chosen),
     )  # fmt: skip
+    if found.request.get("implications"):
+        from thinkeval.service.cli.render_rules import show_implied_by
+        from thinkeval.service.scoring.record import get_score
+
+        by_state = {
+            f"{k} {each.change if k else 'the edit'}": [get_score(runtime.db, each.edit)]
+            for k, each in enumerate(found.states)
+        }
+        show_implied_by(runtime.db, by_state, chosen)
     for text in table.sentences(found, chosen):
         emit_note(text)
     for text in found.notes:

@@ -49,6 +49,7 @@ def test_refused_at_once(mine: Mine, at_once: Any, tmp_path: Path) -> None:
         (("compare", model, f"{model}+edit:none-such", "-g", mine.graph), "none-such"),
         (("compare", model, model, "-g", mine.graph, "--forget", "x"), "names no fact"),
         (("compare", model, model, "-g", mine.graph, "--rewrite", "none-such"), "none-such"),
+        (("compare", model, model, "-g", mine.graph, "--implications"), "nothing is requested"),
         (("compare", model, "endpoint:ftp://x#m", "-g", mine.graph), "http"),
         (("compare", f"{model}+adapter:{tmp_path}", model, "-g", mine.graph), "adapter"),
         (("comparisons", "none-such"), "none-such"),

@@ -127,6 +127,34 @@ def test_chains_with_implied_links_are_listed_with_their_proofs(
         assert f"over conclusions of rules:\n\n- {alive[0]['steps']} facts, R " in report
 
 
+def test_a_comparison_says_it_for_one_request_and_counts_it_for_several(
+    thinkeval: Cli, mine: Mine, edit: str
+) -> None:
+    states = (mine.model, f"{mine.model}+edit:{edit}", "-g", mine.graph, "--samples", "0")
+    asked = ("compare", *states, "-r", "harry-potter--studied-at", "--implications")
+    shown = thinkeval(*asked, COLUMNS="250").out
+    assert "Is Hogwarts School of Witchcraft and Wizardry recovered?" in shown
+    assert "Implications by 2 rules" in shown
+    assert "What was not asked" not in shown
+    (request,) = thinkeval(*asked, "--json").json["requests"]
+    read = thinkeval("chains", request["edit"], "--limit", "100", COLUMNS="250").out
+    again = thinkeval("chains", edit, "--limit", "100", COLUMNS="250").out
+    begun = "Is Hogwarts School"
+    assert read[read.index(begun) :] == again[again.index(begun) :]
+    both = thinkeval(*asked, "--forget", "|".join(GOAL), COLUMNS="250").out
+    for line in ("Rewrites", "Facts to forget", "stale, by rules only"):
+        assert line in both
+
+
+def test_a_line_of_states_counts_it_for_each_state(thinkeval: Cli, mine: Mine, edit: str) -> None:
+    words = ("lasting", edit, "--then", "8bit", "--samples", "0")
+    shown = thinkeval(*words, "--implications", COLUMNS="250").out
+    counted = shown[shown.index("Implications by 2 rules") :]
+    rows = [line for line in counted.splitlines() if " of " in line and "│" in line]
+    assert ["the edit" in rows[0], "8bit" in rows[1], len(rows)] == [True, True, 2]
+    assert "Implications" not in thinkeval(*words, COLUMNS="250").out
+
+
 def test_bad_questions_are_answered_with_a_remedy(
     thinkeval: Cli, service: Service, mine: Mine, edit: str
 ) -> None:

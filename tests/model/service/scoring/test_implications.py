@@ -10,14 +10,17 @@ from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
 from thinkeval.loaders.rule_records import Atom, rule
 from thinkeval.service.errors import UsageError
-from thinkeval.service.graphs import datasets
+from thinkeval.service.graphs import datasets, rewrites
 from thinkeval.service.rules import store
 from thinkeval.service.rules.implications import implications
 from thinkeval.service.rules.omega import omega
 from thinkeval.service.schemas import Score
+from thinkeval.service.scoring import record
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.score import score_edit
+from thinkeval.service.states.compare import compare
+from thinkeval.service.states.schemas import ComparisonIn, ComparisonOut
 
 HARRY, HOGWARTS = "Harry Potter", "Hogwarts School of Witchcraft and Wizardry"
 NUMBERS = {"value", "low", "high"}
@@ -105,6 +108,57 @@ def test_what_was_not_asked_is_undefined_and_asking_defines_it(
     taught = [r for r in runtime.db.read(rows.FactRow, graph=asked.edit) if r.relation == "teaches"]
     assert {(r.prompt, r.listed, r.role) for r in taught} == {("{} teaches", False, "implication")}
     assert pair[1].provenance["implications"]["unasked"] == 0
+
+
+def test_a_comparison_of_two_states_asks_the_same_conclusions(
+    runtime: Runtime, request_: ScoreRequest, pair: tuple[Score, Score]
+) -> None:
+    def compared(**changes: object) -> ComparisonOut:
+        asked = {
+            "before": request_.model,
+            "after": f"{request_.model}+edit:{pair[0].edit}",
+            "graph": request_.graph,
+            "rewrites": [request_.rewrite.id],
+            "samples": 2,
+        }
+        return compare(runtime, ComparisonIn.model_validate(asked | changes))
+
+    plain, asked = compared(), compared(implications=True)
+    assert plain.id != asked.id
+    assert plain.id == compared().id
+    (one,), (other,) = plain.requests, asked.requests
+    assert one.edit != other.edit
+    assert [v.value for v in other.values] == pytest.approx(
+        [v.value for v in one.values], rel=1e-12
+    )
+    assert asked.drift == plain.drift
+    score = record.get_score(runtime.db, other.edit)
+    assert score.provenance["implications"] == pair[1].provenance["implications"]
+    assert "implications" not in record.get_score(runtime.db, one.edit).provenance
+    found, own = (implications(runtime.db, each, "likelihood") for each in (score, pair[1]))
+    verdicts = {(i.subject, i.relation, i.object): (i.side, i.verdict) for i in own.items}
+    assert {(i.subject, i.relation, i.object): (i.side, i.verdict) for i in found.items} == verdicts
+    for mine, its in zip(found.items, own.items, strict=True):
+        assert (mine.pre, mine.post) == pytest.approx((its.pre, its.post), abs=1e-6)
+    with pytest.raises(UsageError, match="nothing is requested"):
+        compared(implications=True, rewrites=[])
+
+
+def test_a_forgotten_fact_loses_conclusions_and_newly_entails_none(
+    runtime: Runtime, request_: ScoreRequest, pair: tuple[Score, Score]
+) -> None:
+    fact = f"{HARRY}|studied at|{HOGWARTS}"
+    (rewrite,) = rewrites.rewrites(runtime.db, request_.graph, [], rewrites.to_forget(fact), False)
+    score = score_edit(
+        runtime, request_.model_copy(update={"rewrite": rewrite, "implications": True})
+    )
+    found = implications(runtime.db, score, "likelihood")
+    lost = {(i.subject, i.object) for i in implications(runtime.db, pair[1], "likelihood").items
+            if i.side == "lost"}  # fmt: skip
+    assert {(i.subject, i.object) for i in found.items if i.side == "lost"} >= lost
+    assert {item.side for item in found.items} <= {"lost", "kept"}
+    assert (found.propagated.value, found.propagated.n, found.propagated.undefined) == (None, 0, 0)
+    assert all(item.object and item.verdict for item in found.items)
 
 
 def test_the_rule_that_leads_back_is_found_and_what_was_only_asked_is_no_fact(
