@@ -35,7 +35,7 @@ def requests_of(db: Database, posted: ComparisonIn) -> list[RewriteRequest]:
             raise UsageError(
                 "Implications are those of requests, and nothing is requested: the graph is"
                 " watched.",
-                remedy="Name rewrites with --rewrite or --all, or facts with --forget.",
+                remedy="Name rewrites, or facts to forget.",
             )
         rules_for(db, posted.graph)  # refused now, not by a worker
     return list({request.id: request for request in found}.values())

@@ -71,6 +71,8 @@ def test_a_request_is_one_job_until_it_is_cancelled(client: TestClient, graph: s
         ({"rewrites": ["none-such"]}, "none-such"),
         ({"graph": "none-such"}, "none-such"),
         ({"afterwards": 1}, "afterwards"),
+        ({"implications": True}, "nothing is requested"),
+        ({"implications": True, "forget": [FACT]}, "no kept rules"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_at_once(
@@ -118,5 +120,9 @@ def test_the_page_starts_one_without_scripts(
     assert wrong.status_code == 422
     assert "not one this service may load" in wrong.text
     assert FACT in wrong.text, "the form keeps what was filled in"
+    asked = client.post("/comparisons", data=form | {"implications": "on"}, follow_redirects=False)
+    assert asked.status_code == 404
+    assert "no kept rules" in asked.text
+    assert 'name="implications" checked' in asked.text
     assert "Ada lived in" in client.get(f"/comparisons/{stored.id}").text
     client.post(f"/v1{done.headers['location']}/cancel")
