@@ -137,7 +137,9 @@ def main(argv: list[str] | None = None) -> None:
     try:
         code = app(args=argv, standalone_mode=False)
     except typer.TyperException as error:
-        _print_error(error.format_message(), "See `thinkeval --help`.")
+        where = getattr(error, "ctx", None)
+        command = where.command_path if where is not None else "thinkeval"
+        _print_error(error.format_message(), f"See `{command} --help`.")
         code = 2
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED

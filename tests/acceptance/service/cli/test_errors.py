@@ -364,3 +364,14 @@ def test_settings_that_do_not_work_are_named(
     args = ("probe", mine.graph, "--model", mine.model, "--samples", "0")
     line = at_once(*args, **{variable: value.format(free=free)}).error
     assert part in line
+
+
+def test_a_wrong_option_names_the_help_of_its_command(thinkeval: Cli) -> None:
+    for words, help_ in (
+        (("serve", "--nothing"), "thinkeval serve --help"),
+        (("rules", "nothing"), "thinkeval rules --help"),
+        (("nothing",), "thinkeval --help"),
+    ):
+        told = thinkeval.process(*words, code=2).error
+        assert "nothing" in told
+        assert told.endswith(f"See `{help_}`.")
