@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +20,12 @@ from rich.tree import Tree
 from thinkeval.service.cli.output import console, emit_json, emit_panel, emit_table, emit_text
 from thinkeval.service.cli.rules_apply import proof_tree
 from thinkeval.service.errors import UsageError
-from thinkeval.service.formatting import UNDEFINED, cell, several
+from thinkeval.service.formatting import cell, several
+from thinkeval.service.reports import implied
 from thinkeval.service.reports.formats import Column, render
 from thinkeval.service.rules.implications import GOOD, MEANINGS, implications
 from thinkeval.service.rules.omega import KINDS, WAYS, OmegaOut, kept_rules, omega
-from thinkeval.service.rules.summary import by_method, plain_share, share_text
+from thinkeval.service.rules.summary import share_text
 from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
 
 if TYPE_CHECKING:
@@ -215,50 +215,12 @@ def _link(link: MixedLinkOut) -> Text:
     return text
 
 
-NOTE = (
-    "stale: no longer follows, yet the model answers it; for conclusions of rules only, and for"
-    " those that are also facts. recovered: surviving ways of all, by chains, by rules, by both."
-    " deep: fraction of edits where nothing survives."
-)
-
-
-def show_implied_by(db: Database, groups: Mapping[str, Sequence[Score]], measure: Measure) -> None:
-    """What the rules imply for scored requests, pooled: a row for each group."""
-    pooled = {label: by_method(db, scores, measure) for label, scores in groups.items()}
-    show_summaries({label: found[0] for label, found in pooled.items() if found})
+def show_implied_by(db: Database, groups: Mapping[str, Sequence[str]], measure: Measure) -> None:
+    """What the rules imply for edits, pooled: a row for each group of their ids."""
+    show_summaries(implied.by_group(db, groups, measure))
 
 
 def show_summaries(found: Mapping[str, SummaryOut]) -> None:
     """By label: stale, propagated and kept with their n; how the old objects are recovered."""
-    if not found:
-        return
-    first = next(iter(found.values()))
-    columns: list[Column[tuple[str, SummaryOut]]] = [
-        Column("", lambda row: row[0]),
-        Column("edits", lambda row: row[1].edits),
-        Column("stale, by rules only", lambda row: row[1].stale.only_implied, plain_share),
-        Column("stale, stated too", lambda row: row[1].stale.stated, plain_share),
-        Column("propagated", lambda row: row[1].propagated, plain_share),
-        Column("kept", lambda row: row[1].kept, plain_share),
-        *(Column(_WAYS[kind], partial(_ways, kind)) for kind in KINDS),
-        Column("deep: paths / rules / both", _deep),
-    ]
-    emit_table(
-        f"Implications by {several(first.rules, 'rule')} ({MEASURE_NAMES[first.measure]})",
-        columns,
-        found.items(),
-        note=NOTE,
-    )
-
-
-_WAYS: Mapping[Kind, str] = dict(zip(KINDS, ("recovered: paths", "rules", "both"), strict=True))
-
-
-def _ways(kind: Kind, row: tuple[str, SummaryOut]) -> str:
-    found = row[1].by(kind)
-    return f"{found.surviving} of {found.chains}"
-
-
-def _deep(row: tuple[str, SummaryOut]) -> str:
-    shares = [row[1].by(kind).deep for kind in KINDS]
-    return " / ".join(UNDEFINED if share is None else f"{share:.2f}" for share in shares)
+    if found:
+        emit_table(implied.title(found), implied.COLUMNS, found.items(), note=implied.NOTE)

@@ -19,6 +19,7 @@ from thinkeval.service.jobs.submit import Posted, accept
 from thinkeval.service.lasting import line
 from thinkeval.service.lasting.schemas import LastingIn
 from thinkeval.service.leases import Lease
+from thinkeval.service.rules.groundings import rules_for
 from thinkeval.service.scoring import deltas, record
 from thinkeval.service.states.allow import require_allowed
 from thinkeval.service.states.words import StateIn
@@ -77,9 +78,12 @@ def require_line(settings: Settings, db: Database, posted: LastingIn) -> Score:
 
     Raises:
         UsageError: a later change that cannot be read, or a file or folder that is not allowed.
-        NotFoundError, NothingStoredError: an edit that is not stored, or has no saved update.
+        NotFoundError, NothingStoredError: an edit that is not stored, or has no saved update;
+            implications of a graph without kept rules.
     """
     score = record.get_score(db, posted.edit)
+    if posted.implications:
+        rules_for(db, score.dataset)
     then = [line.parse(text) for text in posted.then]
     line.check(then)
     edits = (posted.edit, *(each.edit for each in then if isinstance(each, line.Edit)))

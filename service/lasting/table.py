@@ -39,6 +39,14 @@ def measure_of(out: LastingOut, wanted: Measure | None) -> Measure:
     return wanted
 
 
+def edit_by_state(out: LastingOut) -> dict[str, list[str]]:
+    """The edit that compares each state with the base, by number and change."""
+    return {
+        f"{k} {state.change if k else 'the edit'}": [state.edit]
+        for k, state in enumerate(out.states)
+    }
+
+
 def columns(out: LastingOut, measure: Measure) -> list[Column[LineState]]:
     """One row a state."""
 

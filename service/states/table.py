@@ -63,6 +63,18 @@ def kinds(out: ComparisonOut) -> list[RequestKind]:
     return list(dict.fromkeys(request.kind for request in out.requests))
 
 
+TITLES = {"replace": "Rewrites", "forget": "Facts to forget"}
+"""Titles of the tables of requests."""
+
+
+def edits_by_kind(out: ComparisonOut) -> dict[str, list[str]]:
+    """The edits of the requests, by the title of their kind."""
+    return {
+        TITLES.get(kind, kind): [each.edit for each in out.requests if each.kind == kind]
+        for kind in kinds(out)
+    }
+
+
 def request_columns(kind: RequestKind, measure: Measure) -> list[Column[ComparedRequest]]:
     """The columns of the table of one kind of request."""
 

@@ -14,6 +14,7 @@ from thinkeval.service.api.pages.routes import page
 from thinkeval.service.api.state import Db, Here
 from thinkeval.service.errors import KNOWN_ERRORS, Problem, describe
 from thinkeval.service.graphs import datasets
+from thinkeval.service.reports import implied
 from thinkeval.service.schemas import MEASURE_NAMES, Measure
 from thinkeval.service.states import control, job, store, table
 from thinkeval.service.states.schemas import ComparisonIn
@@ -27,9 +28,6 @@ router = APIRouter(prefix="/comparisons", include_in_schema=False)
 ComparisonId = Annotated[str, Path(max_length=300)]
 ChosenEdit = Annotated[str | None, Query(max_length=200)]
 ChosenMeasure = Annotated[Measure | None, Query()]
-
-KINDS = {"replace": "Rewrites", "forget": "Facts to forget"}
-"""Titles of the tables of requests."""
 
 
 @router.get("")
@@ -128,7 +126,7 @@ def values(db: Database, id: str, measure: Measure | None) -> dict[str, Any]:
         "verdict": table.verdict(out, chosen),
         "kinds": [
             (
-                KINDS.get(kind, kind),
+                table.TITLES.get(kind, kind),
                 table.request_columns(kind, chosen)[:-1],
                 [each for each in out.requests if each.kind == kind],
             )
@@ -140,5 +138,11 @@ def values(db: Database, id: str, measure: Measure | None) -> dict[str, Any]:
         "by_relation": drift.by_relation,
         "meaning": table.MEANING,
         "unknown": table.forgotten_unknown(out.requests, chosen),
+        "implied": implied.by_group(db, table.edits_by_kind(out), chosen)
+        if out.request.get("implications")
+        else {},
+        "implied_columns": implied.COLUMNS,
+        "implied_header": "Requests",
+        "implied_note": implied.NOTE,
         "max_moved": max((line.mean_moved or 0.0 for line in drift.by_relation), default=0.0),
     }

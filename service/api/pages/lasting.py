@@ -15,6 +15,7 @@ from thinkeval.service.api.state import Db, Here
 from thinkeval.service.errors import KNOWN_ERRORS, Problem, describe
 from thinkeval.service.lasting import control, job, store, table
 from thinkeval.service.lasting.schemas import LastingIn
+from thinkeval.service.reports import implied
 from thinkeval.service.schemas import MEASURE_NAMES, Measure
 
 if TYPE_CHECKING:
@@ -41,12 +42,15 @@ def start(
     edit: Annotated[str, Form(max_length=200)] = "",
     then: Annotated[str, Form(max_length=50_000)] = "",
     samples: Annotated[int, Form(ge=0, le=200)] = 0,
+    implications: Annotated[bool, Form()] = False,
 ) -> Response:
     """Submit a line; errors are shown above the form, which keeps its values."""
-    filled = {"edit": edit, "then": then, "samples": samples}
+    filled = {"edit": edit, "then": then, "samples": samples, "implications": implications}
     try:
         changes = [line.strip() for line in then.splitlines() if line.strip()]
-        posted = LastingIn(edit=edit.strip(), then=changes, samples=samples)
+        posted = LastingIn(
+            edit=edit.strip(), then=changes, samples=samples, implications=implications
+        )
         accepted = job.post(db, here.settings, posted)
     except ValidationError as error:
         text = "; ".join(f"{each['loc'][0]}: {each['msg']}" for each in error.errors())
@@ -61,7 +65,9 @@ def _listed(
     request: Request, db: Database, filled: Mapping[str, Any], problem: Problem | None = None
 ) -> Response:
     """The list, and the form with these values."""
-    form = {"edit": "", "then": "8bit\nfinetune:graph:steps=200", "samples": 0}
+    form = {
+        "edit": "", "then": "8bit\nfinetune:graph:steps=200", "samples": 0, "implications": False,
+    }  # fmt: skip
     return page(
         request,
         "lines.html",
@@ -101,4 +107,10 @@ def values(db: Database, id: str, measure: Measure | None) -> dict[str, Any]:
         "sentences": table.sentences(out, chosen),
         "columns": table.columns(out, chosen)[:-1],
         "meaning": table.note(out, chosen),
+        "implied": implied.by_group(db, table.edit_by_state(out), chosen)
+        if out.request.get("implications")
+        else {},
+        "implied_columns": implied.COLUMNS,
+        "implied_header": "State",
+        "implied_note": implied.NOTE,
     }

@@ -40,9 +40,6 @@ FormatOption = Annotated[
     str | None,
     typer.Option("--format", "-f", help="Print the drift only: markdown, latex or csv."),
 ]
-TITLES = {"replace": "Rewrites", "forget": "Facts to forget"}
-"""Titles of the tables of requests."""
-
 FigureOption = Annotated[
     Path | None, typer.Option("--figure", help="Write the drift as a .svg, .pdf or .png file.")
 ]
@@ -201,15 +198,10 @@ def _show_implied(runtime: Runtime, found: ComparisonOut, measure: Measure) -> N
     from thinkeval.service.cli.render_rules import show_implied, show_implied_by
     from thinkeval.service.scoring.record import get_score
 
-    scores = [get_score(runtime.db, request.edit) for request in found.requests]
-    if len(scores) == 1:
-        show_implied(runtime.db, scores[0], measure)
-        return
-    kinds = {
-        TITLES.get(kind, kind): [score for score in scores if score.kind == kind]
-        for kind in table.kinds(found)
-    }
-    show_implied_by(runtime.db, kinds, measure)
+    if len(found.requests) == 1:
+        show_implied(runtime.db, get_score(runtime.db, found.requests[0].edit), measure)
+    else:
+        show_implied_by(runtime.db, table.edits_by_kind(found), measure)
 
 
 def show(found: ComparisonOut, measure: Measure, lines: list[DriftLine]) -> None:
@@ -218,7 +210,7 @@ def show(found: ComparisonOut, measure: Measure, lines: list[DriftLine]) -> None
     emit_note(table.verdict(found, measure))
     for kind in table.kinds(found):
         emit_table(
-            TITLES.get(kind, kind),
+            table.TITLES.get(kind, kind),
             table.request_columns(kind, measure),
             [request for request in found.requests if request.kind == kind],
             note=table.request_note(found, measure),

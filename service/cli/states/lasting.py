@@ -179,13 +179,8 @@ def _emit(
     )  # fmt: skip
     if found.request.get("implications"):
         from thinkeval.service.cli.render_rules import show_implied_by
-        from thinkeval.service.scoring.record import get_score
 
-        by_state = {
-            f"{k} {each.change if k else 'the edit'}": [get_score(runtime.db, each.edit)]
-            for k, each in enumerate(found.states)
-        }
-        show_implied_by(runtime.db, by_state, chosen)
+        show_implied_by(runtime.db, table.edit_by_state(found), chosen)
     for text in table.sentences(found, chosen):
         emit_note(text)
     for text in found.notes:

@@ -128,7 +128,7 @@ def test_chains_with_implied_links_are_listed_with_their_proofs(
 
 
 def test_a_comparison_says_it_for_one_request_and_counts_it_for_several(
-    thinkeval: Cli, mine: Mine, edit: str
+    thinkeval: Cli, service: Service, mine: Mine, edit: str
 ) -> None:
     states = (mine.model, f"{mine.model}+edit:{edit}", "-g", mine.graph, "--samples", "0")
     asked = ("compare", *states, "-r", "harry-potter--studied-at", "--implications")
@@ -141,17 +141,32 @@ def test_a_comparison_says_it_for_one_request_and_counts_it_for_several(
     again = thinkeval("chains", edit, "--limit", "100", COLUMNS="250").out
     begun = "Is Hogwarts School"
     assert read[read.index(begun) :] == again[again.index(begun) :]
-    both = thinkeval(*asked, "--forget", "|".join(GOAL), COLUMNS="250").out
+    both = (*asked, "--forget", "|".join(GOAL))
+    shown = thinkeval(*both, COLUMNS="250").out
     for line in ("Rewrites", "Facts to forget", "stale, by rules only"):
-        assert line in both
+        assert line in shown
+    found = thinkeval(*both, "--json").json
+    page = service.http.get(f"/comparisons/{found['id']}").text
+    assert "Conclusions of rules" in page
+    assert page.count('scope="row">Facts to forget<') == page.count('scope="row">Rewrites<') == 1
+    assert service.http.delete(f"/v1/edits/{found['requests'][1]['edit']}").status_code == 204
+    page = service.http.get(f"/comparisons/{found['id']}").text
+    assert 'scope="row">Facts to forget<' not in page
+    assert 'scope="row">Rewrites<' in page
 
 
-def test_a_line_of_states_counts_it_for_each_state(thinkeval: Cli, mine: Mine, edit: str) -> None:
+def test_a_line_of_states_counts_it_for_each_state(
+    thinkeval: Cli, service: Service, edit: str
+) -> None:
     words = ("lasting", edit, "--then", "8bit", "--samples", "0")
     shown = thinkeval(*words, "--implications", COLUMNS="250").out
     counted = shown[shown.index("Implications by 2 rules") :]
     rows = [line for line in counted.splitlines() if " of " in line and "│" in line]
     assert ["the edit" in rows[0], "8bit" in rows[1], len(rows)] == [True, True, 2]
+    line = thinkeval(*words, "--implications", "--json").json["id"]
+    page = service.http.get(f"/lasting/{line}").text
+    assert page.count('scope="row">0 the edit<') == page.count('scope="row">1 8bit<') == 1
+    thinkeval("lasting", line, "--delete")
     assert "Implications" not in thinkeval(*words, COLUMNS="250").out
 
 

@@ -1,0 +1,76 @@
+"""The table of what rules imply for several scored requests: a row for each group of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from thinkeval.service.formatting import UNDEFINED, several
+from thinkeval.service.reports.formats import Column
+from thinkeval.service.rules.omega import KINDS
+from thinkeval.service.rules.summary import SummaryOut, by_method, plain_share
+from thinkeval.service.schemas import MEASURE_NAMES, Measure
+from thinkeval.service.scoring.record import stored_score
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.service.rules.omega import Kind
+
+NOTE = (
+    "stale: no longer follows, yet the model answers it; for conclusions of rules only, and for"
+    " those that are also facts. recovered: surviving ways of all, by chains, by rules, by both."
+    " deep: fraction of edits where nothing survives."
+)
+
+_Row = tuple[str, SummaryOut]
+
+
+def by_group(
+    db: Database, groups: Mapping[str, Sequence[str]], measure: Measure
+) -> dict[str, SummaryOut]:
+    """The implications of each group of edits that share model and method, pooled.
+
+    Edits that are deleted by now are left out, and groups without the measure or without rules.
+
+    Args:
+        groups: ids of edits by label.
+    """
+    pooled = {
+        label: by_method(
+            db, [score for edit in edits if (score := stored_score(db, edit))], measure
+        )
+        for label, edits in groups.items()
+    }
+    return {label: found[0] for label, found in pooled.items() if found}
+
+
+def title(found: Mapping[str, SummaryOut]) -> str:
+    """`Implications by 4 rules (likelihood)`."""
+    first = next(iter(found.values()))
+    return f"Implications by {several(first.rules, 'rule')} ({MEASURE_NAMES[first.measure]})"
+
+
+def _ways(kind: Kind, row: _Row) -> str:
+    found = row[1].by(kind)
+    return f"{found.surviving} of {found.chains}"
+
+
+def _deep(row: _Row) -> str:
+    shares = [row[1].by(kind).deep for kind in KINDS]
+    return " / ".join(UNDEFINED if share is None else f"{share:.2f}" for share in shares)
+
+
+COLUMNS: list[Column[_Row]] = [
+    Column("", lambda row: row[0]),
+    Column("edits", lambda row: row[1].edits),
+    Column("stale, by rules only", lambda row: row[1].stale.only_implied, plain_share),
+    Column("stale, stated too", lambda row: row[1].stale.stated, plain_share),
+    Column("propagated", lambda row: row[1].propagated, plain_share),
+    Column("kept", lambda row: row[1].kept, plain_share),
+    *(
+        Column(header, partial(_ways, kind))
+        for kind, header in zip(KINDS, ("recovered: paths", "rules", "both"), strict=True)
+    ),
+    Column("deep: paths / rules / both", _deep),
+]
