@@ -26,7 +26,6 @@ from thinkeval.cypher import migrations
 from thinkeval.cypher.catalog import Query, query
 from thinkeval.cypher.driver_errors import translated
 from thinkeval.cypher.errors import (
-    GraphError,
     MissingProbabilityError,
     ParameterError,
     ServerUnavailableError,
@@ -43,8 +42,10 @@ from thinkeval.cypher.rows import (
     WriteColumnsRow,
 )
 from thinkeval.cypher.sending import (
+    ResultT,
     RowT,
     Tx,
+    attempted,
     batches,
     columns_of,
     notifications,
@@ -256,12 +257,23 @@ class Database:
             with session.begin_transaction(timeout=timeout_s or self.timeout_s) as tx:
                 handle = Tx(tx, strict=self.strict)
                 yield handle
-                if handle.failed:  # the caller caught the error: store no part of the transaction
-                    raise GraphError(
-                        "transaction: one of its queries failed, so nothing of it was stored.",
-                        remedy="See the error of that query; repeat the complete transaction.",
-                    )
+                handle.require_whole()
                 tx.commit()
+
+    def atomically(self, work: Callable[[Tx], ResultT]) -> ResultT:
+        """What `work` returns; its queries are one transaction, repeated if the server asks for it.
+
+        Two transactions that wait for each other's locks are a deadlock: the server stops one of
+        them, which then begins again. So `work` does nothing but read and write through its `Tx`,
+        and an exception of its own rolls back.
+
+        Raises:
+            GraphError: a query failed, for good or too often; nothing was stored. After an error
+                during the commit the outcome is unknown, and nothing is repeated.
+        """
+        with translated("transaction"), self._session(neo4j.WRITE_ACCESS) as session:
+            attempt = self._work(lambda tx: attempted(work, tx, strict=self.strict))
+            return session.execute_write(attempt)
 
     @contextmanager
     def read_transaction(self, timeout_s: float, fetch: int) -> Iterator[neo4j.Transaction]:

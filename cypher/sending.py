@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, LiteralString, TypeVar, cast
 
 import neo4j
-from neo4j import GqlStatusObject, Result
+from neo4j import GqlStatusObject, Result, exceptions
 
 from thinkeval.cypher.catalog import Query, query
 from thinkeval.cypher.driver_errors import translated
-from thinkeval.cypher.errors import ParameterError, QueryContractError
+from thinkeval.cypher.errors import GraphError, ParameterError, QueryContractError
 from thinkeval.cypher.params import bind
 from thinkeval.cypher.rows import Reader, Row
 
 RowT = TypeVar("RowT", bound=Row)
+ResultT = TypeVar("ResultT")
 
 
 class Tx:
@@ -36,6 +37,18 @@ class Tx:
             self.failed = True
             raise
 
+    def require_whole(self) -> None:
+        """Refuse to commit a part of the transaction where the caller caught a query's error.
+
+        Raises:
+            GraphError: one of its queries failed.
+        """
+        if self.failed:
+            raise GraphError(
+                "transaction: one of its queries failed, so nothing of it was stored.",
+                remedy="See the error of that query; repeat the complete transaction.",
+            )
+
     def write_all(
         self,
         row_type: type[RowT],
@@ -48,6 +61,21 @@ class Tx:
         return [
             row for part in batches(rows, batch) for row in self.run(row_type, rows=part, **params)
         ]
+
+
+def attempted(
+    work: Callable[[Tx], ResultT], tx: neo4j.ManagedTransaction, *, strict: bool
+) -> ResultT:
+    """One attempt of `Database.atomically`: the driver sees its own errors, to be able to retry."""
+    handle = Tx(tx, strict=strict)
+    try:
+        result = work(handle)
+    except GraphError as error:
+        if isinstance(error.__cause__, (exceptions.Neo4jError, exceptions.DriverError)):
+            raise error.__cause__ from None
+        raise
+    handle.require_whole()
+    return result
 
 
 def send(

@@ -22,6 +22,7 @@ from thinkeval.service.errors import JobInterrupt, LeaseLostError, describe, is_
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.cypher.sending import Tx
 
 T = TypeVar("T")
 
@@ -96,6 +97,20 @@ class Lease:
         told = event("succeeded", "done", 1.0)
         found = write(rows.FinishJobRow, **self.params, status="succeeded", at=now(), event=told)
         self._stop_if(not self.required(found).finished)
+
+    def succeed_with(self, db: Database, result: str) -> None:
+        """Finish the job, and record which stored result it made or found.
+
+        Raises:
+            LeaseLostError, JobInterrupt: as `hold`.
+        """
+
+        def finish(tx: Tx) -> None:
+            self.required(tx.run(rows.JobResultRow, **self.params, result=result))
+            self.succeed(tx.run)
+
+        db.atomically(finish)
+        self.ended = True
 
     def fail(self, write: Writer, error: BaseException, stage: str | None = None) -> str:
         """Finish the job without a result; a KeyboardInterrupt cancels it. The job's id.

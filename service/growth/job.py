@@ -115,8 +115,7 @@ def post(
     """
     check(settings, posted)
     prepared = prepare(db, posted, as_new=as_new)
-    with db.transaction() as tx:
-        return prepared.submit(tx.run, settings, key=key)
+    return db.atomically(lambda tx: prepared.submit(tx.run, settings, key=key))
 
 
 def post_again(db: Database, settings: Settings, row: rows.GrowthRunRow) -> Posted:
@@ -127,8 +126,8 @@ def post_again(db: Database, settings: Settings, row: rows.GrowthRunRow) -> Post
         ConflictError: its prompts changed.
     """
     require_prompts(row)
-    with db.transaction() as tx:
-        return Prepared(row.id, GrowthIn.model_validate_json(row.request)).submit(tx.run, settings)
+    prepared = Prepared(row.id, GrowthIn.model_validate_json(row.request))
+    return db.atomically(lambda tx: prepared.submit(tx.run, settings))
 
 
 class Prepared:

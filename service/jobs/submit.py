@@ -35,6 +35,7 @@ from thinkeval.service.scoring.runtime import ModelSpec, parse
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.cypher.sending import Tx
     from thinkeval.loaders.records import RewriteRequest
     from thinkeval.service.settings import Settings
 
@@ -267,7 +268,8 @@ def _store(
         like: any of the posts: their data set, and whether they are forced.
         body: digest of a single post, for its idempotency key.
     """
-    with db.transaction() as tx:
+
+    def write(tx: Tx) -> list[Posted]:
         # A rewrite of the user's own is stored beside the data set's (see datasets.OWN).
         stored = [rewrite_row(rewrite) for rewrite in rewrites]
         tx.run(rows.MergeRewritesRow, dataset=like.graph, rows=stored)
@@ -292,6 +294,9 @@ def _store(
                 raise NotFoundError(
                     "graph of a data set", like.graph, [], listing="thinkeval graphs"
                 ) from error
+        return accepted
+
+    accepted = db.atomically(write)
     return {str(cell.job["id"]): one for cell, one in zip(cells, accepted, strict=True)}
 
 

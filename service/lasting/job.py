@@ -63,10 +63,7 @@ class LastingTask:
         model = load(deltas.find(runtime, posted.edit)).meta.model
         submit.require_allowed(runtime.settings, model or "")
         found = lasting(runtime, posted, lease=lease, enter=enter)
-        with runtime.db.transaction() as tx:
-            lease.required(tx.run(rows.JobResultRow, **lease.params, result=found.id))
-            lease.succeed(tx.run)
-        lease.ended = True
+        lease.succeed_with(runtime.db, found.id)
 
     @staticmethod
     def drop(db: Database, job: str) -> None:
@@ -127,8 +124,9 @@ def post(db: Database, settings: Settings, posted: LastingIn, *, key: str | None
         "affinity": submit.affinity_of(score.model, score.dataset, posted.dtype, None),
         "properties": {"graph": score.dataset, "edit": posted.edit, "then": posted.then},
     }
-    with db.transaction() as tx:
-        (accepted,) = accept(
+    (accepted,) = db.atomically(
+        lambda tx: accept(
             tx.run, settings, LASTING, [job], key=key, body=digest(about, 16), again=posted.force
         )
+    )
     return accepted

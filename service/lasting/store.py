@@ -12,6 +12,7 @@ from thinkeval.service.scoring import deltas
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.cypher.sending import Tx
     from thinkeval.service.leases import Lease
     from thinkeval.service.settings import Settings
 
@@ -24,7 +25,8 @@ def save(db: Database, out: LastingOut, lease: Lease | None = None) -> None:
     Raises:
         LeaseLostError, JobInterrupt: it belongs to another worker, or shall be cancelled.
     """
-    with db.transaction() as tx:
+
+    def write(tx: Tx) -> None:
         if lease is not None:
             lease.hold(tx.run)
         tx.run(
@@ -37,6 +39,8 @@ def save(db: Database, out: LastingOut, lease: Lease | None = None) -> None:
             updates=[state.fine_tune for state in out.states if state.fine_tune],
             comparisons=[state.comparison for state in out.states],
         )
+
+    db.atomically(write)
 
 
 def find(db: Database, id: str) -> LastingOut | None:

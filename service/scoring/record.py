@@ -28,6 +28,7 @@ from thinkeval.service.scoring.probe import ProbedFact
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.cypher.sending import Tx
     from thinkeval.service.scoring.request import ScoreRequest
     from thinkeval.service.scoring.runtime import Runtime
 
@@ -64,9 +65,12 @@ class Record:
         Raises:
             LeaseLostError, JobInterrupt: as `stage`.
         """
-        with self.db.transaction() as tx:
+
+        def write(tx: Tx) -> None:
             edit = self.lease.hold(tx.run)
             tx.run(rows.WriteGenerationsRow, id=edit, **texts)
+
+        self.db.atomically(write)
 
     def write_answers(self, answers: list[dict[str, object]]) -> None:
         """Store what the models answer at the prompts of a request to append.
@@ -77,9 +81,12 @@ class Record:
         Raises:
             LeaseLostError, JobInterrupt: as `stage`.
         """
-        with self.db.transaction() as tx:
+
+        def write(tx: Tx) -> None:
             edit = self.lease.hold(tx.run)
             tx.run(rows.WriteAppendAnswersRow, edit=edit, rows=answers)
+
+        self.db.atomically(write)
 
     def succeed(self, score: Score) -> None:
         """Store the score; from now on readers find it.
@@ -87,7 +94,8 @@ class Record:
         Raises:
             LeaseLostError, JobInterrupt: as `stage`; then nothing is stored.
         """
-        with self.db.transaction() as tx:
+
+        def write(tx: Tx) -> None:
             edit = self.lease.hold(tx.run)
             tx.run(
                 rows.WriteScoreRow,
@@ -97,6 +105,8 @@ class Record:
                 provenance=json.dumps(score.provenance, default=str),
             )
             self.lease.succeed(tx.run)
+
+        self.db.atomically(write)
         self.lease.ended = True
 
 
@@ -142,29 +152,33 @@ def _begin(runtime: Runtime, edit: str, request: ScoreRequest, model: str) -> Le
     """Record the edit, and take its lease; wait while another process holds it."""
     token = new_token()
     name, progress = FIRST
+
+    def begin(tx: Tx) -> rows.BeginJobRow:
+        # A rewrite of the user's own is stored beside the data set's (see datasets.OWN).
+        row = rewrite_row(request.rewrite)
+        tx.run(rows.MergeRewritesRow, dataset=request.graph, rows=[row])
+        tx.run(
+            rows.MergeEditRow,
+            id=edit,
+            model=model,
+            method=request.method,
+            dataset=request.graph,
+            rewrite=request.rewrite.id,
+            status="running",
+        )
+        (found,) = tx.run(
+            rows.BeginJobRow,
+            id=edit,
+            lease=token,
+            lease_ms=runtime.settings.lease_ms,
+            stage=name,
+            progress=progress,
+            event=event("running", name, progress),
+        )
+        return found
+
     while True:
-        with runtime.db.transaction() as tx:
-            # A rewrite of the user's own is stored beside the data set's (see datasets.OWN).
-            row = rewrite_row(request.rewrite)
-            tx.run(rows.MergeRewritesRow, dataset=request.graph, rows=[row])
-            tx.run(
-                rows.MergeEditRow,
-                id=edit,
-                model=model,
-                method=request.method,
-                dataset=request.graph,
-                rewrite=request.rewrite.id,
-                status="running",
-            )
-            (found,) = tx.run(
-                rows.BeginJobRow,
-                id=edit,
-                lease=token,
-                lease_ms=runtime.settings.lease_ms,
-                stage=name,
-                progress=progress,
-                event=event("running", name, progress),
-            )
+        found = runtime.db.atomically(begin)
         if found.begun:
             return Lease(token, found.attempt)
         wait_for(runtime, edit)

@@ -53,10 +53,7 @@ class ComparisonTask:
         require_allowed(runtime.settings, runtime.db, posted.before)
         require_allowed(runtime.settings, runtime.db, posted.after)
         found = compare(runtime, posted, lease=lease, enter=enter)
-        with runtime.db.transaction() as tx:
-            lease.required(tx.run(rows.JobResultRow, **lease.params, result=found.id))
-            lease.succeed(tx.run)
-        lease.ended = True
+        lease.succeed_with(runtime.db, found.id)
 
     @staticmethod
     def drop(db: Database, job: str) -> None:
@@ -100,8 +97,9 @@ def post(
         },
     }  # fmt: skip
     body = digest([about, identity], 16)
-    with db.transaction() as tx:
-        (accepted,) = accept(
+    (accepted,) = db.atomically(
+        lambda tx: accept(
             tx.run, settings, COMPARISON, [job], key=key, body=body, again=posted.force
         )
+    )
     return accepted

@@ -14,6 +14,7 @@ from thinkeval.service.states.schemas import ComparisonOut
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.cypher.sending import Tx
     from thinkeval.loaders.records import RewriteRequest
     from thinkeval.service.leases import Lease
     from thinkeval.service.schemas import Score
@@ -36,7 +37,8 @@ def save(
     Raises:
         LeaseLostError, JobInterrupt: it belongs to another worker, or shall be cancelled.
     """
-    with db.transaction() as tx:
+
+    def write(tx: Tx) -> None:
         if lease is not None:
             lease.hold(tx.run)
         if rewrites:
@@ -63,6 +65,8 @@ def save(
                 for score in scores
             ],
         )
+
+    db.atomically(write)
 
 
 def find(db: Database, id: str) -> ComparisonOut | None:

@@ -22,6 +22,7 @@ from thinkeval.service.leases import Lease
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.cypher.sending import Tx
     from thinkeval.service.scoring.runtime import Runtime
     from thinkeval.service.settings import Settings
 
@@ -93,7 +94,10 @@ def post(db: Database, settings: Settings, posted: CoEditIn, *, key: str | None 
     }
     body = digest([posted.model_dump(mode="json", exclude={"rewrite"}), rewrite.identity], 16)
     again = posted.force or not db.read(rows.CoEditRow, id=id)
-    with db.transaction() as tx:
+
+    def write(tx: Tx) -> Posted:
         tx.run(rows.MergeRewritesRow, dataset=posted.graph, rows=[rewrite_row(rewrite)])
         (accepted,) = accept(tx.run, settings, COEDIT, [job], key=key, body=body, again=again)
-    return accepted
+        return accepted
+
+    return db.atomically(write)

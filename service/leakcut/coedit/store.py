@@ -13,6 +13,7 @@ from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.cypher.sending import Tx
     from thinkeval.loaders.records import RewriteRequest
     from thinkeval.service.leases import Lease
 
@@ -32,7 +33,8 @@ def save(db: Database, out: CoEditOut, lease: Lease | None = None) -> None:
     Raises:
         LeaseLostError, JobInterrupt: it belongs to another worker, or shall be cancelled.
     """
-    with db.transaction() as tx:
+
+    def write(tx: Tx) -> None:
         if lease is not None:
             lease.hold(tx.run)
         tx.run(
@@ -46,6 +48,8 @@ def save(db: Database, out: CoEditOut, lease: Lease | None = None) -> None:
             outcome=out.model_dump_json(exclude={"reused", "created_at"}),
             rows=[{"edit": row.edit, "number": row.number} for row in out.rounds],
         )
+
+    db.atomically(write)
 
 
 def get(db: Database, id: str) -> CoEditOut:
