@@ -29,7 +29,7 @@ def in_batches(
     *,
     what: str = "the batch",
     done: Callable[[int, int], None] | None = None,
-) -> None:
+) -> int:
     """Call `work` with the indices 0 .. len(costs)-1 in batches, each index once.
 
     The largest rows come first, so that running out of memory happens early. When the device runs
@@ -43,6 +43,10 @@ def in_batches(
         what: name of the computation, for the error message.
         done: called before the first batch and after each, with the numbers of completed and of
             all rows.
+
+    Returns:
+        The limit of the last batch, below `limit` where memory was short: further calls with it do
+        not run out of memory again.
 
     Raises:
         DeviceMemoryError: a single row does not fit.
@@ -66,6 +70,7 @@ def in_batches(
         waiting = _split(rest, costs, limit)
     if done is not None:
         done(finished, len(costs))
+    return limit
 
 
 _CPU_WORK = 3e12

@@ -157,9 +157,11 @@ class StatePasses:
             at = torch.tensor([members[i] for i in chunk])[:, None]
             out[at, edges.cpu()] = found.cpu().to(out.dtype)
 
+        cost = len(rows) * width
         try:
-            in_batches([len(rows) * width] * len(members), self._limit, some, what=WHAT)
+            self._limit = in_batches([cost] * len(members), self._limit, some, what=WHAT)
         except DeviceMemoryError as error:
+            self._limit = max(1, cost // 2)
             # For the caller, which takes fewer rows and fails where there is one.
             raise MemoryError from error
 

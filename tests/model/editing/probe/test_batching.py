@@ -29,7 +29,7 @@ def test_every_index_once_largest_first_within_the_limit():
 
 
 def test_nothing_to_do():
-    in_batches([], 10, lambda batch: pytest.fail("called"))
+    assert in_batches([], 10, lambda batch: pytest.fail("called")) == 10
 
 
 def test_out_of_memory_halves_this_batch_and_all_later_ones():
@@ -43,7 +43,8 @@ def test_out_of_memory_halves_this_batch_and_all_later_ones():
         finished.extend(batch)
 
     steps: list[tuple[int, int]] = []
-    in_batches([10] * 20, 100, work, done=lambda done, total: steps.append((done, total)))
+    left = in_batches([10] * 20, 100, work, done=lambda done, total: steps.append((done, total)))
+    assert left == 25
     assert sorted(finished) == list(range(20))
     assert tried == [10, 5, *[2] * 10]
     assert steps[0] == (0, 20)
