@@ -10,8 +10,11 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+from functools import cache
+from typing import Any
 
 import typer
+import typer.main
 
 from thinkeval.service import __version__
 from thinkeval.service.cli.append import peak
@@ -132,10 +135,16 @@ def _root(
     del version
 
 
+@cache
+def _command() -> Any:
+    """Every command with its options; made once a process, also where `main` runs many times."""
+    return typer.main.get_command(app)
+
+
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit with 0, 1 (a gate failed) or 2 (an error)."""
     try:
-        code = app(args=argv, standalone_mode=False)
+        code = _command()(args=argv, standalone_mode=False)
     except typer.TyperException as error:
         where = getattr(error, "ctx", None)
         command = where.command_path if where is not None else "thinkeval"

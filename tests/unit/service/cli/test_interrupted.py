@@ -32,7 +32,7 @@ def defect() -> None:
 def test_an_error_of_an_interrupt_is_one(
     run: Callable[[], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli, "app", lambda **_: run())
+    monkeypatch.setattr(cli, "_command", lambda: lambda **_: run())
     with pytest.raises(SystemExit) as ended:
         cli.main([])
     assert ended.value.code == 130
@@ -40,7 +40,7 @@ def test_an_error_of_an_interrupt_is_one(
 
 
 def test_a_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "app", lambda **_: defect())
+    monkeypatch.setattr(cli, "_command", lambda: lambda **_: defect())
     with pytest.raises(ImportError, match="a defect"):
         cli.main([])
 
