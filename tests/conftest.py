@@ -48,8 +48,12 @@ LONG_JAVA = ("-XX:+UseSerialGC",)
 QUICK_JAVA = (*LONG_JAVA, "-XX:TieredStopAtLevel=1")
 """Of a run of a few tests: starts sooner and takes less of two cores; nothing here is timed."""
 
-KEPT_PLANS = {"dbms.cypher.min_replan_interval": "1h"}
-"""Each test changes the counts of nodes by which Neo4j, after ten seconds, plans a query anew."""
+KEPT_PLANS = {
+    "dbms.cypher.min_replan_interval": "1h",
+    "internal.cypher.use_parameter_size": "false",
+}
+"""Plans each query once. Each test changes the counts of nodes by which Neo4j, after ten seconds,
+plans a query anew, and it plans one for each size of a list that is a parameter."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -36,7 +36,7 @@ def start(
 
 
 def post(service: Service, mine: Mine, **more: object) -> str:
-    body = {"graph": mine.graph, "model": mine.model, "rewrite": REWRITE, "samples": 10}
+    body = {"graph": mine.graph, "model": mine.model, "rewrite": REWRITE, "samples": 1}
     return service.post(**(body | more))["id"]
 
 

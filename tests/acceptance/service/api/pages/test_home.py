@@ -54,6 +54,8 @@ def test_the_form_asks_for_what_follows_where_there_are_rules(
     box.focus()
     page.keyboard.press("Space")
     page.get_by_label("Model").fill(mine.model)
+    page.locator("#score").get_by_text("Advanced", exact=True).click()
+    page.get_by_label("Samples a prompt").fill("1")
     page.get_by_role("button", name="Score", exact=True).click()
     page.wait_for_url("**/edits/**")
     tabs = page.get_by_role("navigation", name="Parts of this edit")
