@@ -21,6 +21,7 @@ from thinkeval.service.paging import read_time_cursor, time_page
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.cypher.sending import Tx
     from thinkeval.service.graphs.write import Fence
 
 
@@ -115,7 +116,8 @@ def save_set(db: Database, knowledge: KnowledgeSet, *, replace: bool = False) ->
             f" ({stored[0].n_runs} runs use it).",
             remedy="Replace it with --replace, which deletes its runs too.",
         )
-    with db.transaction() as tx:
+
+    def write(tx: Tx) -> None:
         tx.run(rows.DeleteSetRow, id=knowledge.id)
         tx.run(
             rows.MergeSetRow,
@@ -130,6 +132,8 @@ def save_set(db: Database, knowledge: KnowledgeSet, *, replace: bool = False) ->
             content_digest=content,
             questions=[_question_row(q) for q in questions(knowledge)],
         )
+
+    db.atomically(write)
     return Saved(knowledge.id, "replaced" if stored else "saved")
 
 
@@ -191,7 +195,8 @@ def save_run(
     """
     knowledge = load_set(db, run.knowledge_set)
     _require_complete(knowledge, answers)
-    with db.transaction() as tx:
+
+    def write(tx: Tx) -> None:
         tx.run(
             rows.MergeRunRow,
             id=run.id,
@@ -206,6 +211,8 @@ def save_run(
         )
         if fence is not None:
             fence(tx.run)
+
+    db.atomically(write)
     return run.id
 
 

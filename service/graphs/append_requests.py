@@ -23,6 +23,7 @@ from thinkeval.service.graphs.write import GraphHeader, rewrite_row
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.cypher.sending import Tx
 
 LEAST_CORRECT = 3
 """Smallest number of correct answers of a request."""
@@ -267,7 +268,8 @@ def store(db: Database, graph: KnowledgeGraph, built: Sequence[RewriteRequest]) 
     """
     whole = replace(graph, rewrites=(*graph.rewrites, *built))
     header = GraphHeader(graph.name, "dataset", graph.name, content_digest=whole.content_digest)
-    with db.transaction() as tx:
+
+    def write(tx: Tx) -> None:
         (before,) = tx.run(rows.GetGraphRow, graph=graph.name)
         if before.content_digest not in (None, graph.content_digest):
             raise ConflictError(
@@ -278,6 +280,8 @@ def store(db: Database, graph: KnowledgeGraph, built: Sequence[RewriteRequest]) 
         written = [rewrite_row(request) for request in built]
         tx.run(rows.MergeRewritesRow, dataset=graph.name, rows=written)
         tx.run(rows.CompleteGraphRow, graph=graph.name)
+
+    db.atomically(write)
 
 
 def of_graph(db: Database, graph: str) -> tuple[KnowledgeGraph, list[Key]]:

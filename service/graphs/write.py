@@ -15,6 +15,7 @@ from thinkeval.loaders.records import Entity, RewriteRequest
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.cypher.sending import Tx
 
 TX_LIMIT = 10_000
 """Facts in one transaction; one of 50,000 stopped a server with a 256 MB heap."""
@@ -108,12 +109,15 @@ def write_graph(
             (up to TX_LIMIT facts) or gone (above, where the replacing had begun).
         Exception: what `fence` raised; nothing was written since.
     """
+
+    def whole(tx: Tx) -> rows.CompleteGraphRow:
+        written = _write(tx.run, header, entities, facts, rewrites, progress)
+        if fence is not None:
+            fence(tx.run)  # last, as it locks the job whose heartbeats continue meanwhile
+        return written
+
     if len(facts) <= TX_LIMIT:
-        with db.transaction() as tx:
-            written = _write(tx.run, header, entities, facts, rewrites, progress)
-            if fence is not None:
-                fence(tx.run)  # last, as it locks the job whose heartbeats continue meanwhile
-            return written
+        return db.atomically(whole)
     run = db.write if fence is None else _fenced(db, fence)
     _empty(db, run, header.graph, fence)
     try:
@@ -127,9 +131,11 @@ def _fenced(db: Database, fence: Fence) -> _Runs:
     """Runs each query in a transaction that is fenced."""
 
     def run(row_type: type[Any], **params: Any) -> list[Any]:
-        with db.transaction() as tx:
+        def fenced(tx: Tx) -> list[Any]:
             fence(tx.run)
             return tx.run(row_type, **params)
+
+        return db.atomically(fenced)
 
     return run
 

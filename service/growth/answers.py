@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from thinkeval.cypher import rows
@@ -19,6 +20,7 @@ from thinkeval.service.growth.endpoints.endpoint import Endpoint, Reply, Request
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.cypher.sending import Tx
     from thinkeval.service.leases import Lease
 
 T = TypeVar("T")
@@ -201,12 +203,14 @@ class Answers:
 
     def _store(self, replies: Sequence[tuple[tuple[str, Request], Reply]]) -> None:
         stored = [self._row(key, request, reply) for (key, request), reply in replies]
+
+        def store(part: list[dict[str, Any]], tx: Tx) -> None:
+            tx.run(rows.WriteAnswersRow, run=self.run, iteration=self.iteration, rows=part)
+            if self._lease is not None:
+                self._lease.hold(tx.run)
+
         for start in range(0, len(stored), BATCH):
-            with self.db.transaction() as tx:
-                part = stored[start : start + BATCH]
-                tx.run(rows.WriteAnswersRow, run=self.run, iteration=self.iteration, rows=part)
-                if self._lease is not None:
-                    self._lease.hold(tx.run)
+            self.db.atomically(partial(store, stored[start : start + BATCH]))
         for (key, _), reply in replies:
             self._learn(key, reply)
             self.budget.calls += 1

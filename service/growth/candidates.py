@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.cypher import rows
@@ -17,6 +18,7 @@ from thinkeval.loaders.records import digest
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.cypher.sending import Tx
     from thinkeval.service.leases import Lease
 
 BATCH = 2000
@@ -196,11 +198,14 @@ class Candidates:
             if self._written.get(one.id) != text:
                 self._written[one.id] = text
                 fresh.append(row)
+
+        def store(part: list[dict[str, object]], tx: Tx) -> None:
+            tx.run(rows.WriteCandidatesRow, run=run, rows=part)
+            if lease is not None:
+                lease.hold(tx.run)
+
         for start in range(0, len(fresh), BATCH):
-            with db.transaction() as tx:
-                tx.run(rows.WriteCandidatesRow, run=run, rows=fresh[start : start + BATCH])
-                if lease is not None:
-                    lease.hold(tx.run)
+            db.atomically(partial(store, fresh[start : start + BATCH]))
 
 
 def decisions(db: Database, run: str) -> tuple[dict[str, Verdicts], list[Triplet]]:

@@ -20,6 +20,7 @@ from thinkeval.service.heartbeat import Heartbeat, State
 from thinkeval.service.leases import Lease, event, new_token
 
 if TYPE_CHECKING:
+    from thinkeval.cypher.sending import Tx
     from thinkeval.service.growth.job import Prepared
     from thinkeval.service.growth.loop import Outcome
     from thinkeval.service.growth.run import Open
@@ -78,18 +79,22 @@ def grow(
 def _begin(runtime: Runtime, prepared: Prepared) -> Lease:
     """Store the run and take its lease; wait while another process has it."""
     token = new_token()
+
+    def begin(tx: Tx) -> rows.BeginJobRow:
+        prepared.submit(tx.run, runtime.settings)
+        (found,) = tx.run(
+            rows.BeginJobRow,
+            id=prepared.id,
+            lease=token,
+            lease_ms=runtime.settings.lease_ms,
+            stage="growing",
+            progress=0.0,
+            event=event("running", "growing", 0.0),
+        )
+        return found
+
     while True:
-        with runtime.db.transaction() as tx:
-            prepared.submit(tx.run, runtime.settings)
-            (found,) = tx.run(
-                rows.BeginJobRow,
-                id=prepared.id,
-                lease=token,
-                lease_ms=runtime.settings.lease_ms,
-                stage="growing",
-                progress=0.0,
-                event=event("running", "growing", 0.0),
-            )
+        found = runtime.db.atomically(begin)
         if found.begun:
             return Lease(token, found.attempt)
         while runtime.db.read(rows.BusyJobRow, id=prepared.id)[0].busy:

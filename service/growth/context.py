@@ -16,6 +16,7 @@ from thinkeval.service.growth.relations import Relations
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.cypher.sending import Tx
     from thinkeval.loaders.records import KnowledgeGraph
     from thinkeval.service.growth.answers import Answers
     from thinkeval.service.growth.candidates import Candidates
@@ -143,10 +144,13 @@ class Context:
         Raises:
             LeaseLostError, JobInterrupt: nothing is written.
         """
-        with self.db.transaction() as tx:
+
+        def fenced(tx: Tx) -> None:
             tx.run(row_type, **params)
             if self.lease is not None:
                 self.lease.hold(tx.run)
+
+        self.db.atomically(fenced)
 
     def store(self, statements: Sequence[Statement]) -> None:
         """Store statements before candidates refer to them."""

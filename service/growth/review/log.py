@@ -77,7 +77,8 @@ def decide(
         UsageError: no such verb, no valid name, or a correction is missing, idle or of a chain.
     """
     name = annotator(by)
-    with db.transaction() as tx:
+
+    def write(tx: Tx) -> Appended:
         end = _locked(db, tx, run)
         found = tx.run(rows.CandidateRow, run=run, ids=[candidate])
         if not found:
@@ -101,6 +102,8 @@ def decide(
             evidence=sorted(rests_on | set(evidence)),
         )
 
+    return db.atomically(write)
+
 
 def add(
     db: Database, run: str, triplet: Triplet, by: str, *, reason: str | None = None
@@ -114,7 +117,8 @@ def add(
     """
     name = annotator(by)
     key = triplet_id(triplet)
-    with db.transaction() as tx:
+
+    def write(tx: Tx) -> Appended:
         end = _locked(db, tx, run)
         added = tx.run(
             rows.AddCandidateRow, run=run, id=key, **triplet.model_dump(exclude={"question"})
@@ -138,6 +142,8 @@ def add(
             reason=reason,
             evidence=[],
         )
+
+    return db.atomically(write)
 
 
 def triplet_id(triplet: Triplet) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,9 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.errors import GraphError, ParameterError
 from thinkeval.cypher.run import Database
 from thinkeval.cypher.sending import Tx
+from thinkeval.loaders.records import Entity
 from thinkeval.service.errors import LeaseLostError
+from thinkeval.service.graphs.write import GraphHeader, write_graph
 from thinkeval.service.jobs import queue, submit
 from thinkeval.service.leases import Lease, event, new_token
 from thinkeval.service.schemas import EditIn
@@ -61,6 +64,32 @@ def test_one_of_two_deadlocked_transactions_begins_again(db: Database, leases: P
         edits = list(pool.map(crosswise, (0, 1)))
     assert len(begun) == 3, "the deadlock happened, and one transaction was repeated"
     assert [db.read(rows.GetEditRow, id=edit)[0].score for edit in edits] == ["{}", "{}"]
+
+
+def test_two_graphs_whose_writing_waits_for_each_other_are_both_stored(
+    db: Database, graph_id: str
+) -> None:
+    graphs = [f"{graph_id}-{side}" for side in "ab"]
+    headers = [GraphHeader(graph, "dataset", graph) for graph in graphs]
+    for header in headers:
+        write_graph(db, header, [], [])
+    both_hold_one = threading.Barrier(2, timeout=30)
+    begun: list[int] = []
+
+    def crosswise(first: int) -> int:
+        def fence(run: Any) -> None:
+            begun.append(first)
+            if begun.count(first) == 1:
+                both_hold_one.wait()
+            run(rows.CompleteGraphRow, graph=graphs[1 - first])
+
+        names = [Entity("Harry Potter"), Entity("Hogwarts")][: first + 1]
+        return write_graph(db, headers[first], names, [], fence=fence).n_entities
+
+    with ThreadPoolExecutor(2) as pool:
+        stored = list(pool.map(crosswise, (0, 1)))
+    assert len(begun) == 3, "the deadlock happened, and one transaction was repeated"
+    assert stored == [1, 2]
 
 
 def test_without_repeating_one_of_them_fails(db: Database, leases: Pair) -> None:
