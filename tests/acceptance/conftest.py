@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -66,26 +67,41 @@ def running_service(
     organism: RuntimeModel,
     tmp_path_factory: pytest.TempPathFactory,
     request: pytest.FixtureRequest,
-) -> Iterator[Shared]:
+) -> Iterator[Shared[Service]]:
     """`thinkeval serve` with a worker that may load the organism, while tests in a row use it."""
     env = environment | {"THINKEVAL_MODEL_DIRS": str(Path(organism.source).parent)}
-    shared = Shared(lambda: serving(PROGRAM, env, tmp_path_factory.mktemp("serve")))
+
+    @contextmanager
+    def ready() -> Iterator[Service]:
+        with serving(PROGRAM, env, tmp_path_factory.mktemp("serve")) as service:
+            service.ready()
+            yield service
+
+    shared = Shared("running_service", ready)
     request.config.pluginmanager.register(shared, "running service")
     yield shared
     shared.stop()
 
 
 @pytest.fixture(scope="module")
-def service(running_service: Shared) -> Service:
+def service(running_service: Shared[Service]) -> Service:
     """The running service; no other test of this process runs meanwhile, and its worker is idle."""
     return running_service.start()
 
 
+@pytest.fixture(scope="session")
+def running_browser(request: pytest.FixtureRequest) -> Iterator[Shared[Browser]]:
+    """Chromium, while tests in a row use it."""
+    shared = Shared("running_browser", chromium_here)
+    request.config.pluginmanager.register(shared, "running browser")
+    yield shared
+    shared.stop()
+
+
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    """One browser a module; its tests are skipped where none is installed."""
-    with chromium_here() as browser:
-        yield browser
+def chromium(running_browser: Shared[Browser]) -> Browser:
+    """The running browser; tests are skipped where none is installed."""
+    return running_browser.start()
 
 
 @pytest.fixture

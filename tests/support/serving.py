@@ -1,4 +1,7 @@
-"""`thinkeval serve` as a process of its own, as a user starts it, and what tests ask of it."""
+"""`thinkeval serve` as a process of its own, as a user starts it, and what tests ask of it.
+
+`Shared` keeps a service, or a browser, while several files of tests in a row use it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import httpx
 import psutil
@@ -184,27 +187,31 @@ def serving(program: Path, env: dict[str, str], cwd: Path, *options: str) -> Ite
         service.close()
 
 
-class Shared:
-    """A service for several files of tests in a row; stopped before tests that use another.
+class Shared(Generic[T]):
+    """One running thing of a session; stopped before the first file of tests that do not use it.
 
-    Its worker would else claim what those tests put into the queue of the same database.
+    A service's worker would else claim what those tests put into the queue of the same database,
+    and Playwright's event loop would else be in the way of theirs.
+
+    Args:
+        fixture: name of the session fixture that yields it; it stops it in the end.
+        open: starts it; leaving the context stops it.
     """
 
-    def __init__(self, start: Callable[[], AbstractContextManager[Service]]) -> None:
-        self._start = start
+    def __init__(self, fixture: str, open: Callable[[], AbstractContextManager[T]]) -> None:
+        self._fixture, self._open = fixture, open
         self._stack = ExitStack()
-        self._service: Service | None = None
+        self._running: list[T] = []
 
-    def start(self) -> Service:
-        """The service, started if it is not running."""
-        if self._service is None:
-            self._service = self._stack.enter_context(self._start())
-            self._service.ready()
-        return self._service
+    def start(self) -> T:
+        """The running one, started if there is none."""
+        if not self._running:
+            self._running.append(self._stack.enter_context(self._open()))
+        return self._running[0]
 
     def stop(self) -> None:
-        """Stop the service and wait for it."""
-        self._service = None
+        """Stop it and wait for it."""
+        self._running.clear()
         self._stack.close()
 
     @pytest.hookimpl(trylast=True)
@@ -213,5 +220,5 @@ class Shared:
         if nextitem is None or nextitem.path == item.path:
             return
         file = (i for i in item.session.items if i.path == nextitem.path)
-        if not any("running_service" in getattr(i, "fixturenames", ()) for i in file):
+        if not any(self._fixture in getattr(i, "fixturenames", ()) for i in file):
             self.stop()

@@ -124,7 +124,7 @@ def short_leases(
     db: Database,
     environment: dict[str, str],
     mine: Mine,
-    running_service: Shared,
+    running_service: Shared[Service],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Service]:
     """A service of two workers, whose leases last ten seconds; both have the model loaded.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import socket
 import threading
 import time
@@ -15,6 +14,7 @@ import neo4j
 import pytest
 import uvicorn
 from fastapi import FastAPI
+from playwright import sync_api
 
 from support.closure_rules import stored
 from support.own_graphs import own_graphs
@@ -29,7 +29,6 @@ from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import metrics
 from thinkeval.service.settings import Settings
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 WAIT_MS = 60_000
 SET_UP = ":config autoComplete: false"
 BLUE, RED, VIOLET = "#1f6fb2", "#c0392b", "#8e44ad"
@@ -142,18 +141,7 @@ class Window:
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[sync_api.Browser]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no Chromium on this machine: apt-get install chromium")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def window(chromium: sync_api.Browser, address: str, server: dict[str, str]) -> Window:
+def window(chromium: sync_api.Browser, address: str, server: dict[str, str]) -> Iterator[Window]:
     """Connected by the form, as a user does it."""
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(WAIT_MS)
@@ -161,7 +149,8 @@ def window(chromium: sync_api.Browser, address: str, server: dict[str, str]) -> 
     bolt = re.sub(r"^\w+://", "", server["THINKEVAL_NEO4J_URI"])
     page.get_by_test_id("boltaddress").fill(bolt)
     page.get_by_test_id("username").fill(server["THINKEVAL_NEO4J_USER"])
-    return connected(page, server)
+    yield connected(page, server)
+    page.close()
 
 
 def connected(page: sync_api.Page, server: dict[str, str]) -> Window:

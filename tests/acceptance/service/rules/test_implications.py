@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from typing import Any
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
 from support.commands import Cli, Mine
 from support.serving import Service
@@ -184,39 +183,33 @@ def test_bad_questions_are_answered_with_a_remedy(
         assert service.http.get(f"/v1/edits/nothing/{path}").status_code == 404
 
 
-def test_the_page_says_it_too_and_fits_a_telephone(service: Service, edit: str) -> None:
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
-    if found is None:
-        pytest.skip("no Chromium is installed here; the page is not watched")
+def test_the_page_says_it_too_and_fits_a_telephone(
+    service: Service, edit: str, chromium: Browser
+) -> None:
     items = service.get(f"/v1/edits/{edit}/implications")["items"]
     omega = service.get(f"/v1/edits/{edit}/omega")
     mixed = service.get(f"/v1/edits/{edit}/omega/chains", surviving=True)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        wrong: list[str] = []
-        for width in (1280, 390):
-            page = browser.new_page(viewport={"width": width, "height": 900})
-            page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
-            page.goto(f"{service.url}/edits/{edit}/rules")
-            section = page.locator("#rules")
-            section.wait_for()
-            marks = section.locator(".implied .mark").all_inner_texts()
-            assert [mark.split(maxsplit=1)[1] for mark in marks] == [
-                item["verdict"] for item in items
-            ]
-            said = section.locator(".implied .concluded .conclusion").first.inner_text()
-            assert said == "{subject} {relation} {object}".format(**items[0])
-            section.locator("summary").first.click()
-            proof = section.locator(".proof").first.inner_text()
-            assert all(f"{s} " in proof and o in proof for s, o in leaves(omega["proofs"][0]))
-            section.locator("#mixed summary").click()
-            passing = section.locator("#mixed .mixed")
-            assert passing.count() == min(10, mixed["total"]) > 0
-            boxes = passing.first.locator(".box").all_inner_texts()
-            assert boxes == mixed["items"][0]["entities"]
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            page.close()
-        browser.close()
+    wrong: list[str] = []
+    for width in (1280, 390):
+        page = chromium.new_page(viewport={"width": width, "height": 900})
+        page.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
+        page.goto(f"{service.url}/edits/{edit}/rules")
+        section = page.locator("#rules")
+        section.wait_for()
+        marks = section.locator(".implied .mark").all_inner_texts()
+        assert [mark.split(maxsplit=1)[1] for mark in marks] == [item["verdict"] for item in items]
+        said = section.locator(".implied .concluded .conclusion").first.inner_text()
+        assert said == "{subject} {relation} {object}".format(**items[0])
+        section.locator("summary").first.click()
+        proof = section.locator(".proof").first.inner_text()
+        assert all(f"{s} " in proof and o in proof for s, o in leaves(omega["proofs"][0]))
+        section.locator("#mixed summary").click()
+        passing = section.locator("#mixed .mixed")
+        assert passing.count() == min(10, mixed["total"]) > 0
+        boxes = passing.first.locator(".box").all_inner_texts()
+        assert boxes == mixed["items"][0]["entities"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.close()
     assert not wrong
 
 
