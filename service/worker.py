@@ -8,6 +8,7 @@ import threading
 
 from thinkeval.service import logs
 from thinkeval.service.depedit.job import DepEditJob
+from thinkeval.service.garbage_collection import collect_seldom
 from thinkeval.service.growth.job import GrowthJob
 from thinkeval.service.jobs.edit_job import EditJob
 from thinkeval.service.jobs.worker import Worker
@@ -28,6 +29,7 @@ def main(settings: Settings | None = None, *, child: tuple[str, str] | None = No
         child: ids of the worker and of the service that started it. A line on standard input wakes
             it; the stream's end, however the service ended, stops it.
     """
+    collect_seldom()
     logs.set_up()
     os.nice(NICENESS)
     worker, service = child or (None, None)

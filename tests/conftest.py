@@ -7,6 +7,7 @@ afterwards.
 
 from __future__ import annotations
 
+import gc
 import os
 import uuid
 from collections.abc import Iterator
@@ -29,10 +30,14 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 from support import tiers
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
+from thinkeval.service.garbage_collection import collect_seldom
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
     from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+
+# As the program does: here the heap is that of all of its parts, and of thousands of tests.
+collect_seldom()
 
 # The same examples at every run, without a clock: a failure comes from a change, not from the draw
 # or a busy machine. Others are tried with `pytest --hypothesis-profile=default`.
@@ -79,6 +84,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         from support.distribution import in_order
 
         items[:] = in_order(items, dealt=hasattr(config, "workerinput"))
+
+
+def pytest_collection_finish() -> None:
+    """Take modules and tests out of the garbage collector's sight: they stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

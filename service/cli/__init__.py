@@ -43,6 +43,7 @@ from thinkeval.service.cli.states.compare import compare, comparisons
 from thinkeval.service.cli.states.lasting import lasting
 from thinkeval.service.cli.sweep import sequence, sweep
 from thinkeval.service.errors import KNOWN_ERRORS, describe, is_interrupt
+from thinkeval.service.garbage_collection import collect_seldom
 
 app = typer.Typer(
     name="thinkeval",
@@ -143,6 +144,7 @@ def _command() -> Any:
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit with 0, 1 (a gate failed) or 2 (an error)."""
+    collect_seldom()
     try:
         code = _command()(args=argv, standalone_mode=False)
     except typer.TyperException as error:
