@@ -61,7 +61,6 @@ logging.getLogger("neo4j").addHandler(logging.NullHandler())
 OLDEST_SERVER = (5, 26)
 """The oldest Neo4j release on which every query runs (5.26 LTS)."""
 
-_RETRY_S = 5.0  # how long a managed transaction is retried after a transient failure
 _CONNECT_S = 10.0
 
 
@@ -86,6 +85,7 @@ class Database:
     Args:
         uri: such as bolt://127.0.0.1:7687 or neo4j+s://HOST.
         timeout_s: time limit of one query; QueryTimeoutError beyond.
+        retry_s: for how long a managed transaction is repeated after a transient failure.
         strict: raise QueryContractError on any notification of the server (for tests).
         database: name of the database on the server; None for its default.
     """
@@ -97,6 +97,7 @@ class Database:
         password: str,
         *,
         timeout_s: float = 60.0,
+        retry_s: float = 5.0,
         strict: bool = False,
         database: str | None = None,
     ) -> None:
@@ -117,7 +118,7 @@ class Database:
                 notifications_min_severity=severity,
                 connection_timeout=_CONNECT_S,
                 connection_acquisition_timeout=3 * _CONNECT_S,
-                max_transaction_retry_time=_RETRY_S,
+                max_transaction_retry_time=retry_s,
                 user_agent="thinkeval",
             )
 

@@ -20,12 +20,28 @@ TOGETHER = {
         "tests/acceptance/service/cli/test_interrupts.py",
     ),
     "service": (
-        "tests/acceptance/service/api/pages/test_depedit.py",
-        "tests/acceptance/service/api/pages/test_home.py",
-        "tests/acceptance/service/api/pages/test_pages.py",
+        *(
+            f"tests/acceptance/service/api/pages/test_{name}.py"
+            for name in (
+                "accessibility",
+                "console",
+                "data_pages",
+                "depedit",
+                "experiments",
+                "first_screen",
+                "growth",
+                "home",
+                "navigation",
+                "pages",
+            )
+        ),
         "tests/acceptance/service/api/test_edits.py",
+        "tests/acceptance/service/api/test_examples.py",
+        "tests/acceptance/service/cli/test_crawl.py",
+        "tests/acceptance/service/client/test_session.py",
         "tests/acceptance/service/rules/test_implications.py",
     ),
+    "documents": ("tests/acceptance/docs/test_blocks.py", "tests/acceptance/examples/"),
     "servers": ("tests/graph/cypher/embedded/",),
 }
 """Files and folders that one process runs, by the name of their group."""
@@ -35,6 +51,7 @@ FIRST = (
     "tests/model/editing/methods/test_contract.py",
     "servers",
     "service",
+    "documents",
     "tests/acceptance/",
     "tests/model/service/",
     "tests/model/",

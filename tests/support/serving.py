@@ -44,15 +44,18 @@ def settings_of(server: Mapping[str, str], **more: Any) -> Settings:
 def until(look: Callable[[], T | None], timeout_s: float = 120.0, pause_s: float = 0.1) -> T:
     """What `look` gives as soon as it is true; fails after the time.
 
-    Each look that queries takes processor time from what is waited for: no more often than needed.
+    Each look that queries takes processor time from what is waited for: the longer that lasts, the
+    longer are the pauses, up to four times the first one.
     """
     deadline = time.monotonic() + timeout_s
+    longest = 4 * pause_s
     while True:
         found = look()
         if found:
             return found
         assert time.monotonic() < deadline, f"nothing after {timeout_s} s: {look}"
         time.sleep(pause_s)
+        pause_s = min(1.2 * pause_s, longest)
 
 
 def in_stage(db: Database, edit: str, stage: str) -> None:

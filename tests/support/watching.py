@@ -16,10 +16,14 @@ SLOW_MS = 300_000
 Open = Callable[..., Page]
 
 
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser")
+"""Programs of one engine, the first of them without the parts that only a desktop shows."""
+
+
 @contextmanager
 def chromium_here() -> Iterator[Browser]:
     """The browser; skips the test where none is installed."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         pytest.skip("no Chromium is installed here; the page is not watched")
     with sync_playwright() as playwright:

@@ -27,6 +27,7 @@ def login(server: dict[str, str]) -> dict[str, Any]:
     return {
         "user": server["THINKEVAL_NEO4J_USER"],
         "password": server["THINKEVAL_NEO4J_PASSWORD"],
+        "retry_s": 1.0,  # of a server that does not come back
     }
 
 

@@ -33,7 +33,7 @@ def test_a_stopped_score_leaves_no_graph_and_can_be_taken_again(
 ) -> None:
     args = (
         "score", "harry-potter--studied-at", "-g", mine.graph, "--model", mine.model,
-        "-m", "fine_tuning", "--samples", "10", "--seed", str(int(how)), "--json",
+        "-m", "fine_tuning", "--samples", "5", "--seed", str(int(how)), "--json",
     )  # fmt: skip
     known = {edit.id for edit in db.read(rows.EditRow, dataset=mine.graph)}
 
@@ -42,7 +42,7 @@ def test_a_stopped_score_leaves_no_graph_and_can_be_taken_again(
 
     with thinkeval.start(*args, **LEASE) as process:
         try:
-            # With 10 samples a prompt the second probe takes seconds: long enough to stop it.
+            # With 5 samples a prompt the second probe takes seconds: long enough to stop it.
             # Once the edit is known it is read by its id: a list takes longer to read.
             deadline = time.monotonic() + 300
             started: rows.EditRow | rows.GetEditRow | None = None

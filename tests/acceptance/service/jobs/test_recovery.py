@@ -33,7 +33,7 @@ def driver(server: dict[str, str]) -> Iterator[neo4j.Driver]:
 
 
 def post(service: Service, mine: Mine, **more: object) -> str:
-    body = {"graph": mine.graph, "model": mine.model, "rewrite": REWRITE, "samples": 10}
+    body = {"graph": mine.graph, "model": mine.model, "rewrite": REWRITE, "samples": 2}
     return service.post(**(body | more))["id"]
 
 
@@ -62,7 +62,7 @@ def test_the_score_after_a_kill_is_the_score_without_one(
     edit = post(service, mine, seed=SEEDS["probe pre"])  # the first one above
     told = service.ended(edit)
     done = thinkeval(
-        "score", REWRITE, "-g", mine.graph, "--model", mine.model, "--samples", "10",
+        "score", REWRITE, "-g", mine.graph, "--model", mine.model, "--samples", "2",
         "--seed", str(SEEDS["probe pre"]), "--force", "--json",
     )  # fmt: skip
     again = done.json[0]

@@ -290,7 +290,10 @@ def cuttable(server: dict[str, str]) -> Iterator[tuple[Database, CutLine]]:
     with (
         CutLine(server["THINKEVAL_NEO4J_URI"]) as line,
         Database(
-            line.uri, server["THINKEVAL_NEO4J_USER"], server["THINKEVAL_NEO4J_PASSWORD"]
+            line.uri,
+            server["THINKEVAL_NEO4J_USER"],
+            server["THINKEVAL_NEO4J_PASSWORD"],
+            retry_s=1.0,  # of a server that does not come back
         ) as database,
     ):
         yield database, line
