@@ -31,6 +31,9 @@ DTYPES = {
 """Number types a model can be loaded in. Editing papers use float32; transformers 5 defaults to
 the file's type (bfloat16 for Llama 3 and Qwen), which changes an edit's result."""
 
+PRELOADED = ("thinkeval.editing.models", "transformers.modeling_layers", "transformers.generation")
+"""Modules that any model needs, and that take seconds to import: for processes that are forked."""
+
 ONE_DEVICE = (
     "A model must fit on one device; it is not divided among several GPUs. Use --dtype bfloat16, "
     "--device cpu, or a smaller model."
@@ -77,6 +80,11 @@ class LoadedModel:
     def device(self) -> torch.device:
         """Device of the parameters, and so of the inputs."""
         return next(self.model.parameters()).device
+
+
+def use_threads(count: int) -> None:
+    """Compute on at most `count` threads in this process from now on."""
+    torch.set_num_threads(count)
 
 
 def load(

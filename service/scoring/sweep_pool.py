@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import queue
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.process import BaseProcess
@@ -81,11 +82,12 @@ def run_on_processes(
     Raises:
         SweepStoppedError: a worker met an error that no other cell would survive either.
     """
-    context = multiprocessing.get_context("spawn")
+    context = _context()
     numbers, messages = context.Queue(), context.Queue()
     for number in range(len(todo)):
         numbers.put(number)
-    arguments = (runtime.settings, sweep, todo, numbers, messages)
+    threads = max(1, (os.cpu_count() or 1) // workers)
+    arguments = (runtime.settings, sweep, todo, numbers, messages, threads)
     with _started(context, workers, arguments) as processes:
         found = _collect(runtime, todo, messages, processes)
     ended = sorted({str(p.exitcode) for p in processes if p.exitcode}) or ["0"]
@@ -100,20 +102,26 @@ def run_on_processes(
     ]
 
 
+def _context() -> Any:
+    """How processes are made: on Linux forked from one process that has imported torch once.
+
+    That process imports and does nothing else, so that neither threads nor a GPU are forked.
+    """
+    from thinkeval.editing.models import PRELOADED
+
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, *PRELOADED])
+    return context
+
+
 @contextmanager
 def _started(context: Any, workers: int, arguments: tuple[Any, ...]) -> Iterator[list[BaseProcess]]:
-    """Worker processes, one thread each; interrupted, then ended, when the block is left early."""
+    """Worker processes; interrupted, then ended, when the block is left early."""
     processes = [context.Process(target=_work, args=arguments) for _ in range(workers)]
-    before = os.environ.get("OMP_NUM_THREADS")
-    os.environ["OMP_NUM_THREADS"] = str(max(1, (os.cpu_count() or 1) // workers))
-    try:
-        for process in processes:
-            process.start()
-    finally:
-        if before is None:
-            del os.environ["OMP_NUM_THREADS"]
-        else:
-            os.environ["OMP_NUM_THREADS"] = before
+    for process in processes:
+        process.start()
     try:
         yield processes
     except BaseException:
@@ -161,8 +169,12 @@ def _work(
     todo: Sequence[tuple[Cell, ...]],
     numbers: Queue[int],
     messages: Queue[Message],
+    threads: int,
 ) -> None:
     """A worker: takes one rewrite's cells after the other until there are none."""
+    from thinkeval.editing.models import use_threads
+
+    use_threads(threads)
     with suppress(KeyboardInterrupt), Runtime(settings) as runtime:
         while True:
             try:
