@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import torch
@@ -72,6 +73,14 @@ def build_tiny(
             predictions, 4 a model whose predictions depend on what it reads.
     """
     tokenizer = build_tokenizer(bos=architecture == "llama")
+    # Copied: drawing the weights takes six times as long.
+    return copy.deepcopy(_drawn(architecture, seed, n_layers, width, scale)), tokenizer
+
+
+@lru_cache(maxsize=32)
+def _drawn(architecture: str, seed: int, n_layers: int, width: int, scale: float) -> Any:
+    """The model of `build_tiny`, which nobody may change."""
+    tokenizer = build_tokenizer(bos=architecture == "llama")
     special = {"bos_token_id": tokenizer.bos_token_id, "eos_token_id": 0, "pad_token_id": 0}
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -106,4 +115,4 @@ def build_tiny(
             )
         else:
             raise ValueError(f"no tiny model for {architecture}")
-    return model.eval(), tokenizer
+    return model.eval()
