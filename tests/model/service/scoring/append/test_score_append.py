@@ -117,7 +117,7 @@ def test_an_edit_that_changes_nothing_moves_nothing(scored: dict[str, Score]) ->
 def test_answers_are_appended_and_the_losses_do_what_they_say(scored: dict[str, Score]) -> None:
     none, bare, app = (numbers(scored[name]) for name in ("none", "bare", "app"))
     assert bare["append_es"] == (1, 1)
-    # What the losses hold on to is not installed as firmly, and more firmly than before.
+    # With APP the answer gains too, less than by the bare method: the losses hold the others.
     assert (none["efficacy"][0] or 0) < (app["efficacy"][0] or 0) < (bare["efficacy"][0] or 0)
     assert (app["aff_hard"][0] or 0) < (bare["aff_hard"][0] or 0)
     assert (app["cpc"][0] or 0) > (bare["cpc"][0] or 0)
