@@ -28,6 +28,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from support import tiers
+from support.servers import java
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.garbage_collection import collect_seldom
@@ -46,19 +47,6 @@ hypothesis.settings.load_profile("the same")
 
 TESTS = Path(__file__).resolve().parent
 REPOSITORY = TESTS.parent
-
-LONG_JAVA = (
-    "-XX:+UseSerialGC",
-    "-XX:Tier4InvocationThreshold=20000",
-    "-XX:Tier4MinInvocationThreshold=5000",
-    "-XX:Tier4CompileThreshold=60000",
-    "-XX:Tier4BackEdgeThreshold=200000",
-)
-"""Of a run of all tests: the second compiler pays off after some hundred planned queries, for what
-runs often. With Java's own thresholds, a quarter of these, its threads take an eighth more."""
-
-QUICK_JAVA = (*LONG_JAVA, "-XX:TieredStopAtLevel=1")
-"""Of a run of a few tests: starts sooner and takes less of two cores; nothing here is timed."""
 
 KEPT_PLANS = {
     "dbms.cypher.min_replan_interval": "1h",
@@ -137,7 +125,7 @@ def server(test_settings: Settings) -> Iterator[dict[str, str]]:
         cache=test_settings.cache / "neo4j",
         heap="512m",
         page_cache="64m",
-        jvm_args=LONG_JAVA if "PYTEST_XDIST_WORKER" in os.environ else QUICK_JAVA,
+        jvm_args=java.LONG if "PYTEST_XDIST_WORKER" in os.environ else java.QUICK,
         settings=KEPT_PLANS,
         ready_timeout_s=180,  # the machine may be busy with other tests
     )

@@ -73,7 +73,7 @@ def build_tiny(
             predictions, 4 a model whose predictions depend on what it reads.
     """
     tokenizer = build_tokenizer(bos=architecture == "llama")
-    # Copied: drawing the weights takes six times as long.
+    # Copied: drawing the weights takes two (Llama) to six times as long (GPT-2).
     return copy.deepcopy(_drawn(architecture, seed, n_layers, width, scale)), tokenizer
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from support.cut_line import CutLine
 from support.references.reference import Case, Edge
+from support.servers.cut_line import CutLine
 from support.stored_graphs import case_map, scalars, store
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import (

@@ -302,8 +302,8 @@ def test_the_demo_tells_the_whole_story(
     """On the organism of the session: by every method, with chains that survive and times."""
     before = {edit.id for edit in db.read(rows.EditRow)}
     try:
-        told = at_once("demo", "--samples", "1", "--json").json
-        scores = {s["method"]: Scored(s["edit"], s) for s in told["scores"]}
+        result = at_once("demo", "--samples", "1", "--json").json
+        scores = {s["method"]: Scored(s["edit"], s) for s in result["scores"]}
         replacing = {name for name in registry.names() if not registry.forgets(name)}
         assert set(scores) == replacing
         assert scores["none"].value("ifr") == 1.0
@@ -311,14 +311,14 @@ def test_the_demo_tells_the_whole_story(
         for method in ("rome", "memit", "alphaedit"):
             assert scores[method].value("efficacy") > 0.8
             assert 0 < scores[method].value("ifr") < 1
-        assert told["failed"] == []
-        assert told["seconds"] >= sum(told["stages"].values()) * 0.5
+        assert result["failed"] == []
+        assert result["seconds"] >= sum(result["stages"].values()) * 0.5
         shown = at_once("demo", "--samples", "1")
         assert (shown.code, shown.err) == (0, "")
         assert shown.out.startswith(OPENING)
         for part in ("fine_tuning", "Hogwarts", "Scores by method"):
             assert part in shown.out
-        edit, why = told["look_at"]["edit"], told["look_at"]["why"]
+        edit, why = result["look_at"]["edit"], result["look_at"]["why"]
         end = shown.out.partition("Look at ")[2]
         assert end.partition(": ")[2].startswith(why)
         for part in ("Verdict: likelihood", "Through whom: ", f"thinkeval show {edit}"):

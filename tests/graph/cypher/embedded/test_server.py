@@ -21,14 +21,13 @@ import psutil
 import pytest
 from neo4j.exceptions import AuthError, ClientError, Neo4jError
 
+from support.servers.java import QUICK
 from thinkeval.cypher.embedded import EmbeddedServer, ServerInfo, config
 from thinkeval.cypher.embedded import process as embedded_process
 from thinkeval.cypher.errors import EmbeddedServerError
 from thinkeval.service.settings import Settings
 
 CACHE = Settings().cache / "neo4j"
-# Compiles less, and collects on one thread: starts sooner, and nothing here is timed.
-QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 START = """
 import dataclasses, json, sys
 from pathlib import Path

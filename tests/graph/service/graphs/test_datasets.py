@@ -14,7 +14,7 @@ import neo4j
 import psutil
 import pytest
 
-from support.cut_line import CutLine
+from support.servers.cut_line import CutLine
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import GraphError, ParameterError, ServerUnavailableError
 from thinkeval.cypher.run import Database

@@ -167,3 +167,4 @@ def test_two_facts_of_one_subject_are_both_installed(organism: RuntimeModel) -> 
             found[joint] = [probability(loaded.model, loaded.tokenizer, r) for r in requests]
     assert min(found[False]) < 0.4
     assert min(found[True]) > 0.5
+    assert all(one < both for one, both in zip(found[False], found[True], strict=True))
