@@ -28,6 +28,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from support import tiers
+from support.distribution import HELPER_NICENESS, helper_of
 from support.servers import java
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
@@ -82,9 +83,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Take modules and tests out of the garbage collector's sight: they stay to the end."""
+    """Take modules and tests out of the garbage collector's sight: they stay to the end.
+
+    From here on, the helper among several processes steps back behind the others.
+    """
     gc.collect()
     gc.freeze()
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if os.environ.get("PYTEST_XDIST_WORKER") == helper_of(processes):
+        os.nice(HELPER_NICENESS)
 
 
 def pytest_unconfigure() -> None:

@@ -3,6 +3,9 @@
 A file is run by one process, as its fixtures are made once a file. Files that use one running
 service, or that kill processes and start servers, are dealt together: one process runs them one
 after another, and there is one service. The longest go first, so that the processes end together.
+
+Of three processes or more, the last is a helper: it takes files that need no server, as a third
+database costs more than it gives, and uses what the others leave of the processors while they wait.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 TOGETHER = {
     "kills": (
@@ -54,12 +58,29 @@ FIRST = (
     "documents",
     "tests/acceptance/",
     "tests/model/service/",
-    "tests/model/",
     "tests/graph/",
     "",
 )
 """The order in which groups and files are dealt, by name or beginning. The organism is trained in
 the first while the second and third, which need none, keep the other process busy."""
+
+
+WITHOUT_SERVER = (
+    "tests/model/editing/",
+    "tests/model/benchmarks/",
+    "tests/acceptance/test_wheel.py",
+    "tests/acceptance/docs/test_site.py",
+    "tests/unit/",
+)
+"""What the helper takes, in this order."""
+
+HELPER_NICENESS = 10
+"""More than that of the workers of a service, which are waited for."""
+
+
+def helper_of(processes: int) -> str | None:
+    """The id of the process that is the helper, where there are enough of them for one."""
+    return f"gw{processes - 1}" if processes > 2 else None
 
 
 def group_of(nodeid: str) -> str:
@@ -98,6 +119,30 @@ class ByGroup(LoadScopeScheduling):
     def __init__(self, config: pytest.Config, log: Any = None) -> None:
         super().__init__(config, log)
         config.option.loadscopereorder = False
+        self._helper = helper_of(self.numnodes)
 
     def _split_scope(self, nodeid: str) -> str:
         return group_of(nodeid)
+
+    def _reschedule(self, node: WorkerController) -> None:
+        if self._is_helper(node) and not node.shutting_down and not self._for_helper():
+            node.shutdown()
+            return
+        super()._reschedule(node)
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        if self._is_helper(node) and (found := self._for_helper()):
+            self.workqueue.move_to_end(found[0], last=False)
+        super()._assign_work_unit(node)
+
+    def _is_helper(self, node: WorkerController) -> bool:
+        return node.gateway.id == self._helper
+
+    def _for_helper(self) -> list[str]:
+        """Files that wait and need no server, in the order of `WITHOUT_SERVER`."""
+        return [
+            file
+            for beginning in WITHOUT_SERVER
+            for file in self.workqueue
+            if file.startswith(beginning)
+        ]
