@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import os
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,9 +27,8 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 from support import tiers
-from support.distribution import HELPER_NICENESS, helper_of
+from support.distribution import HELPER_NICENESS, ByGroup, helper_of, in_order
 from support.servers import java
-from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.garbage_collection import collect_seldom
 from thinkeval.service.settings import Settings
@@ -77,8 +75,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark each test with its tier, and put those together that one process runs."""
     tiers.mark(items, TESTS)
     if config.pluginmanager.hasplugin("xdist"):
-        from support.distribution import in_order
-
         items[:] = in_order(items, dealt=hasattr(config, "workerinput"))
 
 
@@ -102,8 +98,6 @@ def pytest_unconfigure() -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Files are dealt as support/distribution.py says, whatever `--dist` says."""
-    from support.distribution import ByGroup
-
     return ByGroup(config, log)
 
 
@@ -163,17 +157,10 @@ def db(server: dict[str, str]) -> Iterator[Database]:
 @pytest.fixture
 def graph_id(db: Database) -> Iterator[str]:
     """A prefix of this test's own; what starts with it is deleted afterwards."""
-    prefix = f"test-{uuid.uuid4().hex[:10]}"
-    yield prefix
-    for edit in db.read(rows.EditRow):
-        if edit.dataset.startswith(prefix) or edit.id.startswith(prefix):
-            db.write(rows.DeleteEditRow, id=edit.id)
-    for dataset in {rule.dataset for rule in db.read(rows.RuleRow)}:
-        if dataset.startswith(prefix):
-            db.write(rows.DeleteRulesRow, dataset=dataset)
-    for graph in db.read(rows.GraphRow, incomplete=True):
-        if graph.graph.startswith(prefix) or graph.dataset.startswith(prefix):
-            db.autocommit(rows.DeleteGraphRow, graph=graph.graph)
+    from support.own_graphs import own_graphs
+
+    with own_graphs(db) as prefix:
+        yield prefix
 
 
 @pytest.fixture(scope="session")
@@ -184,6 +171,14 @@ def data_dir() -> Path:
     if not path.is_dir():
         pytest.skip("the real data sets are not here; set THINKEVAL_DATA to their folder")
     return path
+
+
+@pytest.fixture(scope="session")
+def site_pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The pages of the documentation site, built strictly, once."""
+    from support.docs.site import build
+
+    return build(tmp_path_factory.mktemp("site").resolve())
 
 
 @pytest.fixture

@@ -40,6 +40,8 @@ IDLE_S = 2.0
 """How often an idle worker polls for work submitted elsewhere."""
 RETRY_S = (0.5, 1.0, 2.0, 5.0)
 """Pauses before the database is tried again; the last one is repeated."""
+STARTING = "starting"
+"""The first stage of a job of any kind, from its claim to the first that its kind names."""
 STUCK = 3
 """Exit code of a worker whose job did not stop within the grace period."""
 
@@ -147,7 +149,7 @@ class Worker:
             worker=self.id,
             service=self.service,
             affinity=self._affinity,
-            event=event("running", "starting"),
+            event=event("running", STARTING),
         )
         if not found:
             return None
@@ -164,6 +166,7 @@ class Worker:
         started = time.monotonic()
         self._job = job
         try:
+            hold_for_tests(STARTING, self._check)
             job.run(self.runtime)
         except JobInterrupt as stop:
             log.info("the job stops: %s", stop)

@@ -46,7 +46,13 @@ TOGETHER = {
         "tests/acceptance/service/rules/test_implications.py",
     ),
     "documents": ("tests/acceptance/docs/test_blocks.py", "tests/acceptance/examples/"),
+    "organism server": (
+        "tests/model/service/states/test_compare_served.py",
+        "tests/model/service/states/test_endpoint.py",
+        "tests/model/service/growth/test_crawl_served.py",
+    ),
     "servers": ("tests/graph/cypher/embedded/",),
+    "site": ("tests/acceptance/docs/test_site.py", "tests/unit/docs/test_site.py"),
 }
 """Files and folders that one process runs, by the name of their group."""
 
@@ -57,6 +63,7 @@ FIRST = (
     "service",
     "documents",
     "tests/acceptance/",
+    "organism server",
     "tests/model/service/",
     "tests/graph/",
     "",
@@ -69,10 +76,18 @@ WITHOUT_SERVER = (
     "tests/model/editing/",
     "tests/model/benchmarks/",
     "tests/acceptance/test_wheel.py",
-    "tests/acceptance/docs/test_site.py",
+    "site",
+    "tests/model/service/growth/endpoints/",
     "tests/unit/",
 )
-"""What the helper takes, in this order."""
+"""What the helper takes, in this order: folders, files and groups whose tests need no server."""
+
+WITH_SERVER = (
+    "tests/model/editing/methods/test_ike.py",
+    "tests/model/editing/methods/test_joint_targets.py",
+    "tests/model/editing/objectives/test_value_optimisation.py",
+)
+"""Files in these folders in which a test uses the server."""
 
 HELPER_NICENESS = 10
 """More than that of the workers of a service, which are waited for."""
@@ -81,6 +96,11 @@ HELPER_NICENESS = 10
 def helper_of(processes: int) -> str | None:
     """The id of the process that is the helper, where there are enough of them for one."""
     return f"gw{processes - 1}" if processes > 2 else None
+
+
+def without_server(group: str) -> bool:
+    """Whether the helper may take a file, or a group."""
+    return group.startswith(WITHOUT_SERVER) and group not in WITH_SERVER
 
 
 def group_of(nodeid: str) -> str:
@@ -98,10 +118,16 @@ def in_order(items: Sequence[pytest.Item], *, dealt: bool) -> list[pytest.Item]:
     Args:
         items: as they were collected.
         dealt: they are dealt to several processes, in the order of `FIRST`.
+
+    Raises:
+        pytest.UsageError: a test that the helper may be given takes the server.
     """
     groups: dict[str, list[pytest.Item]] = {}
     for item in items:
-        groups.setdefault(group_of(item.nodeid), []).append(item)
+        group = group_of(item.nodeid)
+        if without_server(group) and "server" in getattr(item, "fixturenames", ()):
+            raise pytest.UsageError(f"{item.nodeid}: name its file in distribution.WITH_SERVER.")
+        groups.setdefault(group, []).append(item)
     names = list(groups)
     if dealt:
         last = len(FIRST)
@@ -144,5 +170,5 @@ class ByGroup(LoadScopeScheduling):
             file
             for beginning in WITHOUT_SERVER
             for file in self.workqueue
-            if file.startswith(beginning)
+            if file.startswith(beginning) and without_server(file)
         ]

@@ -46,10 +46,14 @@ def mark(items: Iterable[pytest.Item], tests: Path) -> None:
     Raises:
         pytest.UsageError: a test is outside the tiers' folders, or a unit test takes the server.
     """
+    of_file: dict[Path, str] = {}
     for item in items:
         if item.get_closest_marker("heavy"):
             continue
-        tier = of_path(PurePosixPath(item.path.relative_to(tests).as_posix()))
+        if item.path not in of_file:
+            path = PurePosixPath(item.path.relative_to(tests).as_posix())
+            of_file[item.path] = of_path(path)
+        tier = of_file[item.path]
         if tier == "unit" and "server" in getattr(item, "fixturenames", ()):
             raise pytest.UsageError(f"{item.nodeid}: a unit test uses no server.")
         item.add_marker(tier)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from support.axe import violations
-from support.docs.site import ROOT, build
+from support.docs.site import ROOT
 from support.docs.site_page import (
     HEIGHT,
     STILL,
@@ -36,8 +36,8 @@ THEMES_OWN = (".md-code__nav",)
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return build(tmp_path_factory.mktemp("site"))
+def pages(site_pages: list[Path]) -> list[Path]:
+    return site_pages
 
 
 def home(pages: list[Path]) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.docs.site import ROOT, References, broken, broken_in, build, references
+from support.docs.site import ROOT, References, broken, broken_in, references
 
 SHOWN_ALONE = (
     "README.md", "examples/README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md",
@@ -18,9 +18,9 @@ SHOWN_ALONE = (
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, References]:
+def site(site_pages: list[Path]) -> dict[Path, References]:
     """The pages of the site and what they refer to."""
-    return {page: references(page) for page in build(tmp_path_factory.mktemp("site").resolve())}
+    return {page: references(page) for page in site_pages}
 
 
 def test_every_link_and_anchor_of_the_site_resolves(site: dict[Path, References]) -> None:

@@ -168,12 +168,16 @@ def test_a_worker_killed_in_the_middle_does_no_run_twice(
 def test_a_job_that_kills_its_worker_every_time_fails_with_the_reason(
     db: Database, service: Service, sets: list[str]
 ) -> None:
-    with service.held("finetune: establishing"):
+    stage = "finetune: establishing"
+    with service.held(stage):
         job = post(service, sets[:1], "base", "finetune", seed=12)["id"]
-        # The first attempt stores a run, which the others find: the crashes after it count.
+        # The first attempt stores a run: the crashes after it count. The others are killed at the
+        # start, before they have imported torch.
         for attempt in range(1, MAX_CRASHES + 1):
             until(lambda n=attempt: job_queue.row_of(db, job).attempts == n)
-            in_stage(db, job, "finetune: establishing")
+            in_stage(db, job, stage)
+            service.hold(stage, "starting")
+            stage = "starting"
             for worker in until(service.workers):
                 worker.kill()
             until(lambda n=attempt: released(db, job, n))

@@ -41,14 +41,15 @@ def post(service: Service, mine: Mine, **more: object) -> str:
     return service.post(**(body | more))["id"]
 
 
-def test_a_killed_service_takes_its_workers_along_and_the_next_one_goes_on(
+def test_a_service_killed_and_one_that_ends_are_followed_by_one_that_goes_on(
     db: Database, start: Start, mine: Mine
 ) -> None:
+    """Three services in a row: the first is killed, the second ends in good order."""
     with start() as first:
         first.ready()
-        with first.held("probe pre"):
+        with first.held("starting"):
             edits = [post(first, mine, seed=seed, method="none") for seed in range(40, 44)]
-            in_stage(db, edits[0], "probe pre")
+            in_stage(db, edits[0], "starting")
             workers = first.workers()
             first.process.kill()
             _, alive = psutil.wait_procs(workers, timeout=30)
@@ -59,22 +60,16 @@ def test_a_killed_service_takes_its_workers_along_and_the_next_one_goes_on(
         assert [second.ended(edit)["status"] for edit in edits] == ["succeeded"] * 4
         # The service's death is no fault of the edit.
         assert {second.get(f"/v1/edits/{edit}")["attempts"] for edit in edits} == {1}
-
-
-def test_a_service_that_ends_in_good_order_puts_its_edit_back(
-    db: Database, start: Start, mine: Mine
-) -> None:
-    with start() as first:
-        first.ready()
-        with first.held("probe pre"):
-            edit = post(first, mine, seed=50)
+        with second.held("probe pre"):
+            edit = post(second, mine, seed=50)
             in_stage(db, edit, "probe pre")
-            assert first.stop(signal.SIGTERM) in (0, -signal.SIGTERM)
+            assert second.stop(signal.SIGTERM) in (0, -signal.SIGTERM)
+    # It puts its edit back.
     job = queue.job_of(db, edit)
     assert (job.status, job.attempts) == ("queued", 0)
-    with start() as second:
-        second.ready()
-        assert second.ended(edit)["status"] == "succeeded"
+    with start() as third:
+        third.ready()
+        assert third.ended(edit)["status"] == "succeeded"
 
 
 @pytest.fixture(scope="module")

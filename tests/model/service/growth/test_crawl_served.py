@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
-from support.endpoints.model_server import serving_model, with_template
+from support.endpoints.model_server import ModelServer
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.cli import main
@@ -23,8 +22,8 @@ def test_at_least_twenty_chains_and_a_score(
     db: Database,
     server: dict[str, str],
     organism: RuntimeModel,
+    served_organism: ModelServer,
     graph_id: str,
-    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -37,12 +36,10 @@ def test_at_least_twenty_chains_and_a_score(
 
     for name, value in server.items():
         monkeypatch.setenv(name, value)
-    folder = with_template(Path(organism.source), tmp_path / "organism")
-    with serving_model(folder, tmp_path) as served:
-        start = ["grow", "start", "--seed", SEED, "--graph", graph_id, "--elicit", "crawl"]
-        where = ["--endpoint", served.url, "--model", served.model]
-        few = ["--greedy", "--set", "wordings=1", "--chains", str(CHAINS)]
-        grown = thinkeval(*start, *where, *few)
+    start = ["grow", "start", "--seed", SEED, "--graph", graph_id, "--elicit", "crawl"]
+    where = ["--endpoint", served_organism.url, "--model", served_organism.model]
+    few = ["--greedy", "--set", "wordings=1", "--chains", str(CHAINS)]
+    grown = thinkeval(*start, *where, *few)
     assert isinstance(grown, dict)
     run, table = grown["run"], grown["iterations"]
     assert len(grown["chains"]) == table[-1]["paths"] >= CHAINS

@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.endpoints.model_server import serving_model, with_template
+from support.endpoints.model_server import ModelServer
 from support.own_graphs import stored_edges
 from support.references import reference as ref
 from support.references.scoring_reference import expected, same
 from support.scored_walk import Walk, walked
+from support.serving import Shared
 from thinkeval.cypher import rows
 from thinkeval.editing.probe import matching
 from thinkeval.service.graphs import datasets
@@ -46,12 +46,10 @@ def walk(runtime: Runtime, organism: RuntimeModel) -> Iterator[Walk]:
 
 
 @pytest.fixture(scope="module")
-def served(walk: Walk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StateIn]:
+def served(organism_server: Shared[ModelServer]) -> StateIn:
     """The organism behind its server."""
-    scratch = tmp_path_factory.mktemp("serve")
-    folder = with_template(Path(walk.model.source), scratch / "chat")
-    with serving_model(folder, scratch) as server:
-        yield StateIn(model=server.model, endpoint=server.url)
+    server = organism_server.start()
+    return StateIn(model=server.model, endpoint=server.url)
 
 
 @pytest.fixture(scope="module")
