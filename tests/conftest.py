@@ -1,8 +1,8 @@
 """Fixtures shared by all tests: a real Neo4j, tiny random models, one small trained model.
 
 The database is the server that THINKEVAL_NEO4J_URI names, else an embedded one in a new home; with
-`pytest -n 2` each process has one. Graphs of a test start with its `graph_id` and are deleted
-afterwards.
+`pytest -n 2` each process has one, of three all but the last. Graphs of a test start with its
+`graph_id` and are deleted afterwards.
 """
 
 from __future__ import annotations

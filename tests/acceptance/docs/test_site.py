@@ -121,6 +121,6 @@ def test_a_page_that_is_too_wide_is_found(offline: BrowserContext, tmp_path: Pat
     page = offline.new_page()
     page.goto(file.as_uri())
     assert [line.partition(": ")[2] for line in too_wide(page)] == [
-        "wider than 390 px, light",
         "wider than 390 px, dark",
+        "wider than 390 px, light",
     ]

@@ -62,12 +62,14 @@ def too_wide(page: Page) -> list[str]:
     It ends at the narrowest width; a page of the reference takes a second for another one.
     """
     found = []
+    schemes = list(SCHEMES)
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": HEIGHT})
-        for scheme in SCHEMES:
+        for scheme in schemes:
             show(page, scheme)
             if page.evaluate("document.documentElement.scrollWidth") > width:
                 found.append(f"{page.url}: wider than {width} px, {scheme}")
+        schemes.reverse()  # the next width begins with the scheme that is shown
     return found
 
 
