@@ -63,11 +63,6 @@ def hogwarts_as(db: Database, name: str) -> str:
     return datasets.store(db, datasets.read("hogwarts", name=name)).graph
 
 
-ATLAS_ORGANISM = "organism:gpt2:steps=300"
-"""A model of `atlas` for runs of DepEdit's protocol, whose sets have facts that it does not know:
-trained for less than half of the steps that an organism of this size has, which recalls its own."""
-
-
 def atlas_as(db: Database, name: str) -> str:
     """The bundled graph `atlas` under another id, with the rules that ship for it, all kept."""
     path = rules.path("atlas")
