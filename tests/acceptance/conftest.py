@@ -13,7 +13,7 @@ from playwright.sync_api import Browser
 
 from support.commands import PROGRAM, Cli, Mine
 from support.own_graphs import atlas_as, own_graphs
-from support.serving import Service, Shared, serving
+from support.serving import Service, Shared, serving, sharing
 from support.watching import Open, chromium_here, watched
 from thinkeval.cypher.run import Database
 from thinkeval.service.depedit import store as set_store
@@ -77,10 +77,8 @@ def running_service(
             service.ready()
             yield service
 
-    shared = Shared("running_service", ready)
-    request.config.pluginmanager.register(shared, "running service")
-    yield shared
-    shared.stop()
+    with sharing(request, ready) as shared:
+        yield shared
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +90,8 @@ def service(running_service: Shared[Service]) -> Service:
 @pytest.fixture(scope="session")
 def running_browser(request: pytest.FixtureRequest) -> Iterator[Shared[Browser]]:
     """Chromium, while tests in a row use it."""
-    shared = Shared("running_browser", chromium_here)
-    request.config.pluginmanager.register(shared, "running browser")
-    yield shared
-    shared.stop()
+    with sharing(request, chromium_here) as shared:
+        yield shared
 
 
 @pytest.fixture(scope="module")

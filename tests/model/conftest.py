@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.endpoints.model_server import ModelServer, serving_model, with_template
-from support.serving import Shared
+from support.serving import Shared, sharing
 from thinkeval.service.scoring.runtime import RuntimeModel
 
 
@@ -26,10 +26,8 @@ def organism_server(
         with serving_model(folder, scratch) as server:
             yield server
 
-    shared = Shared("organism_server", ready)
-    request.config.pluginmanager.register(shared, "organism server")
-    yield shared
-    shared.stop()
+    with sharing(request, ready) as shared:
+        yield shared
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
+from support.tiers import takes_server
+
 TOGETHER = {
     "kills": (
         "tests/acceptance/service/jobs/",
@@ -124,7 +126,7 @@ def in_order(items: Sequence[pytest.Item], *, dealt: bool) -> list[pytest.Item]:
     groups: dict[str, list[pytest.Item]] = {}
     for item in items:
         group = group_of(item.nodeid)
-        if without_server(group) and "server" in getattr(item, "fixturenames", ()):
+        if without_server(group) and takes_server(item):
             raise pytest.UsageError(f"{item.nodeid}: name its file in distribution.WITH_SERVER.")
         groups.setdefault(group, []).append(item)
     names = list(groups)
@@ -150,24 +152,26 @@ class ByGroup(LoadScopeScheduling):
         return group_of(nodeid)
 
     def _reschedule(self, node: WorkerController) -> None:
-        if self._is_helper(node) and not node.shutting_down and not self._for_helper():
+        if self._is_helper(node) and not node.shutting_down and not self._for_helper:
             node.shutdown()
             return
         super()._reschedule(node)
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        if self._is_helper(node) and (found := self._for_helper()):
-            self.workqueue.move_to_end(found[0], last=False)
+        if self._is_helper(node) and (file := self._for_helper):
+            self.workqueue.move_to_end(file, last=False)
         super()._assign_work_unit(node)
 
     def _is_helper(self, node: WorkerController) -> bool:
         return node.gateway.id == self._helper
 
-    def _for_helper(self) -> list[str]:
-        """Files that wait and need no server, in the order of `WITHOUT_SERVER`."""
-        return [
+    @property
+    def _for_helper(self) -> str | None:
+        """The next file that needs no server, in the order of `WITHOUT_SERVER`."""
+        waiting = (
             file
             for beginning in WITHOUT_SERVER
             for file in self.workqueue
             if file.startswith(beginning) and without_server(file)
-        ]
+        )
+        return next(waiting, None)

@@ -225,3 +225,17 @@ class Shared(Generic[T]):
         file = (i for i in item.session.items if i.path == nextitem.path)
         if not any(self._fixture in getattr(i, "fixturenames", ()) for i in file):
             self.stop()
+
+
+@contextmanager
+def sharing(
+    request: pytest.FixtureRequest, open: Callable[[], AbstractContextManager[T]]
+) -> Iterator[Shared[T]]:
+    """What a session fixture yields: watched while tests run, and stopped in the end."""
+    assert request.fixturename
+    shared = Shared(request.fixturename, open)
+    request.config.pluginmanager.register(shared, f"shared {request.fixturename}")
+    try:
+        yield shared
+    finally:
+        shared.stop()

@@ -40,6 +40,11 @@ def of_path(path: PurePosixPath) -> str:
     return tier
 
 
+def takes_server(item: pytest.Item) -> bool:
+    """Whether a test uses the database, itself or by a fixture."""
+    return "server" in getattr(item, "fixturenames", ())
+
+
 def mark(items: Iterable[pytest.Item], tests: Path) -> None:
     """Mark each test with its one tier.
 
@@ -54,7 +59,7 @@ def mark(items: Iterable[pytest.Item], tests: Path) -> None:
             path = PurePosixPath(item.path.relative_to(tests).as_posix())
             of_file[item.path] = of_path(path)
         tier = of_file[item.path]
-        if tier == "unit" and "server" in getattr(item, "fixturenames", ()):
+        if tier == "unit" and takes_server(item):
             raise pytest.UsageError(f"{item.nodeid}: a unit test uses no server.")
         item.add_marker(tier)
 
