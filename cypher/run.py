@@ -186,6 +186,19 @@ class Database:
         """The rows of a write query, in a separate transaction that is retried if necessary."""
         return self._managed(row_type, ("write",), params)
 
+    def write_implicitly(self, row_type: type[RowT], **params: Any) -> list[RowT]:
+        """The rows of a write query in an implicit transaction: the server commits it by itself.
+
+        In `write` this process sends the commit. If it is stopped before it does, its locks stay
+        until `timeout_s`, and who needs them waits. Here they do not outlast the query. It is not
+        repeated after a transient failure.
+        """
+        found = query_of(row_type, ("write",))
+        sent = bind(found, params)
+        with translated(found.name), self._session(neo4j.WRITE_ACCESS) as session:
+            result = send(session, found, sent, timeout_s=self.timeout_s)
+            return rows_of(result, found, row_type, strict=self.strict)
+
     def write_all(
         self,
         row_type: type[RowT],

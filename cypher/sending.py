@@ -82,10 +82,19 @@ def send(
     to: neo4j.Session | neo4j.Transaction | neo4j.ManagedTransaction,
     found: Query,
     sent: dict[str, Any],
+    *,
+    timeout_s: float | None = None,
 ) -> Result:
-    """Send a query with checked parameters to the server; records are fetched as they are read."""
+    """Send a query with checked parameters to the server; records are fetched as they are read.
+
+    Args:
+        timeout_s: time limit of the implicit transaction of a session; a transaction has its own.
+    """
     # The driver's types demand a literal text, to prevent composed queries; these come from files.
-    return to.run(cast(LiteralString, found.text), sent)
+    text = cast(LiteralString, found.text)
+    if timeout_s is not None and isinstance(to, neo4j.Session):
+        return to.run(neo4j.Query(text, timeout=timeout_s), sent)
+    return to.run(text, sent)
 
 
 def rows_of(result: Result, found: Query, row_type: type[RowT], *, strict: bool) -> list[RowT]:

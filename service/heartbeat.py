@@ -1,7 +1,8 @@
 """The heartbeat: a second thread that renews a lease, reports progress, and learns of cancelling.
 
 One query each time: as soon as the progress has changed (at most twice a second), else every ten
-seconds, or six times within a short lease. Workers and commands use the same.
+seconds, or six times within a short lease. The server commits it, so a process that is stopped
+meanwhile does not keep its job locked. Workers and commands use the same.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ class Heartbeat:
             if database is None:
                 return
             try:
-                told = database.write(
+                told = database.write_implicitly(
                     rows.HeartbeatRow,
                     **self._worker,
                     **(lease.params if lease else {}),

@@ -14,7 +14,8 @@ with 404. Each list is replayed in order; its last answer is repeated. ANSWER ha
     status, detail, retry_after, location, raw, delay_s          failures: status with detail, the
                                                                  exact body, seconds of waiting
 
-`GET /cassette` gives the number of requests and their bodies and headers, `GET /health` is 200.
+`GET /cassette` gives the requests with their headers, their number, and how many were answered at
+the same time at most; `GET /health` is 200.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class _Tape:
         self._lock = threading.Lock()
         self._played: dict[str, int] = {}
         self.requests: list[dict[str, Any]] = []
+        self._answering = self.at_once = 0
 
     def play(self, path: str, headers: dict[str, str], body: dict[str, Any]) -> dict[str, Any]:
         """Record the request; the answer to it."""
@@ -66,6 +68,18 @@ class _Tape:
             return {"status": 404, "detail": f"no recorded answer for {request_digest(body)}"}
         answer = answers[min(number, len(answers) - 1)]
         return {"text": answer} if isinstance(answer, str) else answer
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Count a request while it is answered."""
+        with self._lock:
+            self._answering += 1
+            self.at_once = max(self.at_once, self._answering)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._answering -= 1
 
     def _found(self, body: dict[str, Any]) -> tuple[str, list[Any]]:
         name = request_digest(body)
@@ -89,7 +103,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, b'{"status": "ok"}')
         elif self.path == "/cassette":
             asked = self.tape.requests
-            self._send(200, json.dumps({"count": len(asked), "requests": asked}).encode())
+            told = {"count": len(asked), "at_once": self.tape.at_once, "requests": asked}
+            self._send(200, json.dumps(told).encode())
         else:
             self._send(500, b"Internal Server Error")  # as /v1/models of some servers
 
@@ -98,7 +113,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(raw)
         headers = {name.lower(): value for name, value in self.headers.items()}
         answer = self.tape.play(self.path, headers, body)
-        time.sleep(answer.get("delay_s", 0))
+        with self.tape.answering():
+            time.sleep(answer.get("delay_s", 0))
         status = answer.get("status", 200)
         if "raw" in answer:
             self._send(status, answer["raw"].encode(), answer)
@@ -157,8 +173,15 @@ class Cassette:
 
     def requests(self) -> list[dict[str, Any]]:
         """Every request so far: path, headers (names in lower case), body."""
+        return self._told()["requests"]
+
+    def at_once(self) -> int:
+        """How many requests were being answered at the same time, at most."""
+        return self._told()["at_once"]
+
+    def _told(self) -> dict[str, Any]:
         with urllib.request.urlopen(f"{self.origin}/cassette", timeout=10) as answer:
-            return json.load(answer)["requests"]
+            return json.load(answer)
 
 
 @contextmanager

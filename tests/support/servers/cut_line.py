@@ -1,4 +1,4 @@
-"""A line to the real server that a test can cut: a TCP port that passes everything on, until."""
+"""A line to the real server that a test can cut: a TCP port that passes all on until then."""
 
 from __future__ import annotations
 
@@ -9,9 +9,18 @@ from urllib.parse import urlsplit
 
 
 class CutLine:
-    """Passes bytes between its own port and the server; `cut()` ends all of it at once."""
+    """Passes bytes between its own port and the server; `cut()` ends all of it at once.
 
-    def __init__(self, uri: str) -> None:
+    Args:
+        until: the first message of a client that contains this is not passed on, and nothing after
+            it, as if the client had been stopped just before.
+
+    Attributes:
+        stopped: set once that has happened.
+    """
+
+    def __init__(self, uri: str, until: bytes | None = None) -> None:
+        self._until, self.stopped = until, threading.Event()
         to = urlsplit(uri)
         self._server = (to.hostname or "127.0.0.1", to.port or 7687)
         self._door = socket.create_server(("127.0.0.1", 0))
@@ -46,10 +55,15 @@ class CutLine:
                 client, _ = self._door.accept()
                 server = socket.create_connection(self._server)
                 self._ends += [client, server]
-                self._start(self._pass_on, client, server)
+                self._start(self._pass_on, client, server, self._until)
                 self._start(self._pass_on, server, client)
 
-    def _pass_on(self, source: socket.socket, sink: socket.socket) -> None:
+    def _pass_on(
+        self, source: socket.socket, sink: socket.socket, until: bytes | None = None
+    ) -> None:
         with contextlib.suppress(OSError):
             while part := source.recv(65536):
+                if until is not None and (self.stopped.is_set() or until in part):
+                    self.stopped.set()
+                    continue
                 sink.sendall(part)

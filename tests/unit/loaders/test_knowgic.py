@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import time
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -48,9 +47,7 @@ def folder(data_dir: Path) -> Path:
 
 
 def test_real_counts(folder: Path) -> None:
-    start = time.perf_counter()
     loaded = knowgic.load(folder)
-    assert time.perf_counter() - start < 2
     graph, report = loaded.graph, loaded.report
     assert report.read == {"records": 1406, "chains": 1406, "links": 5728 + 9158, "aliases": 289}
     assert report.kept == {"facts": 345, "entities": 162, "rewrites": 26}

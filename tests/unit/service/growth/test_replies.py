@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Literal
 
 import pytest
@@ -100,8 +99,7 @@ def test_a_text_that_ends_in_repeats_is_a_loop(text: str, loop: bool) -> None:
     assert state_of(_reply(text)) == ("cut" if loop else "answered")
 
 
-def test_a_hostile_text_takes_no_time() -> None:
-    began = time.perf_counter()
+@pytest.mark.timeout(60)  # a search that tries every pair of places takes minutes
+def test_a_hostile_text_is_read_in_linear_time() -> None:
     for part in ("as an ai ", "sorry ", "unfortunately, ", "no no ", "抱歉"):
         state_of(_reply(part * 20_000))
-    assert time.perf_counter() - began < 2

@@ -75,14 +75,13 @@ def test_replies_belong_to_their_requests_though_they_end_in_another_order(tmp_p
 
 def test_requests_run_at_the_same_time_but_only_so_many(tmp_path: Path) -> None:
     slow = {"otherwise": [{"text": "a", "delay_s": 0.4}]}
-    with _endpoint(tmp_path, slow, concurrent=4) as (endpoint, _):
+    with _endpoint(tmp_path, slow, concurrent=4) as (endpoint, server):
         _all(endpoint, [_request("first")])
-        began = time.monotonic()
         parts = endpoint.ask([_request(str(i)) for i in range(8)])
         first = next(parts)
         assert 1 <= len(first) <= 4
         assert sum(len(part) for part in parts) == 8 - len(first)
-        assert 0.8 <= time.monotonic() - began < 8 * 0.4
+        assert 2 <= server.at_once() <= 4
 
 
 def test_what_is_sent_and_how_it_is_read(tmp_path: Path) -> None:
@@ -224,7 +223,7 @@ def test_an_interruption_ends_the_pauses_of_requests_that_fail(tmp_path: Path) -
         if thread.name.startswith("thinkeval-endpoint"):
             thread.join(10)
             assert not thread.is_alive()
-    assert time.monotonic() - began < 25
+    assert time.monotonic() - began < 40
 
 
 def test_a_caller_that_stops_listening_stops_the_asking(tmp_path: Path) -> None:
