@@ -63,6 +63,10 @@ def hogwarts_as(db: Database, name: str) -> str:
     return datasets.store(db, datasets.read("hogwarts", name=name)).graph
 
 
+ATLAS_ORGANISM = "organism:steps=300"
+"""The model that the documentation names for runs of DepEdit's protocol on `atlas`."""
+
+
 def atlas_as(db: Database, name: str) -> str:
     """The bundled graph `atlas` under another id, with the rules that ship for it, all kept."""
     path = rules.path("atlas")

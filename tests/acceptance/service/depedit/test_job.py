@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from support.commands import Cli
-from support.own_graphs import own_graphs
+from support.own_graphs import ATLAS_ORGANISM, own_graphs
 from support.serving import ENDED, Service, until
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
@@ -33,7 +33,7 @@ QUICK = {"num_steps": 10}
 def sets(db: Database, runtime: Runtime) -> Iterator[list[str]]:
     """Two small sets; the model is trained before anybody is in a hurry."""
     datasets.ensure(runtime.db, GRAPH)
-    runtime.train("organism", GRAPH)
+    runtime.train(ATLAS_ORGANISM, GRAPH)
     drawn = SetOptions(
         init="shuffled", facts=6, unrelated=2, implications=3, copies=2, updates=3, seed=4
     )
@@ -54,7 +54,7 @@ def sets(db: Database, runtime: Runtime) -> Iterator[list[str]]:
 
 def post(service: Service, sets: list[str], *strategies: str, **more: Any) -> dict[str, Any]:
     """The job as it was accepted."""
-    body = {"sets": sets, "strategies": list(strategies)} | more
+    body = {"sets": sets, "strategies": list(strategies), "model": ATLAS_ORGANISM} | more
     answer = service.http.post("/v1/depedit/runs", json=body)
     assert answer.status_code == 202, answer.text
     told = answer.json()
@@ -116,13 +116,13 @@ def test_runs_are_done_watched_and_equal_to_the_command_lines(
     by_rest = {run: answers(db, run) for run in done["runs"]}
     again = thinkeval(
         "depedit", "run", *sets, *(word for name in names for word in ("-s", name)), "--force",
-        "--set", "num_steps=10", "--json",
+        "--set", "num_steps=10", "--model", ATLAS_ORGANISM, "--json",
     ).json  # fmt: skip
     assert [one["run"] for one in again["runs"]] == done["runs"]
     assert not any(one["reused"] for one in again["runs"])
     assert {run: answers(db, run) for run in done["runs"]} == by_rest
     # All is stored now: posted again it is there at once, and a larger job does only the rest.
-    body = {"sets": sets, "strategies": names, "overrides": QUICK}
+    body = {"sets": sets, "strategies": names, "model": ATLAS_ORGANISM, "overrides": QUICK}
     answer = service.http.post("/v1/depedit/runs", json=body)
     assert (answer.status_code, answer.json()["id"]) == (200, told["id"])
     more = ended(service, post(service, sets[:1], "base", "backchain", overrides=QUICK)["id"])
@@ -230,6 +230,7 @@ def test_from_a_notebook(service: Service, sets: list[str]) -> None:
         job = te.run_sets(
             sets,
             strategies=["base", "finetune"],
+            model=ATLAS_ORGANISM,
             seed=18,
             overrides=QUICK,
             progress=lambda *now: told.append(now),
@@ -245,12 +246,13 @@ def test_from_a_notebook(service: Service, sets: list[str]) -> None:
         table = te.protocol_report(GRAPH)
         row = table[(table["method"] == "finetune") & (table["n_specific"] == 6)].iloc[0]
         assert row["n_est_s"] >= 2
+        again = {"strategies": ["finetune"], "model": ATLAS_ORGANISM, "seed": 18}
         with pytest.raises(ProblemError, match="no_such"):
-            te.run_sets(sets[:1], strategies=["finetune"], seed=18, overrides={"no_such": 1})
+            te.run_sets(sets[:1], **again, overrides={"no_such": 1})
         with pytest.raises(ProblemError, match="Did you mean 'memit"):
             te.run_sets(sets[:1], strategies=["memitt"])
         with pytest.raises(TimeoutError, match="continues"):
-            te.run_sets(sets[:1], strategies=["finetune"], seed=18, overrides=LONG, timeout=0.1)
+            te.run_sets(sets[:1], **again, overrides=LONG, timeout=0.1)
         late = te.jobs()[0].id
         assert te.cancel_job(late) in ("running", "cancelled")
     assert ended(service, late, 30)["status"] == "cancelled"

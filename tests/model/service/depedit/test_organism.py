@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from support.own_graphs import ATLAS_ORGANISM
 from thinkeval.editing.models import weights_digest
 from thinkeval.loaders.knowledge_sets import KnowledgeSet
 from thinkeval.service.depedit import run, similarity, store
@@ -45,9 +46,9 @@ def metrics(runtime: Runtime, knowledge: KnowledgeSet) -> dict[str, dict[str, Fr
         ["random", "base", "finetune", "finetune+forwchain", "finetune+backchain", "memit",
          "memit+backchain"]
     )  # fmt: skip
-    model = runtime.model("organism", GRAPH).loaded.model
+    model = runtime.model(ATLAS_ORGANISM, GRAPH).loaded.model
     before = weights_digest(model)
-    done = run.run(runtime, [knowledge], wanted, run.RunOptions())
+    done = run.run(runtime, [knowledge], wanted, run.RunOptions(ATLAS_ORGANISM))
     assert weights_digest(model) == before
     assert not any(one.reused for one in done)
     return {one.method: metrics_of(runtime.db, one.run) for one in done}
@@ -95,16 +96,16 @@ def test_what_is_stored_is_not_run_again(
     runtime: Runtime, knowledge: KnowledgeSet, metrics: dict[str, dict[str, Fraction]]
 ) -> None:
     wanted = run.methods(["finetune", "memit+backchain"])
-    again = run.run(runtime, [knowledge], wanted, run.RunOptions())
+    again = run.run(runtime, [knowledge], wanted, run.RunOptions(ATLAS_ORGANISM))
     assert all(one.reused for one in again)
-    other = run.RunOptions(seed=1)
+    other = run.RunOptions(ATLAS_ORGANISM, seed=1)
     assert not run.run(runtime, [knowledge], run.methods(["base"]), other)[0].reused
 
 
 def test_rephrased_facts_have_the_most_similar_gradients(
     runtime: Runtime, knowledge: KnowledgeSet
 ) -> None:
-    model = runtime.model("organism", GRAPH)
+    model = runtime.model(ATLAS_ORGANISM, GRAPH)
     pairs = similarity.pairs_of(knowledge, similarity.wordings(runtime.db, GRAPH))
     found = {one.kind: one for one in similarity.similarities(runtime, model, pairs)}
     assert list(found) == list(similarity.KINDS)
