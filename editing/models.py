@@ -253,7 +253,7 @@ def _commit(name: str, revision: str | None) -> str | None:
 
 def _load_tokenizer(source: str, options: dict[str, Any]) -> Any:
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(source, **options)
+        tokenizer: Any = transformers.AutoTokenizer.from_pretrained(source, **options)
         # Without tokenizer files, transformers 5 silently returns an empty tokenizer.
         usable = len(tokenizer("The mother of", add_special_tokens=False)["input_ids"]) > 0
     except Exception as error:

@@ -119,7 +119,7 @@ def networkx_ifr(facts: Sequence[Mapping[str, Any]], case: Mapping[str, Any]) ->
             graph.add_edge(fact["subject"], fact["object"], fact["id"], fact=fact)
     chains: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for path in nx.all_simple_edge_paths(graph, case["subject"], case["object"], cutoff=STEPS):
-        links = [graph.edges[edge]["fact"] for edge in path]  # pyright: ignore[reportArgumentType]
+        links = [graph.edges[edge]["fact"] for edge in path]
         sequence = tuple(edge[1] for edge in path)
         known = chains.get(sequence, links)
         chains[sequence] = [

@@ -226,7 +226,7 @@ def _one_by_one(
     def write(part: Sequence[Mapping[str, Any]]) -> None:
         with driver.session() as session:
             for row in part:
-                session.run(query, row=dict(row), **params).consume()  # pyright: ignore[reportArgumentType]
+                session.run(query, row=dict(row), **params).consume()
 
     write(given[:warm_up])
     return (len(given) - warm_up) / bench.seconds(lambda: write(given[warm_up:]))

@@ -140,9 +140,9 @@ def _window(
     tokenizer: Any, texts: list[str], max_length: int, batch_tokens: int
 ) -> Iterator[tuple[Padded, int]]:
     """Batches of texts of similar length, each with its number of texts (empty texts counted)."""
-    encoded = tokenizer(texts, truncation=True, max_length=max_length, return_attention_mask=False)[
-        "input_ids"
-    ]
+    encoded: list[list[int]] = tokenizer(
+        texts, truncation=True, max_length=max_length, return_attention_mask=False
+    )["input_ids"]
     rows = sorted((row for row in encoded if row), key=len)
     skipped = len(encoded) - len(rows)
     while rows:

@@ -160,6 +160,11 @@ def _describe(option: Any) -> str:
         return f"a list of {_describe(typing.get_args(option)[0])}"
     if typing.get_origin(option) is typing.Literal:
         return " or ".join(repr(x) for x in typing.get_args(option))
-    names = {float: "a number", int: "a whole number", str: "a string", bool: "true or false"}
-    names[dict] = "an object of keys"
+    names: dict[type, str] = {
+        float: "a number",
+        int: "a whole number",
+        str: "a string",
+        bool: "true or false",
+        dict: "an object of keys",
+    }
     return names.get(option, "null" if option is type(None) else str(option))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -30,7 +30,13 @@ CALL = 200
 class _Rows:
     """Lengths of rows of tokens."""
 
-    rows: tuple[Row, ...]
+    # For type checkers only: a dataclass would take the property for its field's default.
+    if TYPE_CHECKING:
+
+        @property
+        def rows(self) -> tuple[Row, ...]:
+            """A field of a subclass, or computed by it."""
+            ...
 
     @property
     def before(self) -> int:
@@ -75,7 +81,7 @@ class Unit(_Rows):
     entries: tuple[Entry, ...]
 
     @property
-    def rows(self) -> tuple[Row, ...]:  # type: ignore[override]
+    def rows(self) -> tuple[Row, ...]:
         """The rows of its entries."""
         return tuple(row for entry in self.entries for row in entry.rows)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 KNOWN = 0.5
 """A key is recalled if the total probability of its objects is greater."""
@@ -64,6 +66,8 @@ class RecallReport:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: dict) -> RecallReport:
+    def from_dict(cls, values: Mapping[str, Any]) -> RecallReport:
         """The inverse of `as_dict`."""
-        return cls(**{**values, "worst": tuple(FactRecall(**w) for w in values["worst"])})
+        worst = tuple(FactRecall(**w) for w in values["worst"])
+        given: dict[str, Any] = {**values, "worst": worst}
+        return cls(**given)

@@ -153,7 +153,7 @@ def _train_into(
     recall = measure(model, tokenizer, graph, corpus.keys)
     seconds = time.perf_counter() - started
     _check(recall, config, recipe)
-    about = {
+    about: dict[str, object] = {
         "recall": recall.as_dict(),
         "seconds": round(seconds, 2),
         "config": config.as_dict(),

@@ -161,7 +161,13 @@ def read_csv(path: Path) -> CsvTable:
 
 def kind_of(value: object) -> str:
     """The name of a value's type in JSON and YAML, for messages."""
-    names = {dict: "an object", list: "a list", str: "text", bool: "true/false", type(None): "null"}
+    names: dict[type, str] = {
+        dict: "an object",
+        list: "a list",
+        str: "text",
+        bool: "true/false",
+        type(None): "null",
+    }
     return names.get(type(value), "a number")
 
 

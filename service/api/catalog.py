@@ -256,5 +256,8 @@ def style_sheet() -> Response:
 def preflight(request: Request) -> Response:
     """Answer the CORS preflight of Neo4j Browser; any custom header is allowed."""
     names = request.headers.get("Access-Control-Request-Headers")
-    allowed = {"Access-Control-Allow-Headers": names, "Vary": "Access-Control-Request-Headers"}
-    return Response(status_code=204, headers=CORS | (allowed if names else {}))
+    headers = dict(CORS)
+    if names:
+        headers["Access-Control-Allow-Headers"] = names
+        headers["Vary"] = "Access-Control-Request-Headers"
+    return Response(status_code=204, headers=headers)

@@ -66,13 +66,24 @@ def _environment() -> Environment:
         figure=formatting.number,
         short=formatting.short,
         signed=formatting.signed,
-        words=lambda text: text.replace("-", " ").replace("_", " "),
-        day=lambda moment: moment[:16].replace("T", " ") if moment else "–",
+        words=words,
+        day=day,
         several=formatting.several,
         plain=plain,
     )
-    environment.globals.update(names=MEASURE_NAMES, bars=drawing.bars)
+    further: dict[str, Any] = {"names": MEASURE_NAMES, "bars": drawing.bars}
+    environment.globals.update(further)
     return environment
+
+
+def words(relation: str) -> str:
+    """A relation as words: data sets write it with hyphens, underscores or spaces."""
+    return relation.replace("-", " ").replace("_", " ")
+
+
+def day(moment: str | None) -> str:
+    """An ISO 8601 time to the minute, UTC."""
+    return moment[:16].replace("T", " ") if moment else "–"
 
 
 def plain(value: Any) -> str:

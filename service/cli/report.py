@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -333,8 +333,11 @@ def _by_method(found: Comparison, measure: Measure) -> tuple[pd.DataFrame, str]:
     return frame, " ".join([*found.warnings, *best, *([last] if last else []), caption])
 
 
-def _paired(frame: pd.DataFrame, found: Comparison, measure: Measure) -> list[list[dict]]:
-    """Of each row, the paired differences to the best method of its model."""
+def _paired(frame: pd.DataFrame, found: Comparison, measure: Measure) -> list[Any]:
+    """Of each row, the list of paired differences to the best method of its model.
+
+    A column of lists, which the types of pandas do not know.
+    """
     from thinkeval.service.reports import paired
 
     rows = zip(frame["Model"], frame["Method"], strict=True)

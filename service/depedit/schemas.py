@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from thinkeval.cypher.rows.base import Row
 from thinkeval.cypher.rows.depedit import (
     Change,
     Phase,
@@ -27,13 +28,13 @@ from thinkeval.service.schemas import Name, Scalar, Status
 ROLES: tuple[Role, ...] = get_args(Role)
 
 
-class _Extended:
+class _Extended(Row):
     """A stored record with further fields."""
 
     @classmethod
     def extend(cls, row: StoredSet | StoredRun, **further: Any) -> Self:
         """Extend a row; columns without a field here are left out."""
-        names = {each.name for each in fields(cls)} - further.keys()  # pyright: ignore
+        names = {each.name for each in fields(cls)} - further.keys()
         return cls(**{name: getattr(row, name) for name in names}, **further)
 
 

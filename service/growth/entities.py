@@ -94,6 +94,8 @@ class Entities:
 
     def _near(self, name: str) -> list[str]:
         key = _key(name)
+        # rapidfuzz's types call what is given by position `__s1`, which pyrefly takes for a name.
+        # pyrefly: ignore[no-matching-overload]
         found = process.extract(
             key, list(self._known), scorer=fuzz.WRatio, score_cutoff=NEAR, limit=PROPOSED
         )

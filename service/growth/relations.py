@@ -87,6 +87,8 @@ class Relations:
         key = normalise(name)
         if key in self._names:
             return self._names[key], None
+        # rapidfuzz's types call what is given by position `__s1`, which pyrefly takes for a name.
+        # pyrefly: ignore[no-matching-overload]
         near = process.extractOne(key, list(self._names), scorer=fuzz.WRatio, score_cutoff=NEAR)
         self._names[key] = name
         return name, self._names[near[0]] if near else None

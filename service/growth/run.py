@@ -109,7 +109,7 @@ class Attempt:
             self._settle(context, outcome)
             if stored_run(self._runtime.db, self._run).decisions == n + context.judged:
                 break
-        return outcome  # pyright: ignore[reportPossiblyUnboundVariable]  (PASSES is not 0)
+        return outcome  # PASSES is not 0
 
     def _context(self, budget: Budget, opened_all: dict[str, Opened]) -> Context:
         db, runtime = self._runtime.db, self._runtime

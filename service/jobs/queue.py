@@ -62,7 +62,7 @@ def edit_out(db: Database, edit: str) -> EditOut:
     if not found:
         raise record.unknown(db, edit)
     row = found[0]
-    more = {"attempts": job.attempts, "posted_as": list(job.posted_as)}
+    more: dict[str, object] = {"attempts": job.attempts, "posted_as": list(job.posted_as)}
     if row.status == "succeeded" and row.score:
         (more["score"],) = metrics.completed(db, [Score.model_validate_json(row.score)])
     return EditOut.model_validate(_shown(row) | more)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from thinkeval.cypher import rows
 from thinkeval.cypher.errors import GraphError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 WORKER_SILENT_S = 60.0
 """A worker that has sent no heartbeat for so long is not listed any more."""
 
-Kinds = Sequence["type[Job]"]
+Kinds: TypeAlias = "Sequence[type[Job]]"
 """The kinds of job that a program knows."""
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from thinkeval.cypher.metric_options import interval_titles
 from thinkeval.service.errors import NothingStoredError
@@ -59,7 +59,14 @@ def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows of a table, JSON-able: undefined is None."""
     values = table.astype(object)
-    return values.where(values.notna(), None).to_dict("records")  # type: ignore[return-value]
+    # None is a value of dtype object, which the types of pandas lack.
+    # pyrefly: ignore[bad-argument-type]
+    return rows_of(values.where(values.notna(), None))
+
+
+def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table, whose columns are called by texts."""
+    return cast("list[dict[str, Any]]", table.to_dict("records"))
 
 
 def _ifr_by_steps(scores: Iterable[Score], measure: str) -> dict[int, tuple[float, int]]:

@@ -67,8 +67,9 @@ def prove(
     found = _facts(db, graph, [goal], used, depth, options)
     values = {_triple(row): (row.pre, row.post) for row in found.values()}
     grounded = _ground(values, used, kinds, factor, depth)
-    sides = tuple({t: both[i] for t, both in values.items() if both[i] is not None} for i in (0, 1))
-    prover = Prover(grounded, values, sides, rules, depth)  # pyright: ignore
+    pre = {t: row_pre for t, (row_pre, _) in values.items() if row_pre is not None}
+    post = {t: row_post for t, (_, row_post) in values.items() if row_post is not None}
+    prover = Prover(grounded, values, (pre, post), rules, depth)
     return prover.proofs(goal, most=most)
 
 

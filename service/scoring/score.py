@@ -127,8 +127,9 @@ def _score(
     with watch.stage("scope"):
         scope = resolved.scope
     with watch.stage("probe pre"):
-        pre, further = _pre(resolved), _further(resolved, "implied", implied and implied.questions)
-        beside = _further(resolved, "beside", step and step.further)
+        pre = _pre(resolved)
+        further = _further(resolved, "implied", implied.questions if implied else ())
+        beside = _further(resolved, "beside", step.further if step else ())
     record.stage("edit", 0.4)
     with watch.stage("edit"):
         effect = step.effect() if step else planning.execute(plan)
@@ -288,9 +289,7 @@ def edited_questions(rewrite: RewriteRequest, scope: Scope, near: Pairs) -> list
     ]
 
 
-def _further(
-    resolved: Resolved, what: str, questions: Sequence[Question] | None
-) -> list[ProbedFact]:
+def _further(resolved: Resolved, what: str, questions: Sequence[Question]) -> list[ProbedFact]:
     """Additional probes (for implications, co-edits), by themselves: no other answer changes."""
     if not questions:
         return []

@@ -37,6 +37,7 @@ from thinkeval.service.states.words import StateIn
 
 if TYPE_CHECKING:
     from thinkeval.editing.probe import ProbeSettings
+    from thinkeval.editing.probe.settings import Measure
     from thinkeval.service.scoring.runtime import Runtime
 
 FOLDER = "endpoints"
@@ -128,7 +129,7 @@ class EndpointState:
                 f"The server at {self._client.address} gives samples only, no likelihoods.",
                 remedy="Ask with --samples 5 or more.",
             )
-        measures = tuple(m for m in settings.measures if m == "p" or exact)
+        measures: tuple[Measure, ...] = tuple(m for m in settings.measures if m == "p" or exact)
         settings = replace(settings, measures=measures)
 
         def measure(queries: Sequence[Query]) -> dict[str, list[Any]]:

@@ -21,6 +21,7 @@ from thinkeval.service.depedit.schemas import ROLES, MethodRow
 from thinkeval.service.errors import NotFoundError, NothingStoredError, UsageError
 
 if TYPE_CHECKING:
+    from thinkeval.cypher.rows.depedit import Role
     from thinkeval.cypher.run import Database
     from thinkeval.service.cache import Cache
 
@@ -216,7 +217,7 @@ class Answered:
 class AnswerLine:
     """One question, and the answers to it before the update and after each."""
 
-    role: str
+    role: Role
     asked: str
     answers: dict[str, Answered]
 

@@ -10,7 +10,7 @@ from thinkeval.service.api.pages import charts, differences
 from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.reports.comparison import Rewrites, compare
 from thinkeval.service.reports.paired import paired
-from thinkeval.service.reports.table import by_ifr, caption, method_table, unranked
+from thinkeval.service.reports.table import by_ifr, caption, method_table, rows_of, unranked
 from thinkeval.service.schemas import MEASURE_NAMES, Measure
 from thinkeval.service.scoring import record
 
@@ -70,7 +70,7 @@ def _board(
         # What cannot be compared is not ranked.
         frame = by_ifr(method_table(shown, by, families), ranked=found.comparable)
         last = unranked(frame) if found.comparable else ""
-        table = frame.to_dict("records")
+        table = rows_of(frame)
     asked = {"graph": graph, "model": model, "measure": by}
     if rewrites != "common":
         asked["rewrites"] = rewrites

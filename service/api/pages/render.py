@@ -48,7 +48,8 @@ def _environment() -> Environment:
         quoted=shlex.quote,
         bytes=formatting.file_size,
     )
-    environment.globals["version"] = __version__
+    further: dict[str, Any] = {"version": __version__}
+    environment.globals.update(further)
     return environment
 
 

@@ -22,6 +22,7 @@ from thinkeval.service.reports.table import (
     caption,
     caption_each,
     method_table,
+    rows_of,
     unranked,
 )
 from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
@@ -75,7 +76,7 @@ def show_method_table(found: Comparison, measure: Measure) -> None:
         f"Scores by method: {MEASURE_NAMES[measure]}"
         + (", lowest IFR first" if found.comparable else ""),
         [_column(name, name in bounded) for name in columns],
-        frame.to_dict("records"),
+        rows_of(frame),
         note=" ".join(
             [
                 *found.warnings,

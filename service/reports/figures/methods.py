@@ -18,7 +18,7 @@ from thinkeval.service.reports.figures.style import (
     looks,
     new_figure,
 )
-from thinkeval.service.reports.table import STEPS, method_table
+from thinkeval.service.reports.table import STEPS, method_table, rows_of
 from thinkeval.service.schemas import MEASURE_NAMES, Score
 
 if TYPE_CHECKING:
@@ -139,8 +139,8 @@ def _rows(
     taken = [s for s in scores if measure in s.measures]
     if not taken:
         return []
-    rows = method_table(taken, measure, families).to_dict("records")
-    return sorted(rows, key=lambda r: (r["Model"], r["Method"]))  # type: ignore[return-value]
+    rows = rows_of(method_table(taken, measure, families))
+    return sorted(rows, key=lambda r: (r["Model"], r["Method"]))
 
 
 def _held(row: Row, column: str) -> bool:

@@ -39,7 +39,7 @@ def measured(resolved: Resolved, effect: EditEffect, score: Score) -> Conversati
     }
     rows = found[score.measures[0]]
     chains = [row.links for row in rows.values()]
-    active = {
+    active: dict[str, list[bool]] = {
         measure: [by_entities[entities].surviving for entities in rows]
         for measure, by_entities in found.items()
     }

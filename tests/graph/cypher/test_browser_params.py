@@ -20,7 +20,7 @@ CASES = [case_map("g", Case('Ann "A." O\'Neil \\ `x`', "Zoë\n💡", None, "is {
 def evaluated(server: dict[str, str], text: str) -> Any:
     auth = (server["THINKEVAL_NEO4J_USER"], server["THINKEVAL_NEO4J_PASSWORD"])
     with neo4j.GraphDatabase.driver(server["THINKEVAL_NEO4J_URI"], auth=auth) as driver:
-        return driver.execute_query(f"RETURN {text} AS value").records[0]["value"]  # pyright: ignore
+        return driver.execute_query(f"RETURN {text} AS value").records[0]["value"]
 
 
 def test_the_lines_set_what_would_be_sent(server: dict[str, str]) -> None:

@@ -32,7 +32,7 @@ def ask(server: dict[str, str]) -> Iterator[Ask]:
 
         def asked(name: str, **params: Any) -> list[dict[str, Any]]:
             found = query(f"explore/{name}")
-            done = driver.execute_query(found.text, bind(found, params))  # pyright: ignore
+            done = driver.execute_query(found.text, bind(found, params))
             told = [s for s in done.summary.gql_status_objects if s.gql_status[:2] in ("01", "03")]
             assert not told, [s.status_description for s in told]
             assert done.keys == list(found.columns)

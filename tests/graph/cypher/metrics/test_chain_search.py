@@ -48,7 +48,7 @@ def test_all_queries_on_chains_search_the_same_way() -> None:
 def test_paths_from_both_ends_are_joined_in_the_middle(session: neo4j.Session, name: str) -> None:
     q: Query = query(name)
     given = dict.fromkeys(q.params) | {"cases": []}
-    plan = session.run(f"EXPLAIN {q.text}", given).consume().plan  # pyright: ignore[reportArgumentType]
+    plan = session.run(f"EXPLAIN {q.text}", given).consume().plan
     assert plan is not None
     found = [each["operatorType"].removesuffix("@neo4j") for each in operators(plan)]
     assert found.count("NodeHashJoin") == 4
@@ -96,7 +96,7 @@ def test_nothing_is_searched_between_an_entity_and_itself(
     assert (row.value, row.n) == (0.0, 0)
     text = query("metrics/ifr").text
     given = OPTIONS | {"cases": [case_map(graph_id, Case("s", "s"))]}
-    result = session.run(f"PROFILE {text}", given)  # pyright: ignore[reportArgumentType]
+    result = session.run(f"PROFILE {text}", given)
     profile = result.consume().profile
     assert profile is not None
     expanded = [each for each in operators(profile) if "Expand" in each["operatorType"]]

@@ -45,7 +45,7 @@ class Window:
         return []
 
     def send(self, text: str) -> list[neo4j.Record]:
-        done = self.driver.execute_query(text, self.params)  # pyright: ignore
+        done = self.driver.execute_query(text, self.params)
         told = [s for s in done.summary.gql_status_objects if s.gql_status[:2] in ("01", "03")]
         assert not told, [s.status_description for s in told]
         return done.records

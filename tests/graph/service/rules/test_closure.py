@@ -58,7 +58,7 @@ def drawn(seed: int) -> tuple[Facts, list[PlainRule]]:
     while len(facts) < 14:
         subject, object_ = draw.sample(sorted(KINDS), 2)
         value = tuple(draw.choice((0.0, 1.0, draw.random(), draw.random())) for _ in range(2))
-        facts[subject, draw.choice(relations), object_] = value  # pyright: ignore
+        facts[subject, draw.choice(relations), object_] = value
     rules = {}
     while len(rules) < 4:
         x, y, z = (draw.choice((*[None] * 6, "p", "q")) for _ in range(3))

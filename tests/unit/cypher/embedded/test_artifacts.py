@@ -47,7 +47,7 @@ class Repository(ThreadingHTTPServer):
 
 
 class Handler(BaseHTTPRequestHandler):
-    server: Repository  # pyright: ignore[reportIncompatibleVariableOverride]
+    server: Repository
 
     def do_GET(self) -> None:
         name = self.path.rsplit("/", 1)[-1]

@@ -31,7 +31,7 @@ class Recorded:
 @pytest.fixture
 def warmed() -> Recorded:
     recorded = Recorded()
-    Connection(Settings())._warm(recorded)  # pyright: ignore[reportArgumentType]
+    Connection(Settings())._warm(recorded)
     return recorded
 
 
