@@ -29,6 +29,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 from support import tiers
 from support.distribution import HELPER_NICENESS, ByGroup, helper_of, in_order
 from support.servers import java
+from support.servers.ports import free_port
 from thinkeval.cypher.run import Database
 from thinkeval.service.garbage_collection import collect_seldom
 from thinkeval.service.settings import Settings
@@ -121,12 +122,16 @@ def server(test_settings: Settings) -> Iterator[dict[str, str]]:
     # The driver imports pandas, and unit tests should not wait for that.
     from thinkeval.cypher.embedded import EmbeddedServer
 
+    beside = "PYTEST_XDIST_WORKER" in os.environ
     embedded = EmbeddedServer(
         test_settings.home / "neo4j",
+        # Two that start at once would both take the usual ports, and one of them starts again.
+        bolt_port=free_port() if beside else None,
+        http_port=free_port() if beside else None,
         cache=test_settings.cache / "neo4j",
         heap="512m",
         page_cache="64m",
-        jvm_args=java.LONG if "PYTEST_XDIST_WORKER" in os.environ else java.QUICK,
+        jvm_args=java.LONG if beside else java.QUICK,
         settings=KEPT_PLANS,
         ready_timeout_s=180,  # the machine may be busy with other tests
     )

@@ -42,7 +42,7 @@ class Installed:
     def install(self, wheel: Path) -> None:
         python = str(self.home / "bin" / "python")
         pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
-        options = ["--quiet", "--no-deps", "--no-index"]
+        options = ["--quiet", "--no-deps", "--no-index", "--no-compile"]
         subprocess.run([*pip, "install", *options, str(wheel)], check=True)
 
     def execute(self, program: str, *args: str) -> subprocess.CompletedProcess[str]:

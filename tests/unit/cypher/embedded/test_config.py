@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.servers.ports import free_port
 from thinkeval.cypher.embedded import config, process
 from thinkeval.cypher.embedded.config import Ports
 from thinkeval.cypher.embedded.home import Home, Record
@@ -21,11 +22,6 @@ from thinkeval.cypher.errors import EmbeddedServerError
 def listener() -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return server.getsockname()[1]
 
 
 def settings(text: str) -> dict[str, str]:
