@@ -49,15 +49,13 @@ def process(folder: Path, layers=(0, 2), pause=0.0) -> subprocess.Popen[str]:
     )
 
 
-def let_go(*running: subprocess.Popen[str]) -> None:
-    """Once all are ready, let them begin together."""
-    for one in running:
-        assert one.stdout is not None
-        assert one.stdout.readline() == "ready\n"
-    for one in running:
-        assert one.stdin is not None
-        one.stdin.write("\n")
-        one.stdin.flush()
+def let_go(running: subprocess.Popen[str]) -> None:
+    """Once it is ready, let it begin."""
+    assert running.stdout is not None
+    assert running.stdout.readline() == "ready\n"
+    assert running.stdin is not None
+    running.stdin.write("\n")
+    running.stdin.flush()
 
 
 @pytest.fixture(scope="module")
@@ -162,14 +160,21 @@ def test_sums_of_other_batches_or_too_few_layers_are_not_used(pair, tmp_path):
     assert len(list(tmp_path.glob("*.safetensors"))) == 2
 
 
-def test_two_processes_at_once_make_it_once(whole, tmp_path):
-    folder = tmp_path / "both"
-    pair_of = [process(folder, pause=0.02) for _ in range(2)]
-    let_go(*pair_of)
-    told = [[json.loads(line) for line in p.communicate()[0].splitlines()] for p in pair_of]
-    assert [p.returncode for p in pair_of] == [0, 0]
-    (waited,) = [steps for steps in told if "waiting" in steps[0][2]]
-    (worked,) = [steps for steps in told if steps is not waited]
+def test_two_processes_at_once_make_it_once(pair, whole, tmp_path):
+    """This one and another."""
+    folder, here = tmp_path / "both", []
+
+    def tell(*step):
+        here.append(step)
+        time.sleep(0.02)
+
+    other = process(folder, pause=0.02)
+    let_go(other)
+    covariance.get(*pair, TEXTS, [0, 2], folder, progress=tell, **OPTIONS)
+    there = [json.loads(line) for line in other.communicate()[0].splitlines()]
+    assert other.returncode == 0
+    (waited,) = [steps for steps in (here, there) if "waiting" in steps[0][2]]
+    (worked,) = [steps for steps in (here, there) if steps is not waited]
     assert len(waited) == 1
     assert worked[-1][0] == len(TEXTS)
     assert files(folder) == files(tmp_path / "whole")
