@@ -142,6 +142,29 @@ def test_what_is_repeated_is_still_looked_at(
     assert any(f"light: {rule}:" in line for line in found)
 
 
+@pytest.mark.parametrize(
+    ("style", "rule"),
+    [
+        ("h1 { background: #222; color: #444 }", "color-contrast"),
+        ("body { background: #222; color: #ddd } a { color: #9ab }", "link-in-text-block"),
+    ],
+)
+def test_what_is_wrong_in_dark_only_is_found(
+    offline: Page, test_settings: Settings, tmp_path: Path, style: str, rule: str
+) -> None:
+    file = tmp_path / "page.html"
+    style = f"@media (prefers-color-scheme: dark) {{ {style} }}"
+    style = f"a {{ color: #06c; text-decoration: none }} {style}"
+    text = 'Words, <a href="#x">a link</a> among them, and more words that are no link.'
+    file.write_text(
+        f'<html lang="en"><title>x</title><style>{style}</style><body><main><h1>Words</h1><p>{text}'
+    )
+    offline.goto(file.as_uri())
+    found = violations(offline, test_settings.cache / "axe", settled=True)
+    rules = {line.removeprefix(f"{offline.url} ").rpartition(": [")[0] for line in found}
+    assert rules == {f"dark: {rule}"}
+
+
 def test_a_page_that_is_too_wide_is_found(offline: Page, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text('<body data-md-color-scheme="default"><div style="width: 800px">x</div>')
