@@ -1,8 +1,8 @@
 """Fixtures shared by all tests: a real Neo4j, tiny random models, one small trained model.
 
 The database is the server that THINKEVAL_NEO4J_URI names, else an embedded one in a new home; with
-`pytest -n 2` each process has one, of three all but the last. Graphs of a test start with its
-`graph_id` and are deleted afterwards.
+`pytest -n 2` each process has one (support/servers/one_java.py), of three all but the last. Graphs
+of a test start with its `graph_id` and are deleted afterwards.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 from support import tiers
 from support.distribution import HELPER_NICENESS, ByGroup, helper_of, in_order
 from support.servers import java
-from support.servers.ports import free_port
 from thinkeval.cypher.run import Database
 from thinkeval.service.garbage_collection import collect_seldom
 from thinkeval.service.settings import Settings
@@ -96,6 +95,14 @@ def pytest_unconfigure() -> None:
     gc.unfreeze()
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Stop the servers of all processes, in the one that started these."""
+    if session.config.pluginmanager.hasplugin("dsession"):
+        from support.servers import one_java
+
+        one_java.stop(session.config._tmp_path_factory.getbasetemp())  # type: ignore[attr-defined]
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Files are dealt as support/distribution.py says, whatever `--dist` says."""
@@ -109,7 +116,9 @@ def test_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 @pytest.fixture(scope="session")
-def server(test_settings: Settings) -> Iterator[dict[str, str]]:
+def server(
+    test_settings: Settings, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, str]]:
     """Environment variables that lead any process of ours to the tests' server."""
     if test_settings.neo4j_uri:
         secret = test_settings.neo4j_password
@@ -120,18 +129,21 @@ def server(test_settings: Settings) -> Iterator[dict[str, str]]:
         }
         return
     # The driver imports pandas, and unit tests should not wait for that.
+    from support.servers import one_java
     from thinkeval.cypher.embedded import EmbeddedServer
 
-    beside = "PYTEST_XDIST_WORKER" in os.environ
+    home, cache = test_settings.home / "neo4j", test_settings.cache / "neo4j"
+    if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+        count = int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+        folder = tmp_path_factory.getbasetemp().parent
+        if found := one_java.server_of(worker, count, home, folder, cache, KEPT_PLANS):
+            yield found
+            return
     embedded = EmbeddedServer(
-        test_settings.home / "neo4j",
-        # Two that start at once would both take the usual ports, and one of them starts again.
-        bolt_port=free_port() if beside else None,
-        http_port=free_port() if beside else None,
-        cache=test_settings.cache / "neo4j",
-        heap="512m",
+        home,
+        cache=cache,
         page_cache="64m",
-        jvm_args=java.LONG if beside else java.QUICK,
+        jvm_args=java.QUICK,
         settings=KEPT_PLANS,
         ready_timeout_s=180,  # the machine may be busy with other tests
     )
