@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser, Page
 
-from support.axe import violations
+from support.axe import in_each_document, violations
 from support.growth_runs import candidate, grown
 from support.own_graphs import hogwarts_as, own_graphs
+from support.serving import Service
 from support.states.comparisons import comparison
 from support.states.lines import states_line
 from support.stored_edits import frontier, random_facts, store_edit
-from support.watching import Open
+from support.watching import watched
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import rules
@@ -80,10 +82,20 @@ def stored(db: Database) -> Iterator[dict[str, str]]:
         db.write(rows.DeleteSweepRow, id=ids["sweep"])
 
 
+@pytest.fixture(scope="module")
+def page(chromium: Browser, service: Service, test_settings: Settings) -> Iterator[Page]:
+    """The page in which all are opened: a browser starts it, and compiles axe-core, only once."""
+    with watched(chromium, service.url) as opened:
+        page = opened("/login", allowed="Canvas2D")  # axe-core reads colours back
+        in_each_document(page, test_settings.cache / "axe")
+        yield page
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_axe_finds_nothing_on_any_page_in_light_or_dark(
-    open_page: Open, stored: dict[str, str], test_settings: Settings, path: str
+    page: Page, service: Service, stored: dict[str, str], test_settings: Settings, path: str
 ) -> None:
-    page = open_page(path.format(**stored), allowed="Canvas2D")  # axe-core reads colours back
+    page.emulate_media(color_scheme="light")
+    page.goto(service.url + path.format(**stored))
     found = violations(page, test_settings.cache / "axe")
     assert not found, "\n".join(found)

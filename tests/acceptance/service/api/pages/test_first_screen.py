@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import FloatRect, Page, expect
 
-from support.axe import violations
+from support.axe import in_each_document, violations
 from support.commands import Mine
 from support.serving import Service
 from support.watching import Open, fits
@@ -258,6 +258,7 @@ def test_axe_finds_nothing_on_any_tab_in_light_or_dark(
     open_page: Open, edits: dict[str, str], test_settings: Settings
 ) -> None:
     page = open_page("/login", allowed="Canvas2D")  # axe-core reads colours back
+    in_each_document(page, test_settings.cache / "axe")
     found = []
     for tab in TABS:
         page.goto(_address(page, f"/edits/{edits['none']}/{tab}".rstrip("/")))
