@@ -152,6 +152,7 @@ def test_a_crawl_waits_for_people_and_continues_after_the_last_decision(
         assert first["total"] > 0
         page.get_by_label("Your name").fill("ann")
         page.locator("#review-title").click()
+        expect(page.locator("[data-chosen]")).to_have_count(1)  # it is fetched after the title
         for left in reversed(range(first["total"])):
             page.keyboard.press("k")
             expect(page.locator("#decided")).to_contain_text(f"{left} wait")
