@@ -31,9 +31,6 @@ DTYPES = {
 """Number types a model can be loaded in. Editing papers use float32; transformers 5 defaults to
 the file's type (bfloat16 for Llama 3 and Qwen), which changes an edit's result."""
 
-PRELOADED = ("thinkeval.editing.models", "transformers.modeling_layers", "transformers.generation")
-"""Modules that any model needs, and that take seconds to import: for processes that are forked."""
-
 ONE_DEVICE = (
     "A model must fit on one device; it is not divided among several GPUs. Use --dtype bfloat16, "
     "--device cpu, or a smaller model."

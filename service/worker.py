@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
+from contextlib import suppress
+from multiprocessing.connection import Connection
 
 from thinkeval.service import logs
 from thinkeval.service.depedit.job import DepEditJob
@@ -22,28 +23,41 @@ NICENESS = 5
 """The service, the database and the user's own programs come first."""
 
 
-def main(settings: Settings | None = None, *, child: tuple[str, str] | None = None) -> None:
+def main(
+    settings: Settings | None = None,
+    *,
+    id: str | None = None,
+    service: str | None = None,
+    wakes: Connection | None = None,
+) -> None:
     """Run a worker in this process until it shall stop.
 
     Args:
-        child: ids of the worker and of the service that started it. A line on standard input wakes
-            it; the stream's end, however the service ended, stops it.
+        id: of the worker, where a service started it; random else.
+        service: id of that service.
+        wakes: a message on it wakes the worker; its end, however the service ended, stops it.
     """
     collect_seldom()
     logs.set_up()
     os.nice(NICENESS)
-    worker, service = child or (None, None)
-    made = Worker(settings or Settings(), KINDS, id=worker, service=service)
-    if child:
-        threading.Thread(target=_listen, args=(made,), name="parent", daemon=True).start()
+    made = Worker(settings or Settings(), KINDS, id=id, service=service)
+    if wakes is not None:
+        threading.Thread(target=_listen, args=(made, wakes), name="parent", daemon=True).start()
     made.run()
 
 
-def _listen(worker: Worker) -> None:
-    for _ in sys.stdin:
-        worker.look()
+def supervised(id: str, service: str, wakes: Connection) -> None:
+    """What a process of `thinkeval.service.jobs.supervisor.Supervisor` runs: see `main`."""
+    main(id=id, service=service, wakes=wakes)
+
+
+def _listen(worker: Worker, wakes: Connection) -> None:
+    with suppress(EOFError, OSError):
+        while True:
+            wakes.recv_bytes()
+            worker.look()
     worker.stop()
 
 
 if __name__ == "__main__":
-    main(child=(sys.argv[1], sys.argv[2]) if len(sys.argv) > 2 else None)
+    main()

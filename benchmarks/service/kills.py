@@ -76,9 +76,11 @@ class Disturbed:
         found = []
         assert self.process is not None
         with suppress(psutil.Error):
-            for child in psutil.Process(self.process.pid).children():
+            service = self.process.pid
+            for child in psutil.Process(service).children(recursive=True):
                 with suppress(psutil.Error):
-                    if "thinkeval.service.worker" in child.cmdline():
+                    # Forked by another process of the service, or started beside a GPU.
+                    if child.ppid() != service or "--multiprocessing-fork" in child.cmdline():
                         found.append(child)
         return found
 

@@ -55,7 +55,7 @@ from thinkeval.service.api.state import State
 from thinkeval.service.errors import UsageError
 from thinkeval.service.jobs.supervisor import Supervisor
 from thinkeval.service.settings import Settings
-from thinkeval.service.worker import KINDS
+from thinkeval.service.worker import KINDS, supervised
 
 DESCRIPTION = """How deep does an edit of a language model go? Submit an edit, follow it, and read
 its score, the chains of facts through which the old answer still leaks, and every query that the
@@ -89,6 +89,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     count = settings.workers if workers is None else workers
     supervisor = Supervisor(
         count,
+        supervised,
         connection.service,
         connection.worker_exited,
         longest_pause_s=settings.restart_pause_s,

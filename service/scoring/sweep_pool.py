@@ -7,16 +7,15 @@ are scored when the sweep is run again.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import queue
 import signal
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Any
 
+from thinkeval.service import processes
 from thinkeval.service.errors import KNOWN_ERRORS, SweepStoppedError, describe
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.runtime import Runtime
@@ -82,15 +81,15 @@ def run_on_processes(
     Raises:
         SweepStoppedError: a worker met an error that no other cell would survive either.
     """
-    context = _context()
+    context = processes.context()
     numbers, messages = context.Queue(), context.Queue()
     for number in range(len(todo)):
         numbers.put(number)
     threads = max(1, (os.cpu_count() or 1) // workers)
     arguments = (runtime.settings, sweep, todo, numbers, messages, threads)
-    with _started(context, workers, arguments) as processes:
-        found = _collect(runtime, todo, messages, processes)
-    ended = sorted({str(p.exitcode) for p in processes if p.exitcode}) or ["0"]
+    with _started(context, workers, arguments) as started:
+        found = _collect(runtime, todo, messages, started)
+    ended = sorted({str(p.exitcode) for p in started if p.exitcode}) or ["0"]
     reason = (
         f"its worker process ended early (exit code {', '.join(ended)}) → "
         "run the same sweep again; what is scored stays"
@@ -102,36 +101,22 @@ def run_on_processes(
     ]
 
 
-def _context() -> Any:
-    """How processes are made: on Linux forked from one process that has imported torch once.
-
-    That process imports and does nothing else, so that neither threads nor a GPU are forked.
-    """
-    from thinkeval.editing.models import PRELOADED
-
-    if sys.platform != "linux":
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__, *PRELOADED])
-    return context
-
-
 @contextmanager
 def _started(context: Any, workers: int, arguments: tuple[Any, ...]) -> Iterator[list[BaseProcess]]:
     """Worker processes; interrupted, then ended, when the block is left early."""
-    processes = [context.Process(target=_work, args=arguments) for _ in range(workers)]
-    for process in processes:
+    started = [context.Process(target=_work, args=arguments) for _ in range(workers)]
+    for process in started:
         process.start()
     try:
-        yield processes
+        yield started
     except BaseException:
-        for process in processes:
+        for process in started:
             if process.is_alive() and process.pid:
                 with suppress(ProcessLookupError):
                     os.kill(process.pid, signal.SIGINT)  # lets it record its edit as cancelled
         raise
     finally:
-        for process in processes:
+        for process in started:
             process.join(GOODBYE_S)
             if process.is_alive():
                 process.terminate()
@@ -142,13 +127,13 @@ def _collect(
     runtime: Runtime,
     todo: Sequence[tuple[Cell, ...]],
     messages: Queue[Message],
-    processes: Sequence[BaseProcess],
+    started: Sequence[BaseProcess],
 ) -> dict[tuple[int, int], Outcome]:
     """The workers' messages, until every cell has one or no worker is left."""
     total = sum(len(cells) for cells in todo)
     found: dict[tuple[int, int], Outcome] = {}
     while len(found) < total:
-        alive = any(process.is_alive() for process in processes)
+        alive = any(process.is_alive() for process in started)
         try:
             kind, i, j, text = messages.get(timeout=POLL_S)
         except queue.Empty:

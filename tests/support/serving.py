@@ -117,10 +117,11 @@ class Service:
 
     def workers(self) -> list[psutil.Process]:
         """The worker processes alive."""
-        alive = []
-        for child in psutil.Process(self.process.pid).children():
+        service, alive = self.process.pid, []
+        for child in psutil.Process(service).children(recursive=True):
             with suppress(psutil.NoSuchProcess):  # it ended while we looked
-                if "thinkeval.service.worker" in child.cmdline():
+                # Forked by another process of the service, or started by itself beside a GPU.
+                if child.ppid() != service or "--multiprocessing-fork" in child.cmdline():
                     alive.append(child)
         return alive
 
@@ -173,8 +174,11 @@ def serving(program: Path, env: dict[str, str], cwd: Path, *options: str) -> Ite
     """The service on any free port, for the time of a block.
 
     Workers are killed here on purpose: who waits for the next one shall not wait for half a minute.
+    A folder in the working directory has the package's name: no process may import it.
     """
     hold = cwd / "hold"
+    (cwd / "thinkeval").mkdir(exist_ok=True)
+    (cwd / "thinkeval" / "__init__.py").write_text("raise SystemExit('not this one')\n")
     process = subprocess.Popen(
         [str(program), "serve", "--port", "0", *options],
         env=os.environ | {"THINKEVAL_RESTART_PAUSE_S": "1", HOLD: str(hold)} | env,

@@ -1,0 +1,48 @@
+"""Processes that work with models: on Linux forked from one that has imported torch before.
+
+Importing torch and transformers takes four seconds of a processor; a forked process has them at
+once, and shares their memory. The process that forks imports and does nothing else, so that neither
+threads nor a GPU are forked. It is not used beside a GPU, nor on other systems.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import threading
+from multiprocessing import forkserver
+from multiprocessing.context import ForkServerContext, SpawnContext
+from pathlib import Path
+
+PRELOADED = (
+    "__main__",
+    "thinkeval.service.worker",
+    "thinkeval.editing.models",
+    "transformers.modeling_layers",
+    "transformers.generation",
+)
+"""What the process that forks imports: modules that every worker or every model needs."""
+
+_GPUS = ("/dev/nvidiactl", "/dev/kfd")
+_starting = threading.Lock()
+
+
+def context() -> ForkServerContext | SpawnContext:
+    """How to make a process; the one that forks is started by the first call, and imports."""
+    if sys.platform != "linux" or any(Path(gpu).exists() for gpu in _GPUS):
+        return multiprocessing.get_context("spawn")
+    found = multiprocessing.get_context("forkserver")
+    with _starting:
+        found.set_forkserver_preload(list(PRELOADED))
+        before = os.environ.get("PYTHONSAFEPATH")
+        # A folder named `thinkeval` in the working directory is not imported.
+        os.environ["PYTHONSAFEPATH"] = "1"
+        try:
+            forkserver.ensure_running()
+        finally:
+            if before is None:
+                del os.environ["PYTHONSAFEPATH"]
+            else:
+                os.environ["PYTHONSAFEPATH"] = before
+    return found
