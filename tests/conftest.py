@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import hypothesis
@@ -69,6 +70,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(tiers.Durations(file), "durations of tiers")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the folders of other tiers where `-m` names one: they take seconds to import."""
+    if not collection_path.is_relative_to(TESTS):
+        return None
+    path = PurePosixPath(collection_path.relative_to(TESTS).as_posix())
+    return tiers.elsewhere(path, config.option.markexpr) or None
+
+
 # First of all, as `-m` selects by what is marked here.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -78,11 +87,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = in_order(items, dealt=hasattr(config, "workerinput"))
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Take modules and tests out of the garbage collector's sight: they stay to the end.
 
     From here on, the helper among several processes steps back behind the others.
+
+    Raises:
+        pytest.UsageError: torch was imported for unit tests alone.
     """
+    if session.config.option.markexpr == "unit" and "torch" in sys.modules:
+        raise pytest.UsageError("A file of the unit tests imports torch: move it to tests/model.")
     gc.collect()
     gc.freeze()
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))

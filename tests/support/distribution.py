@@ -50,6 +50,7 @@ TOGETHER = {
     "documents": ("tests/acceptance/docs/test_blocks.py", "tests/acceptance/examples/"),
     "organism server": (
         "tests/model/service/states/test_compare_served.py",
+        "tests/model/service/states/test_endpoint.py",
         "tests/model/service/growth/test_crawl_served.py",
     ),
     "servers": ("tests/graph/cypher/embedded/",),

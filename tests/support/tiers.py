@@ -40,6 +40,12 @@ def of_path(path: PurePosixPath) -> str:
     return tier
 
 
+def elsewhere(path: PurePosixPath, expression: str) -> bool:
+    """Whether a folder, by its path below `tests`, has none of what `-m` selects, one tier."""
+    first = path.parts[0] if path.parts else ""
+    return expression in FOLDERS and first in FOLDERS and first != expression
+
+
 def takes_server(item: pytest.Item) -> bool:
     """Whether a test uses the database, itself or by a fixture."""
     return "server" in getattr(item, "fixturenames", ())

@@ -15,8 +15,8 @@ from support.references import reference as ref
 from support.references import states_reference
 from support.references.scoring_reference import expected, same
 from support.scored_walk import Walk, walked
-from support.states import NO_DATASET, saved_model
 from support.states.adapters import write_effect
+from support.states.small import NO_DATASET, saved_model
 from thinkeval.cypher import rows
 from thinkeval.editing.deltas.files import load
 from thinkeval.service.errors import LeaseLostError, NotFoundError

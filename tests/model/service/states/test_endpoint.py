@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from support.endpoints.model_server import serving_model, with_template
+from support.endpoints.model_server import ModelServer
 from support.endpoints.scoring_server import scoring
-from support.states import NO_DATASET, QUESTIONS, numbers
+from support.states.small import NO_DATASET, QUESTIONS, numbers
 from support.tiny_models import build_tiny
 from thinkeval.editing.models import wrap
 from thinkeval.editing.probe import ProbeSettings
@@ -80,7 +80,11 @@ def test_samples_of_a_server_are_those_of_its_seeds(here: Runtime) -> None:
 
 @pytest.mark.heavy
 def test_an_organism_behind_transformers_serve_answers_as_it_does_here(
-    runtime: Runtime, organism: RuntimeModel, hogwarts: str, here: Runtime, tmp_path: Path
+    runtime: Runtime,
+    organism: RuntimeModel,
+    served_organism: ModelServer,
+    hogwarts: str,
+    here: Runtime,
 ) -> None:
     """The server draws by itself: shares agree within what samples of this size allow."""
     facts = datasets.content(runtime.db, hogwarts).facts[:6]
@@ -88,13 +92,11 @@ def test_an_organism_behind_transformers_serve_answers_as_it_does_here(
     questions = questions_for([*facts, *wrong], {})
     settings = ProbeSettings(samples=8, measures=("p",), max_new_tokens=12)
     wanted = ask(organism.loaded, questions, settings)
-    folder = with_template(Path(organism.source), tmp_path / "chat")
-    with serving_model(folder, tmp_path) as server:
-        state = StateIn(model=server.model, endpoint=server.url)
-        with opened(here, state, NO_DATASET) as served:
-            found = served.ask(questions, settings)
-            about = served.about
-            assert not about.exact
+    state = StateIn(model=served_organism.model, endpoint=served_organism.url)
+    with opened(here, state, NO_DATASET) as served:
+        found = served.ask(questions, settings)
+        about = served.about
+        assert not about.exact
     assert about.about["capabilities"]["sampled"] == "generation_config"
     for one, other in zip(found, wanted, strict=True):
         p, n = other.values["p"], 8

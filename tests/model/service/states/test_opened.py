@@ -13,7 +13,8 @@ import torch
 import transformers as hf
 
 from support.scored_walk import walked
-from support.states import (
+from support.states.adapters import write_effect
+from support.states.small import (
     EXACT,
     NO_DATASET,
     QUESTIONS,
@@ -23,7 +24,6 @@ from support.states import (
     saved_edit,
     saved_model,
 )
-from support.states.adapters import write_effect
 from support.tiny_models import build_tiny, build_tokenizer
 from thinkeval.cypher import rows
 from thinkeval.editing import models
