@@ -24,6 +24,8 @@
 //   target_new   STRING            its object after the edit
 //   provenance   STRING|NULL       JSON: everything needed to reproduce it
 //   graph        STRING|NULL       id of its graph, once that is complete
+//   attempts     INTEGER           how often a worker claimed it
+//   posted_as    LIST<STRING>      the ids it was submitted under
 
 OPTIONAL MATCH (direct:Edit {id: $id})
 OPTIONAL MATCH (:Post {id: $id})-[:ASKS_FOR]->(named:Edit)
@@ -32,3 +34,5 @@ MATCH (e)-[:REWRITES]->(r:RewriteRequest)
 OPTIONAL MATCH (e)-[:PRODUCED]->(g:Graph)
 WHERE g.complete
 // include: edits/_edit_columns
+  , coalesce(e.attempts, 0) AS attempts,
+  [(p:Post)-[:ASKS_FOR]->(e) WHERE NOT p.id STARTS WITH 'key|' | p.id] AS posted_as

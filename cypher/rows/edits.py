@@ -57,9 +57,11 @@ class EditRow(_Edit):
 
 @dataclass(frozen=True)
 class GetEditRow(_Edit):
-    """The requested edit."""
+    """The requested edit, with what its job tells beside it."""
 
     QUERY: ClassVar[str] = "edits/get_edit"
+    attempts: int
+    posted_as: tuple[str, ...]
 
 
 @dataclass(frozen=True)

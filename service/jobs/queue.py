@@ -54,15 +54,13 @@ def job_of(db: Database, edit: str) -> rows.JobRow:
 def edit_out(db: Database, edit: str) -> EditOut:
     """An edit as REST shows it, with its score once it has one.
 
+    One query reads all of it: between two, the worker may end the edit.
+
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: there is none; close ones are suggested.
     """
-    job = job_of(db, edit)
-    found = db.read(rows.GetEditRow, id=job.id)
-    if not found:
-        raise record.unknown(db, edit)
-    row = found[0]
-    more: dict[str, object] = {"attempts": job.attempts, "posted_as": list(job.posted_as)}
+    row = record.get_edit(db, edit)
+    more: dict[str, object] = {"attempts": row.attempts, "posted_as": list(row.posted_as)}
     if row.status == "succeeded" and row.score:
         (more["score"],) = metrics.completed(db, [Score.model_validate_json(row.score)])
     return EditOut.model_validate(_shown(row) | more)

@@ -241,12 +241,29 @@ def write_probed(
     write_graph(db, header, entities, [fact_row(p) for p in probed], fence=fence)
 
 
+def get_edit(db: Database, edit: str) -> rows.GetEditRow:
+    """An edit, by any id that it has had.
+
+    Raises:
+        NotFoundError: no such edit; says which are close.
+    """
+    for _ in range(2):  # two jobs may just become one; then the second look finds it
+        found = db.read(rows.GetEditRow, id=edit)
+        if found:
+            return found[0]
+    raise unknown(db, edit)
+
+
 def stored_score(db: Database, edit: str) -> Score | None:
     """The score of an edit, or None while there is none."""
     found = db.read(rows.GetEditRow, id=edit)
-    if not found or found[0].status != "succeeded" or not found[0].score:
+    return _score(db, found[0]) if found else None
+
+
+def _score(db: Database, row: rows.GetEditRow) -> Score | None:
+    if row.status != "succeeded" or not row.score:
         return None
-    return metrics.completed(db, [Score.model_validate_json(found[0].score)])[0]
+    return metrics.completed(db, [Score.model_validate_json(row.score)])[0]
 
 
 def get_score(db: Database, edit: str) -> Score:
@@ -256,12 +273,9 @@ def get_score(db: Database, edit: str) -> Score:
         NotFoundError: no such edit; says which are close.
         NothingStoredError: the edit failed, was cancelled or is still running.
     """
-    found = db.read(rows.GetEditRow, id=edit)
-    if not found:
-        raise unknown(db, edit)
-    score = stored_score(db, edit)
+    row = get_edit(db, edit)
+    score = _score(db, row)
     if score is None:
-        row = found[0]
         raise NothingStoredError(
             f"Edit {edit!r} is {row.status} and has no score: {row.error or row.stage or ''}.",
             remedy=row.remedy or "Wait for it to end, or score it again.",
@@ -366,8 +380,6 @@ def delete(db: Database, edit: str) -> str:
     Raises:
         NotFoundError: no such edit.
     """
-    found = db.read(rows.GetEditRow, id=edit)
-    if not found:
-        raise unknown(db, edit)
-    db.write(rows.DeleteEditRow, id=found[0].id)
-    return found[0].id
+    row = get_edit(db, edit)
+    db.write(rows.DeleteEditRow, id=row.id)
+    return row.id

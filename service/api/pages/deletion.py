@@ -57,10 +57,7 @@ def edit_deletion(db: Database, settings: Settings, edit: str) -> EditDeletion:
     Raises:
         NotFoundError: there is none.
     """
-    found = db.read(rows.GetEditRow, id=edit)
-    if not found:
-        raise record.unknown(db, edit)
-    row = found[0]
+    row = record.get_edit(db, edit)
     graph = next(iter(db.read(rows.GetGraphRow, graph=row.id)), None)
     saved = deltas.path_of(settings, row.id)
     return EditDeletion(

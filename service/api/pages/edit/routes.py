@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from thinkeval.cypher import rows
 from thinkeval.service.api.pages.edit import export, listed, overview
 from thinkeval.service.api.pages.edit.view import DRAWN, LISTED, Asked, View, view
 from thinkeval.service.api.pages.leak_cut import CutAsked
@@ -74,10 +73,7 @@ Viewed = Annotated[View, Depends(_view)]
 @router.get("/edits/{edit}")
 def one_edit(edit: EditId, request: Request, db: Db, here: Here, asked: WhichView) -> Response:
     """An edit, by any id that it has had: its progress until it is finished, then its result."""
-    found = db.read(rows.GetEditRow, id=edit)
-    if not found:
-        raise record.unknown(db, edit)
-    row = found[0]
+    row = record.get_edit(db, edit)
     if row.status != "succeeded" or not row.score:
         live = row.status not in ENDED
         return page(request, "progress.html", here="", edit=row, live=live)

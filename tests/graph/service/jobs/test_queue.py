@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
 
 import pytest
 
@@ -294,6 +295,28 @@ def test_a_heartbeat_that_comes_as_the_edit_ends_changes_nothing_of_it(
                 each.result()
             job = queue.job_of(db, edit)
             assert (job.status, job.progress, job.stage) == ("succeeded", 1.0, "done")
+
+
+def test_what_is_told_of_an_edit_is_of_one_moment(db: Database, graph: str) -> None:
+    """The worker gives it back between two reads: status and attempts are both of before it."""
+    edit = submit.post(db, SETTINGS, posted(graph)).edit
+    lease = claimed(db)
+    queue.cancel(db, edit)
+
+    class EndedMeanwhile:
+        ended = ""
+
+        def read(self, row: Any, **params: Any) -> Any:
+            found = db.read(row, **params)
+            self.ended = self.ended or recovery.release(db, KINDS, lease) or ""
+            return found
+
+    reader = EndedMeanwhile()
+    shown = queue.edit_out(cast("Database", reader), edit)
+    assert reader.ended == "cancelled"
+    assert (shown.status, shown.attempts) == ("running", 1)
+    after = queue.edit_out(db, edit)
+    assert (after.status, after.attempts) == ("cancelled", 0)
 
 
 def test_an_edit_whose_worker_died_is_queued_again_and_fails_in_the_end(
