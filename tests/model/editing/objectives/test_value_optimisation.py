@@ -112,16 +112,21 @@ def seen(pair, objective, deltas):
 
 @pytest.mark.parametrize("term", [0, 1, 2], ids=["L1", "L2", "L3"])
 def test_gradients_are_those_of_float64(pair, term):
-    check_gradients(pair, term)
+    assert check_gradients(pair, term, 2) > 1e-3, "the case tells nothing"
 
 
 @pytest.mark.parametrize("term", [0, 1, 2], ids=["L1", "L2", "L3"])
 def test_gradients_on_the_organism_are_those_of_float64(organism, term):
-    check_gradients((organism.loaded.model, organism.loaded.tokenizer), term)
+    """At δ of several sizes: what the organism answers, so which maxima are not 0, is trained, and
+    differs in the last digits between processors."""
+    pair = organism.loaded.model, organism.loaded.tokenizer
+    norms = [check_gradients(pair, term, size) for size in (2, 8, 32)]
+    assert max(norms) > 1e-3, "the case tells nothing"
 
 
-def check_gradients(pair, term):
+def check_gradients(pair, term, size):
     """Each term alone, at a δ away from the maxima's corners; by finite differences on gpt2.
+    The largest norm of a gradient.
 
     transformers computes Llama's norm in float32 whatever the model's type, so that differences of
     its float64 copy are rounding; there the gradient of the loop itself is compared.
@@ -129,7 +134,7 @@ def check_gradients(pair, term):
     weights = [float(i == term) for i in range(3)]
     generator = torch.Generator().manual_seed(3)
     width = pair[0].config.hidden_size
-    deltas = 2 * torch.randn(3, width, generator=generator)
+    deltas = size * torch.randn(3, width, generator=generator)
     solver, entries, start, now, delta = seen(pair, App(*weights, CORRECT, HARD), deltas)
     only = solver._fit(entries, now, start) - now.nll
     (gradient,) = torch.autograd.grad(only.sum(), delta)
@@ -148,7 +153,7 @@ def check_gradients(pair, term):
             step = torch.randn(width, generator=generator, dtype=torch.float64)
             slope = slope_of(reference, module, request, here.detach(), step)
             assert float(gradient[i].double() @ step) == pytest.approx(slope, rel=1e-4, abs=1e-6)
-    assert (gradient.norm(dim=1) > 1e-3).any(), "the case tells nothing"
+    return float(gradient.norm(dim=1).max())
 
 
 def slope_of(reference, module, request, place, step, h=1e-5):

@@ -31,7 +31,7 @@ from thinkeval.service.states.compare import compare
 from thinkeval.service.states.schemas import ComparisonIn, ComparisonOut
 
 FINE_TUNE = "finetune:graph:steps=6:lr=1e-3"
-FACT = "Draco Malfoy|studied at|Hogwarts School of Witchcraft and Wizardry"
+FACT = "Harry Potter|studied at|Hogwarts School of Witchcraft and Wizardry"
 
 
 @pytest.fixture(scope="module")
