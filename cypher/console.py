@@ -15,15 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, LiteralString, cast
 
-from neo4j import exceptions
-from neo4j.graph import Node, Path, Relationship
-
+from thinkeval.cypher.driver import neo4j
 from thinkeval.cypher.driver_errors import translated
 from thinkeval.cypher.errors import InvalidQueryError, QueryTimeoutError, ReadOnlyError
 
 if TYPE_CHECKING:
-    import neo4j
-
     from thinkeval.cypher.run import Database
 
 MOST_CHARACTERS = 4_000_000
@@ -166,7 +162,7 @@ def _explained(timeout_s: float) -> Iterator[None]:
         with translated("your query"):
             try:
                 yield
-            except (exceptions.ClientError, exceptions.DatabaseError) as error:
+            except (neo4j.exceptions.ClientError, neo4j.exceptions.DatabaseError) as error:
                 _raise(error)
                 raise
             except (TypeError, ValueError, OverflowError) as error:
@@ -179,7 +175,7 @@ def _explained(timeout_s: float) -> Iterator[None]:
         ) from error
 
 
-def _raise(error: exceptions.Neo4jError) -> None:
+def _raise(error: neo4j.exceptions.Neo4jError) -> None:
     """Raise what it is if it is about the query; return otherwise."""
     code = error.code or ""
     if code.endswith("Statement.AccessMode"):
@@ -204,11 +200,11 @@ class _Reading:
         self.answer, self.characters = answer, 0
 
     def plain(self, value: Any) -> Any:
-        if isinstance(value, Node):
+        if isinstance(value, neo4j.graph.Node):
             return {"node": self._node(value)}
-        if isinstance(value, Relationship):
+        if isinstance(value, neo4j.graph.Relationship):
             return {"relationship": self._edge(value)}
-        if isinstance(value, Path):
+        if isinstance(value, neo4j.graph.Path):
             ids = [self._node(value.start_node)] if value.start_node is not None else []
             for edge, node in zip(value.relationships, value.nodes[1:], strict=True):
                 ids += [self._edge(edge), self._node(node)]
@@ -234,17 +230,17 @@ class _Reading:
         self.characters += len(cut)
         return cut
 
-    def _properties(self, held: Node | Relationship) -> dict[str, Any]:
+    def _properties(self, held: neo4j.graph.Node | neo4j.graph.Relationship) -> dict[str, Any]:
         return {str(key): self.plain(value) for key, value in held.items()}
 
-    def _node(self, node: Node) -> str:
+    def _node(self, node: neo4j.graph.Node) -> str:
         id = node.element_id
         if id not in self.answer.nodes or (node.labels and not self.answer.nodes[id].labels):
             labels = tuple(sorted(node.labels))
             self.answer.nodes[id] = AnswerNode(id, labels, self._properties(node))
         return id
 
-    def _edge(self, edge: Relationship) -> str:
+    def _edge(self, edge: neo4j.graph.Relationship) -> str:
         id = edge.element_id
         if id not in self.answer.edges:
             ends = [node.element_id if node else "" for node in (edge.start_node, edge.end_node)]

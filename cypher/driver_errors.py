@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from neo4j import exceptions
-
+from thinkeval.cypher.driver import neo4j
 from thinkeval.cypher.errors import (
     GraphError,
     QueryTimeoutError,
@@ -15,11 +14,11 @@ from thinkeval.cypher.errors import (
 )
 
 _GONE = (
-    exceptions.ServiceUnavailable,
-    exceptions.SessionExpired,
-    exceptions.IncompleteCommit,
-    exceptions.ConnectionAcquisitionTimeoutError,
-    exceptions.DatabaseUnavailable,
+    neo4j.exceptions.ServiceUnavailable,
+    neo4j.exceptions.SessionExpired,
+    neo4j.exceptions.IncompleteCommit,
+    neo4j.exceptions.ConnectionAcquisitionTimeoutError,
+    neo4j.exceptions.DatabaseUnavailable,
 )
 
 
@@ -28,7 +27,7 @@ def translated(where: str) -> Iterator[None]:
     """Raise GraphErrors in place of the driver's exceptions; `where` names the query or step."""
     try:
         yield
-    except (exceptions.Neo4jError, exceptions.DriverError) as error:
+    except (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError) as error:
         raise _translation(error, where) from error
 
 
@@ -36,13 +35,13 @@ def _translation(error: Exception, where: str) -> GraphError:
     code = getattr(error, "code", None) or type(error).__name__
     message = (getattr(error, "message", None) or str(error)).strip()
     detail = f"{where}: {message} ({code})"
-    if isinstance(error, exceptions.AuthError):
+    if isinstance(error, neo4j.exceptions.AuthError):
         return ServerUnavailableError(
             f"{where}: the server refused the user name or password ({code}).",
             remedy="Check THINKEVAL_NEO4J_USER and THINKEVAL_NEO4J_PASSWORD; for the embedded"
             " server `thinkeval db status` names the password file.",
         )
-    if isinstance(error, exceptions.ConfigurationError):
+    if isinstance(error, neo4j.exceptions.ConfigurationError):
         return ServerUnavailableError(
             detail, remedy="Give an address such as bolt://127.0.0.1:7687 or neo4j+s://HOST."
         )

@@ -15,9 +15,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, LiteralString, cast
 
-import neo4j
-
 from thinkeval.cypher.catalog import Query, names, query
+from thinkeval.cypher.driver import neo4j
 from thinkeval.cypher.errors import NewerDatabaseError
 
 FOLDER = "migrations/"

@@ -19,11 +19,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-import neo4j
-from neo4j import GraphDatabase, NotificationMinimumSeverity
-
 from thinkeval.cypher import migrations
 from thinkeval.cypher.catalog import Query, query
+from thinkeval.cypher.driver import neo4j
 from thinkeval.cypher.driver_errors import translated
 from thinkeval.cypher.errors import (
     MissingProbabilityError,
@@ -104,7 +102,9 @@ class Database:
         self.uri, self.timeout_s, self.strict = uri, timeout_s, strict
         self._database = database
         severity = (
-            NotificationMinimumSeverity.INFORMATION if strict else NotificationMinimumSeverity.OFF
+            neo4j.NotificationMinimumSeverity.INFORMATION
+            if strict
+            else neo4j.NotificationMinimumSeverity.OFF
         )
         if not uri.startswith(("bolt", "neo4j")):
             raise ServerUnavailableError(
@@ -112,7 +112,7 @@ class Database:
                 remedy="Give one such as bolt://127.0.0.1:7687 or neo4j+s://HOST.",
             )
         with translated(f"connecting to {uri}"):
-            self._driver = GraphDatabase.driver(
+            self._driver = neo4j.GraphDatabase.driver(
                 uri,
                 auth=(user, password),
                 notifications_min_severity=severity,

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, LiteralString, TypeVar, cast
 
-import neo4j
-from neo4j import GqlStatusObject, Result, exceptions
-
 from thinkeval.cypher.catalog import Query, query
+from thinkeval.cypher.driver import neo4j
 from thinkeval.cypher.driver_errors import translated
 from thinkeval.cypher.errors import GraphError, ParameterError, QueryContractError
 from thinkeval.cypher.params import bind
@@ -71,7 +69,7 @@ def attempted(
     try:
         result = work(handle)
     except GraphError as error:
-        if isinstance(error.__cause__, (exceptions.Neo4jError, exceptions.DriverError)):
+        if isinstance(error.__cause__, (neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError)):
             raise error.__cause__ from None
         raise
     handle.require_whole()
@@ -84,7 +82,7 @@ def send(
     sent: dict[str, Any],
     *,
     timeout_s: float | None = None,
-) -> Result:
+) -> neo4j.Result:
     """Send a query with checked parameters to the server; records are fetched as they are read.
 
     Args:
@@ -97,7 +95,9 @@ def send(
     return to.run(text, sent)
 
 
-def rows_of(result: Result, found: Query, row_type: type[RowT], *, strict: bool) -> list[RowT]:
+def rows_of(
+    result: neo4j.Result, found: Query, row_type: type[RowT], *, strict: bool
+) -> list[RowT]:
     """All rows of a result; QueryContractError if they break the header or, if strict, on notes."""
     reader = Reader(row_type, found.name)
     reader.header(result.keys())
@@ -110,7 +110,9 @@ def rows_of(result: Result, found: Query, row_type: type[RowT], *, strict: bool)
 
 def notifications(summary: neo4j.ResultSummary) -> tuple[str, ...]:
     """The server's warnings and hints, one text each."""
-    notes: list[GqlStatusObject] = [s for s in summary.gql_status_objects if s.raw_classification]
+    notes: list[neo4j.GqlStatusObject] = [
+        s for s in summary.gql_status_objects if s.raw_classification
+    ]
     return tuple(f"{note.gql_status} {note.status_description}" for note in notes)
 
 

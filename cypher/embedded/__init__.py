@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
-from neo4j.exceptions import AuthError
 
+from thinkeval.cypher.driver import neo4j
 from thinkeval.cypher.embedded import artifacts, launch, lock
 from thinkeval.cypher.embedded import process as embedded_process
 from thinkeval.cypher.embedded.artifacts import Progress
@@ -207,7 +207,7 @@ class EmbeddedServer:
                 and embedded_process.answers(record.bolt_port, password)
             ):
                 return self._info(process, record, password)
-        except AuthError as error:
+        except neo4j.exceptions.AuthError as error:
             raise EmbeddedServerError(
                 f"The Neo4j server of {self.home.path} refuses the password in"
                 f" {self.home.password_file}.",

@@ -16,10 +16,9 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import neo4j
 import psutil
-from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
+from thinkeval.cypher.driver import neo4j
 from thinkeval.cypher.embedded.config import JAVA_REMEDY, LOOPBACK, write_private
 from thinkeval.cypher.errors import EmbeddedServerError
 
@@ -200,9 +199,9 @@ def answers(port: int, password: str) -> bool:
         ):
             record = session.run("RETURN 1 AS one").single()
             return record is not None and record["one"] == 1
-    except AuthError:
+    except neo4j.exceptions.AuthError:
         raise
-    except (OSError, DriverError, Neo4jError):
+    except (OSError, neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError):
         return False
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import typer
 import typer.main
 
+from thinkeval.cypher.driver_tables import leave_out_tables
 from thinkeval.service import __version__
 from thinkeval.service.cli.append import peak
 from thinkeval.service.cli.catalog import doctor, methods, metrics, queries
@@ -145,6 +146,7 @@ def _command() -> Any:
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit with 0, 1 (a gate failed) or 2 (an error)."""
     collect_seldom()
+    leave_out_tables()
     try:
         code = _command()(args=argv, standalone_mode=False)
     except typer.TyperException as error:
