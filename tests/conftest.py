@@ -7,6 +7,7 @@ of a test start with its `graph_id` and are deleted afterwards.
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import sys
@@ -99,14 +100,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         raise pytest.UsageError("A file of the unit tests imports torch: move it to tests/model.")
     gc.collect()
     gc.freeze()
+    # Given back at exit, when libraries tell of objects that nobody collected: pytest collects five
+    # times before.
+    atexit.register(gc.unfreeze)
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if os.environ.get("PYTEST_XDIST_WORKER") == helper_of(processes):
         os.nice(HELPER_NICENESS)
-
-
-def pytest_unconfigure() -> None:
-    """Give them back: libraries tell at exit of objects that nobody collected."""
-    gc.unfreeze()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -13,6 +13,7 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,6 +32,12 @@ def added(default: Any) -> Any:
     return field(default=default, metadata={_ADDED: True})
 
 
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    """The types of a class's fields; they are texts that Python would evaluate for each object."""
+    return typing.get_type_hints(kind)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Schema:
     """Base of every method's `HyperParams`. Fields without a default are required.
@@ -40,7 +47,7 @@ class Schema:
     """
 
     def __post_init__(self) -> None:
-        hints = typing.get_type_hints(type(self))
+        hints = _hints(type(self))
         for item in fields(self):
             value = _fitted(getattr(self, item.name), hints[item.name], item.name)
             object.__setattr__(self, item.name, value)
