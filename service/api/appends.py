@@ -21,6 +21,7 @@ from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.jobs import submit
 from thinkeval.service.schemas import EditIn, EditOut, Score
+from thinkeval.service.scoring import record
 
 router = APIRouter(prefix="/v1/appends", tags=["appends"], responses=DESCRIBED)
 
@@ -75,7 +76,7 @@ def post_append(
 @router.get("/{edit}", response_model=EditOut, summary="Get the status of an append")
 def get_append(edit: EditId, db: Db, here: Here, request: Request) -> Any:
     """As `GET /v1/edits/{edit}`; an edit that replaces an object is not found here."""
-    row = db.read(rows.GetEditRow, id=here.statuses.get(db, edit).id)[0]
+    row = record.get_edit(db, edit)
     asked = db.read(rows.GetRewriteRow, dataset=row.dataset, rewrite=row.rewrite)[0]
     _require_append(bool(asked.correct), edit)
     return edits.get_edit(edit, db, here, request)

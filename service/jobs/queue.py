@@ -18,8 +18,8 @@ from thinkeval.cypher import rows
 from thinkeval.service.errors import ConflictError
 from thinkeval.service.leases import event
 from thinkeval.service.paging import read_time_cursor, time_page
-from thinkeval.service.schemas import EditOut, Score, Status
-from thinkeval.service.scoring import deltas, metrics, record
+from thinkeval.service.schemas import EditOut, Status
+from thinkeval.service.scoring import deltas, record
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -61,8 +61,8 @@ def edit_out(db: Database, edit: str) -> EditOut:
     """
     row = record.get_edit(db, edit)
     more: dict[str, object] = {"attempts": row.attempts, "posted_as": list(row.posted_as)}
-    if row.status == "succeeded" and row.score:
-        (more["score"],) = metrics.completed(db, [Score.model_validate_json(row.score)])
+    if score := record.score_of(db, row):
+        more["score"] = score
     return EditOut.model_validate(_shown(row) | more)
 
 

@@ -257,10 +257,11 @@ def get_edit(db: Database, edit: str) -> rows.GetEditRow:
 def stored_score(db: Database, edit: str) -> Score | None:
     """The score of an edit, or None while there is none."""
     found = db.read(rows.GetEditRow, id=edit)
-    return _score(db, found[0]) if found else None
+    return score_of(db, found[0]) if found else None
 
 
-def _score(db: Database, row: rows.GetEditRow) -> Score | None:
+def score_of(db: Database, row: rows.GetEditRow) -> Score | None:
+    """The score of an edit that was read, or None while there is none."""
     if row.status != "succeeded" or not row.score:
         return None
     return metrics.completed(db, [Score.model_validate_json(row.score)])[0]
@@ -274,7 +275,7 @@ def get_score(db: Database, edit: str) -> Score:
         NothingStoredError: the edit failed, was cancelled or is still running.
     """
     row = get_edit(db, edit)
-    score = _score(db, row)
+    score = score_of(db, row)
     if score is None:
         raise NothingStoredError(
             f"Edit {edit!r} is {row.status} and has no score: {row.error or row.stage or ''}.",

@@ -125,8 +125,9 @@ def test_gradients_on_the_organism_are_those_of_float64(organism, term):
 
 
 def check_gradients(pair, term, size):
-    """Each term alone, at a δ away from the maxima's corners; by finite differences on gpt2.
-    The largest norm of a gradient.
+    """The largest norm of a gradient, once each is compared.
+
+    Each term alone, at a δ away from the maxima's corners; by finite differences on gpt2.
 
     transformers computes Llama's norm in float32 whatever the model's type, so that differences of
     its float64 copy are rounding; there the gradient of the loop itself is compared.
