@@ -1,4 +1,4 @@
-"""`thinkeval serve` as a process of its own, as a user starts it, and what tests ask of it.
+"""`thinkeval serve` as a process of its own, and what tests ask of it.
 
 `Shared` keeps a service, or a browser, while several files of tests in a row use it.
 """
@@ -21,6 +21,7 @@ import psutil
 import pytest
 from pydantic import SecretStr
 
+from support.forked import Forked, program
 from thinkeval.cypher.run import Database
 from thinkeval.service.jobs import queue
 from thinkeval.service.jobs.job import HOLD
@@ -70,7 +71,7 @@ class Service:
         hold: the file that names the stage in which its workers stay.
     """
 
-    def __init__(self, process: subprocess.Popen[str], hold: Path) -> None:
+    def __init__(self, process: subprocess.Popen[str] | Forked, hold: Path) -> None:
         self.process = process
         self._hold = hold
         self.log: list[str] = []
@@ -170,21 +171,26 @@ class Service:
 
 
 @contextmanager
-def serving(program: Path, env: dict[str, str], cwd: Path, *options: str) -> Iterator[Service]:
+def serving(
+    installed: Path, env: dict[str, str], cwd: Path, *options: str, forked: bool = True
+) -> Iterator[Service]:
     """The service on any free port, for the time of a block.
 
     Workers are killed here on purpose: who waits for the next one shall not wait for half a minute.
     A folder in the working directory has the package's name: no process may import it.
+
+    Args:
+        forked: from a process that has imported what it imports, else started as a user does.
     """
     hold = cwd / "hold"
     (cwd / "thinkeval").mkdir(exist_ok=True)
     (cwd / "thinkeval" / "__init__.py").write_text("raise SystemExit('not this one')\n")
-    process = subprocess.Popen(
-        [str(program), "serve", "--port", "0", *options],
+    process = program(
+        installed,
+        ["serve", "--port", "0", *options],
         env=os.environ | {"THINKEVAL_RESTART_PAUSE_S": "1", HOLD: str(hold)} | env,
         cwd=cwd,
-        stderr=subprocess.PIPE,
-        text=True,
+        forked=forked,
     )
     service = Service(process, hold)
     try:

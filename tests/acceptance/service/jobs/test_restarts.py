@@ -25,7 +25,7 @@ from thinkeval.service.jobs import queue
 from thinkeval.service.settings import Settings
 
 REWRITE = "harry-potter--studied-at"
-Start = Callable[[], AbstractContextManager[Service]]
+Start = Callable[..., AbstractContextManager[Service]]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,8 @@ def test_a_service_killed_and_one_that_ends_are_followed_by_one_that_goes_on(
     db: Database, start: Start, mine: Mine
 ) -> None:
     """Three services in a row: the first is killed, the second ends in good order."""
-    with start() as first:
+    # As a user starts it: its fork server and its workers end with it.
+    with start(forked=False) as first:
         first.ready()
         with first.held("starting"):
             edits = [post(first, mine, seed=seed, method="none") for seed in range(40, 44)]
