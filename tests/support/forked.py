@@ -1,7 +1,7 @@
 """The installed program as a process forked from one that has imported what it imports.
 
 `thinkeval serve` imports for three seconds, and the process that forks its workers imports torch
-for as long again; tests start it dozens of times. Here one process of a session imports once and
+for as long again; tests start it some ten times. Here one process of a session imports once and
 forks: what it forks runs the installed script with arguments, environment, working directory and
 streams of its own, and what Python would start as a fork server is forked too. Tests of how it
 starts, and of what a killed service leaves, start it as a user does. Only on Linux (`available`).
@@ -9,8 +9,9 @@ starts, and of what a killed service leaves, start it as a user does. Only on Li
 
 from __future__ import annotations
 
-import array
 import atexit
+import gc
+import importlib
 import json
 import os
 import runpy
@@ -82,9 +83,10 @@ class Forked:
                 selector.register(self._ended, selectors.EVENT_READ)
                 if not selector.select(timeout):
                     return None
-            told = os.read(self._ended, 100)
+            code = os.read(self._ended, 100)
             os.close(self._ended)
-            self.returncode = int(told) if told else -signal.SIGKILL
+            # Nothing is written if the process that forks has died.
+            self.returncode = int(code) if code else -signal.SIGKILL
         return self.returncode
 
 
@@ -93,7 +95,6 @@ class Forks:
 
     def __init__(self) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._lock = threading.Lock()
         with theirs:
             self._process = subprocess.Popen(
                 # Safe path: modules of this folder are not to be found by their bare names.
@@ -104,20 +105,14 @@ class Forks:
 
     def start(self, program: Path, args: list[str], env: Mapping[str, str], cwd: Path) -> Forked:
         """A script of Python's with these arguments; its standard error goes into a pipe."""
-        request = {
-            "program": str(program),
-            "args": args,
-            "env": dict(env),
-            "cwd": str(cwd),
-        }
+        request = {"program": str(program), "args": args, "env": dict(env), "cwd": str(cwd)}
         err, err_theirs = os.pipe()
         ended, ended_theirs = os.pipe()
         fds = [0, 1, err_theirs, ended_theirs]
-        with self._lock:
-            socket.send_fds(self._socket, [json.dumps(request).encode()], fds)
-            os.close(err_theirs)
-            os.close(ended_theirs)
-            pid = int(self._socket.recv(100) or 0)
+        socket.send_fds(self._socket, [json.dumps(request).encode()], fds)
+        os.close(err_theirs)
+        os.close(ended_theirs)
+        pid = int(self._socket.recv(100) or 0)
         assert pid, "the process that forks programs has ended"
         return Forked(pid, ended, os.fdopen(err, encoding="utf-8", errors="replace"))
 
@@ -148,9 +143,6 @@ def program(
 
 def _import() -> None:
     """Import what the program and its workers need."""
-    import gc
-    import importlib
-
     from thinkeval.cypher.driver_tables import leave_out_tables
 
     leave_out_tables()  # as the program does, before the driver is imported
@@ -214,12 +206,12 @@ def _fork_server_in_advance() -> None:
     spawn = util.spawnv_passfds
 
     def start(path: Any, args: Any, fds: Any) -> int:
-        if "multiprocessing.forkserver" not in args[-1] or ours.fileno() < 0:
+        if "multiprocessing.forkserver" not in args[-1]:
             return spawn(path, args, fds)
-        numbers = array.array("i", fds).tolist()
-        code = json.dumps({"code": args[-1], "numbers": numbers, "env": dict(os.environ)})
-        socket.send_fds(ours, [code.encode()], numbers)
-        ours.close()
+        util.spawnv_passfds = spawn  # a second one is started as usual
+        request = {"code": args[-1], "numbers": fds, "env": dict(os.environ)}
+        with ours:
+            socket.send_fds(ours, [json.dumps(request).encode()], fds)
         return pid
 
     util.spawnv_passfds = start  # type: ignore[assignment]
@@ -231,22 +223,19 @@ def _be_fork_server(asks: socket.socket) -> None:
     if not message:  # the program has ended without one
         os._exit(0)
     asks.close()
-    told = json.loads(message)
+    request = json.loads(message)
     # Out of the way of the numbers that its command names.
     high = [fd + 200 for fd in fds]
     for fd, at in zip(fds, high, strict=True):
         os.dup2(fd, at)
         os.close(fd)
-    for number, at in zip(told["numbers"], high, strict=True):
+    for number, at in zip(request["numbers"], high, strict=True):
         os.dup2(at, number)
         os.close(at)
     os.environ.clear()
-    os.environ.update(told["env"])
-    try:
-        exec(told["code"], {"__name__": "__main__"})
-    except SystemExit:
-        os._exit(0)
-    os._exit(1)
+    os.environ.update(request["env"])
+    exec(request["code"], {"__name__": "__main__"})
+    sys.exit()
 
 
 def _main() -> None:
