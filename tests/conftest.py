@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -28,7 +29,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-from support import tiers
+from support import forking, tiers
 from support.distribution import HELPER_NICENESS, ByGroup, helper_of, in_order
 from support.servers import java
 from thinkeval.cypher.run import Database
@@ -114,6 +115,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         from support.servers import one_java
 
         one_java.stop(session.config._tmp_path_factory.getbasetemp())  # type: ignore[attr-defined]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
+    """Fork the processes from one that has imported what the tests import."""
+    # The unit tests show that they import no torch.
+    if forking.available() and config.option.markexpr != "unit":
+        for spec in specs:
+            spec.python = shlex.join(forking.python())
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from support.forking import python
 from thinkeval.service import cli
 
 PROGRAM = Path(sys.executable).with_name("thinkeval")
@@ -100,7 +101,7 @@ class Cli:
     def start(self, *args: str | Path, **env: str) -> subprocess.Popen[str]:
         """The installed program, still running."""
         return subprocess.Popen(
-            [str(PROGRAM), *map(str, args)],
+            [*python(), str(PROGRAM), *map(str, args)],
             env=os.environ | self.env | env,
             cwd=self.cwd,
             stdout=subprocess.PIPE,

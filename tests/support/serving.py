@@ -21,7 +21,7 @@ import psutil
 import pytest
 from pydantic import SecretStr
 
-from support.forked import Forked, program
+from support.forking import Forked, program
 from thinkeval.cypher.run import Database
 from thinkeval.service.jobs import queue
 from thinkeval.service.jobs.job import HOLD

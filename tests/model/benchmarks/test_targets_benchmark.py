@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from support.forking import python
 
 BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 
@@ -18,7 +19,7 @@ def test_the_tiny_form_runs():
     shape, method = "gpt2-xl", "alphaedit"
     options = ["--tiny", "--json", "--shapes", shape, "--methods", method]
     done = subprocess.run(
-        [sys.executable, "gpu_shapes.py", *options, "--yardstick-requests", "1"],
+        [*python(), "gpu_shapes.py", *options, "--yardstick-requests", "1"],
         cwd=BENCHMARKS / "editing",
         capture_output=True,
         text=True,

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from support.commands import PROGRAM, Mine
-from support.servers.java import QUICK
+from support.servers.java import LONG
 from support.serving import Service, in_stage, serving, until
 from thinkeval.cypher.run import Database
 from thinkeval.service.jobs import queue
@@ -82,8 +82,7 @@ def own_home(test_settings: Settings, tmp_path_factory: pytest.TempPathFactory) 
         "THINKEVAL_HOME": str(tmp_path_factory.mktemp("own-home")),
         "THINKEVAL_CACHE": str(test_settings.cache),
         "OMP_NUM_THREADS": "1",
-        # It is started twice: a JVM that does not optimise is there sooner.
-        "JAVA_TOOL_OPTIONS": " ".join(QUICK),
+        "JAVA_TOOL_OPTIONS": " ".join(LONG),
     }
 
 
