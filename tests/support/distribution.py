@@ -10,7 +10,7 @@ database costs more than it gives, and uses what the others leave of the process
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -73,6 +73,10 @@ FIRST = (
 """The order in which groups and files are dealt, by name or beginning. The organism is trained in
 the first while the second and third, which need none, keep the other process busy."""
 
+
+GRAPH_FIRST = ("servers", "tests/graph/")
+"""What the process before the helper takes before the rest. Each process has a database, and most
+of what a query costs is that the database plans it the first time: these are planned by one."""
 
 WITHOUT_SERVER = (
     "tests/model/editing/",
@@ -148,6 +152,8 @@ class ByGroup(LoadScopeScheduling):
         super().__init__(config, log)
         config.option.loadscopereorder = False
         self._helper = helper_of(self.numnodes)
+        with_server = self.numnodes - (self._helper is not None)
+        self._graph_first = f"gw{with_server - 1}"
 
     def _split_scope(self, nodeid: str) -> str:
         return group_of(nodeid)
@@ -159,8 +165,13 @@ class ByGroup(LoadScopeScheduling):
         super()._reschedule(node)
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        if self._is_helper(node) and (file := self._for_helper):
-            self.workqueue.move_to_end(file, last=False)
+        chosen = None
+        if self._is_helper(node):
+            chosen = self._for_helper
+        elif node.gateway.id == self._graph_first:
+            chosen = next(self._waiting(GRAPH_FIRST), None)
+        if chosen:
+            self.workqueue.move_to_end(chosen, last=False)
         super()._assign_work_unit(node)
 
     def _is_helper(self, node: WorkerController) -> bool:
@@ -169,10 +180,13 @@ class ByGroup(LoadScopeScheduling):
     @property
     def _for_helper(self) -> str | None:
         """The next file that needs no server, in the order of `WITHOUT_SERVER`."""
-        waiting = (
+        return next(filter(without_server, self._waiting(WITHOUT_SERVER)), None)
+
+    def _waiting(self, beginnings: Sequence[str]) -> Iterator[str]:
+        """What is not dealt yet and begins with one of these, in their order."""
+        return (
             file
-            for beginning in WITHOUT_SERVER
+            for beginning in beginnings
             for file in self.workqueue
-            if file.startswith(beginning) and without_server(file)
+            if file.startswith(beginning)
         )
-        return next(waiting, None)
