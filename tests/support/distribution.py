@@ -58,6 +58,13 @@ TOGETHER = {
 }
 """Files and folders that one process runs, by the name of their group."""
 
+WITH_SERVER = (
+    "tests/model/editing/methods/test_ike.py",
+    "tests/model/editing/methods/test_joint_targets.py",
+    "tests/model/editing/objectives/test_value_optimisation.py",
+)
+"""Files in folders of `WITHOUT_SERVER` in which a test uses the server."""
+
 FIRST = (
     "kills",
     "tests/model/editing/methods/test_contract.py",
@@ -66,13 +73,13 @@ FIRST = (
     "documents",
     "tests/acceptance/",
     "organism server",
+    *WITH_SERVER,
     "tests/model/service/",
     "tests/graph/",
     "",
 )
-"""The order in which groups and files are dealt, by name or beginning. The organism is trained in
-the first while the second and third, which need none, keep the other process busy."""
-
+"""The order in which groups and files are dealt, by name or beginning; last is what any process may
+take. The organism is trained in the first, while the next process takes what needs none."""
 
 GRAPH_FIRST = ("servers", "tests/graph/")
 """What the process before the helper takes before the rest. Each process has a database, and most
@@ -88,13 +95,6 @@ WITHOUT_SERVER = (
 )
 """What the helper takes, in this order, the longest first: folders, files and groups whose tests
 need no server."""
-
-WITH_SERVER = (
-    "tests/model/editing/methods/test_ike.py",
-    "tests/model/editing/methods/test_joint_targets.py",
-    "tests/model/editing/objectives/test_value_optimisation.py",
-)
-"""Files in these folders in which a test uses the server."""
 
 HELPER_NICENESS = 19
 """More than that of the workers of a service, which are waited for."""
