@@ -114,7 +114,7 @@ class Forks:
         Ctrl-C is ignored in what is forked if it is here, as in a process that is started.
 
         Args:
-            command: a script, `-c` and code, or `-m` and a module; and the arguments.
+            command: a script, or `-c` and code; and the arguments.
             env: its environment.
             cwd: its working directory.
             streams: descriptors of its standard input, output and error.
@@ -137,7 +137,10 @@ class Forks:
 def program(
     script: Path, args: Sequence[str], env: Mapping[str, str], cwd: Path, *, forked: bool = True
 ) -> Forked | subprocess.Popen[str]:
-    """An installed program with these arguments, forked if it can be; its stderr is a pipe."""
+    """An installed program with these arguments, forked if it can be; its stderr is a pipe.
+
+    Unlike a command line that begins with `python()`, its process id is the program's own.
+    """
     if not (forked and available()):
         return subprocess.Popen(
             [str(script), *args], env=dict(env), cwd=cwd, stderr=subprocess.PIPE, text=True
@@ -156,7 +159,6 @@ def python() -> list[str]:
     return [sys.executable, "-P", str(_INTERPRETER), address()]
 
 
-@cache
 def address() -> str:
     """Path of the socket of the process that forks; starts one if none was started before.
 

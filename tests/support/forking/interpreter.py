@@ -27,7 +27,7 @@ def main() -> None:
     forked = Forks(address).start(command, os.environ, Path.cwd(), (0, 1, 2))
     for number in PASSED_ON:
         signal.signal(number, lambda number, _: forked.send_signal(number))
-    # Whoever reads what it writes, or writes what it reads, sees its end.
+    # The other ends of its streams are closed when the forked process ends, and not later.
     with open(os.devnull, "r+b", buffering=0) as nowhere:
         for stream in range(3):
             os.dup2(nowhere.fileno(), stream)

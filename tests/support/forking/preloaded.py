@@ -52,24 +52,26 @@ def main() -> None:
     for number, stream in enumerate(asked.streams):
         os.dup2(stream, number)
         os.close(stream)
-    os.chdir(request["cwd"])
-    os.environ.clear()
-    os.environ.update(request["env"])
+    _move(request)
     sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     _fork_server_in_advance()
     _run(*request["command"])
 
 
+def _move(request: dict[str, Any]) -> None:
+    """Take the working directory and the environment that were asked for."""
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+
+
 def _run(what: str, *arguments: str) -> None:
-    """Run a script, code after `-c` or a module after `-m`, as Python does."""
+    """Run a script, or code after `-c`, as Python does."""
     if what == "-c":
         code, *arguments = arguments
         sys.argv[:] = [what, *arguments]
         main_module = sys.modules["__main__"] = ModuleType("__main__")
         exec(code, vars(main_module))
-    elif what == "-m":
-        sys.argv[:] = arguments
-        runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
     else:
         sys.argv[:] = [what, *arguments]
         sys.path.insert(0, os.path.dirname(what))
@@ -225,9 +227,7 @@ def _be_fork_server(asks: socket.socket) -> None:
     for number, at in zip(request["numbers"], high, strict=True):
         os.dup2(at, number)
         os.close(at)
-    os.chdir(request["cwd"])
-    os.environ.clear()
-    os.environ.update(request["env"])
+    _move(request)
     exec(request["code"], {"__name__": "__main__"})
     sys.exit()
 
