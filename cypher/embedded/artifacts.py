@@ -11,18 +11,23 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import queue
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
 from thinkeval.cypher.embedded import lock as embedded_lock
 from thinkeval.cypher.embedded.lock import Bundle, Jar
 from thinkeval.cypher.errors import EmbeddedServerError
+
+if TYPE_CHECKING:
+    import requests
 
 Progress = Callable[[int, int, str], None] | None
 """Called with (done, total, stage)."""
@@ -162,6 +167,22 @@ def exclusive(
         file.release()
 
 
+def _new_session() -> requests.Session:
+    """A session that waits and asks again where a server demands a lower rate (429)."""
+    import requests  # only to download: `--help` and a second start do without
+    from requests.adapters import HTTPAdapter
+    from urllib3.util import Retry
+
+    limited = Retry(
+        None, connect=0, read=0, other=0, status=3, status_forcelist=[429], backoff_factor=5,
+        raise_on_status=False,
+    )  # fmt: skip
+    session = requests.Session()
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, HTTPAdapter(max_retries=limited))
+    return session
+
+
 class _Fetch:
     """One download of some jars of a bundle, over several connections."""
 
@@ -175,6 +196,7 @@ class _Fetch:
         self.urls = tuple(repositories.values())
         self.received = dict.fromkeys(wanted, 0)
         self.cancelled = threading.Event()
+        self._sessions: queue.SimpleQueue[requests.Session] = queue.SimpleQueue()
 
     def run(self, progress: Progress) -> None:
         """Download all, or raise the first failure; deletes unfinished files only."""
@@ -191,6 +213,8 @@ class _Fetch:
         finally:
             self.cancelled.set()
             pool.shutdown(cancel_futures=True)
+            while not self._sessions.empty():
+                self._sessions.get().close()
             shutil.rmtree(self.partial, ignore_errors=True)
 
     def _report(self, progress: Progress) -> None:
@@ -217,18 +241,33 @@ class _Fetch:
 
     def _download(self, jar: Jar, part: Path) -> None:
         """Write the first copy found in a repository; OSError if there is none or on failure."""
-        from jgo.util import http  # retries when a server demands a lower rate
-
         group, artifact, version, _ = jar.parts
         path = f"{group.replace('.', '/')}/{artifact}/{version}/{jar.filename}"
         answers = []
-        for url in self.urls:
-            with closing(http.get(f"{url}/{path}", stream=True, timeout=_TIMEOUT_S)) as response:
-                if response.status_code == 200:
-                    self._save(response.iter_content(1 << 16), jar, part)
-                    return
-                answers.append(f"{response.status_code} {response.reason}")
+        with self._session() as session:
+            for url in self.urls:
+                with session.get(f"{url}/{path}", stream=True, timeout=_TIMEOUT_S) as response:
+                    if response.status_code == 200:
+                        self._save(response.iter_content(1 << 16), jar, part)
+                        return
+                    answers.append(f"{response.status_code} {response.reason}")
         raise OSError(", ".join(answers))
+
+    @contextmanager
+    def _session(self) -> Iterator[requests.Session]:
+        """A session that no other thread uses; it keeps its connection from one jar to the next.
+
+        A new connection reads the certificates again, which took most of a download's processor
+        time when each jar had one.
+        """
+        try:
+            session = self._sessions.get_nowait()
+        except queue.Empty:
+            session = _new_session()
+        try:
+            yield session
+        finally:
+            self._sessions.put(session)
 
     def _save(self, chunks: Iterable[bytes], jar: Jar, part: Path) -> None:
         self.received[jar] = 0  # a second attempt starts from the beginning

@@ -42,16 +42,30 @@ class Repository(ThreadingHTTPServer):
     files: dict[str, bytes]
     asked: Counter[str]
     drop_once: set[str]
+    limit_once: set[str]
     replace_all: bytes | None = None
     seconds_per_file = 0.0
+    connections = 0
 
 
 class Handler(BaseHTTPRequestHandler):
     server: Repository
+    protocol_version = "HTTP/1.1"  # a connection stays open, as those of real repositories do
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.connections += 1
 
     def do_GET(self) -> None:
         name = self.path.rsplit("/", 1)[-1]
         self.server.asked[name] += 1
+        if name in self.server.limit_once:
+            self.server.limit_once.discard(name)
+            self.send_response(429)
+            self.send_header("Retry-After", "0")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         content = self.server.files.get(self.path)
         if content is not None and self.server.replace_all is not None:
             content = self.server.replace_all
@@ -65,6 +79,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content[:half])
         if name in self.server.drop_once:
             self.server.drop_once.discard(name)
+            self.close_connection = True
             return  # the connection ends in the middle
         time.sleep(self.server.seconds_per_file)
         self.wfile.write(content[half:])
@@ -98,7 +113,8 @@ class Setting(NamedTuple):
 def setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Setting]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     repository = Repository(("127.0.0.1", 0), Handler)
-    repository.files, repository.asked, repository.drop_once = {}, Counter(), set()
+    repository.files, repository.asked = {}, Counter()
+    repository.drop_once, repository.limit_once = set(), set()
     lines = ["# neo4j 0.1"]
     for i in range(12):
         jar = tmp_path / "jar"
@@ -178,6 +194,23 @@ def test_a_broken_connection_is_tried_again(setting: Setting) -> None:
     folder = setting.fetch()
     assert not artifacts.damaged(folder, setting.bundle)
     assert setting.requests["part2-1.2.jar"] == 2
+
+
+def test_a_lower_rate_is_kept_when_it_is_demanded(setting: Setting) -> None:
+    jar = setting.bundle.jars[5].filename
+    setting.repository.limit_once.add(jar)
+    setting.fetch()
+    assert setting.requests[jar] == 2
+    assert set((setting.requests - Counter([jar])).values()) == {1}
+
+
+def test_connections_are_kept_from_one_file_to_the_next(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(artifacts, "_CONNECTIONS", 2)
+    setting.fetch()
+    assert setting.requests.total() == 12
+    assert setting.repository.connections <= 2
 
 
 def test_a_page_of_a_proxy_is_not_taken_for_a_jar(setting: Setting) -> None:
