@@ -1,6 +1,7 @@
 """The query catalogue: one `.cypher` file each, described by the contract in its header.
 
-A query may include named parts (cypher/includes.py). Its text, and the digest of that, are those of
+A query may include named parts (cypher/includes.py), and one holds all metrics over chains
+(cypher/unions.py). Its text, and the digest of that, are those of
 the resolved query: what is sent to the server, printed, and pasted into Neo4j Browser.
 """
 
@@ -15,7 +16,7 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-from thinkeval.cypher import includes
+from thinkeval.cypher import includes, unions
 from thinkeval.cypher.errors import QueryContractError, UnknownQueryError
 from thinkeval.cypher.header import MODES, REQUIRED, Column, Param, read_header
 from thinkeval.cypher.metric_display import FIELDS as DISPLAY_FIELDS
@@ -29,6 +30,7 @@ __all__ = [
     "Param",
     "Query",
     "names",
+    "over_chains",
     "parse",
     "part_names",
     "part_text",
@@ -101,10 +103,12 @@ def parse(name: str, text: str, part: includes.Read | None = None) -> Query:
         part: gives the text of a part; default: its file in this package.
 
     Raises:
-        QueryContractError: the header breaks the contract (cypher/header.py), or an include cannot
-            be resolved (cypher/includes.py).
+        QueryContractError: the header breaks the contract (cypher/header.py), or an include or a
+            union cannot be resolved (cypher/includes.py, cypher/unions.py).
     """
     header = read_header(name, text)
+    if unions.is_union(text):
+        text = unions.joined(name, text, _metrics())
     text = includes.resolve(name, text, header.params, part or part_text)
     mode = header.fields.get("mode", "")
     if mode not in MODES:
@@ -132,6 +136,12 @@ def parse(name: str, text: str, part: includes.Read | None = None) -> Query:
     )
 
 
+@cache
+def over_chains() -> tuple[str, ...]:
+    """The names of the metrics over chains: those whose values `chains/metrics` returns."""
+    return tuple(unions.over_chains(_metrics()))
+
+
 def part_text(name: str) -> str | None:
     """The text of the file of a part, such as `chains/_paths`; None if there is none."""
     return _file(name).read_text(encoding="utf-8") if name in part_names() else None
@@ -140,6 +150,12 @@ def part_text(name: str) -> str | None:
 def part_names() -> tuple[str, ...]:
     """The names of all parts that queries include, sorted."""
     return tuple(name for name in _files() if _is_part(name))
+
+
+@cache
+def _metrics() -> Mapping[str, str]:
+    """The texts of the files of the metrics, by name."""
+    return {name: _file(name).read_text(encoding="utf-8") for name in names("metrics/")}
 
 
 def _all_names() -> tuple[str, ...]:

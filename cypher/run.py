@@ -24,17 +24,12 @@ from thinkeval.cypher.catalog import Query, query
 from thinkeval.cypher.driver import neo4j
 from thinkeval.cypher.driver_errors import translated
 from thinkeval.cypher.errors import (
-    MissingProbabilityError,
-    ParameterError,
     ServerUnavailableError,
-    UnknownGraphError,
 )
-from thinkeval.cypher.metric_options import metric_named, options_of
+from thinkeval.cypher.metric_values import values_of
 from thinkeval.cypher.params import bind
 from thinkeval.cypher.rows import (
-    GetGraphRow,
     MetricRow,
-    MissingRow,
     Reader,
     ServerRow,
     WriteColumnsRow,
@@ -320,20 +315,15 @@ class Database:
             UnknownGraphError: a case names a graph that is not stored.
             MissingProbabilityError: a fact it needs lacks the property to read.
         """
-        found = metric_named(name)
-        sent = bind(found, options_of(found, options))
-        cases: list[Mapping[str, Any]] = sent["cases"]
-        place = {case["id"]: i for i, case in enumerate(cases)}
-        if len(place) < len(cases):
-            raise ParameterError(f"{found.name}: two of the $cases have the same id.")
-        try:
-            rows = self._managed_query(found, MetricRow, sent)
-        except MissingProbabilityError as error:
-            raise self._missing(error, sent) from None
-        for graph in {cases[place[row.id]]["graph"] for row in rows if row.n == 0}:
-            if not self.read(GetGraphRow, graph=graph, incomplete=True):
-                raise UnknownGraphError(f"There is no graph {graph!r}, which a case names.")
-        return sorted(rows, key=lambda row: (place[row.id], row.step is not None, row.step or 0))
+        (found,) = self.metrics([name], **options).values()
+        return found
+
+    def metrics(self, names: Iterable[str], **options: Any) -> dict[str, list[MetricRow]]:
+        """The rows of several metrics, by name such as `ifr`; those of each as `metric` gives them.
+
+        Two or more over chains are one query, which enumerates the chains of each case once.
+        """
+        return values_of(self._managed_query, names, options)
 
     def explain(self, name: str, **params: Any) -> Explained:
         """Plan a query on the server without running it; missing parameters are null."""
@@ -344,24 +334,6 @@ class Database:
             columns = tuple(result.keys())
             summary = result.consume()
         return Explained(columns, summary.query_type or "", notifications(summary))
-
-    def _missing(
-        self, error: MissingProbabilityError, sent: Mapping[str, Any]
-    ) -> MissingProbabilityError:
-        """The same error with the number of facts that lack the property, by graph."""
-        graphs = sorted({case["graph"] for case in sent["cases"]})
-        asked = {key: sent[key] for key in ("pre", "post") if key in sent}
-        if not asked:
-            return error
-        properties = {"pre": "p_pre", "post": "p_post"} | asked
-        found = self.read(MissingRow, graphs=graphs, **properties)
-        missing = [
-            f"graph {row.graph!r}: {count} of {row.n_facts} facts lack {properties[key]}"
-            for row in found
-            for key, count in (("pre", row.missing_pre), ("post", row.missing_post))
-            if count and key in asked
-        ]
-        return MissingProbabilityError("; ".join([error.detail, *missing[:5]]))
 
     def _managed(
         self, row_type: type[RowT], modes: tuple[str, ...], params: Mapping[str, Any]

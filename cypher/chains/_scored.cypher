@@ -15,11 +15,4 @@
 
 // include: chains/_chains
 // include: chains/_links
-// A missing probability counts as the greatest, so that it is noticed.
-WITH links, CASE WHEN $parallel = 'before' OR size(parallel) = 1 THEN links ELSE
-  [j IN range(0, size(links) - 1) | reduce(best = null, f IN [path IN parallel | path[j]] |
-    CASE WHEN best IS NULL OR coalesce(f[$post], 2.0) > coalesce(best[$post], 2.0)
-      OR (coalesce(f[$post], 2.0) = coalesce(best[$post], 2.0) AND f.id < best.id)
-    THEN f ELSE best END)] END AS after
-WITH links, after, size(links) AS n, reduce(x = 1.0, f IN links | x * f[$pre]) AS R,
-  reduce(x = 1.0, f IN after | x * f[$post]) AS R_post
+// include: chains/_products

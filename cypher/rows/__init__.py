@@ -175,7 +175,7 @@ if TYPE_CHECKING:
         SafeObjectsRow,
         WriteKeysRow,
     )
-    from thinkeval.cypher.rows.metrics import MetricRow
+    from thinkeval.cypher.rows.metrics import ChainMetricRow, MetricRow
     from thinkeval.cypher.rows.rules import (
         AffectedRow,
         BodyCountRow,
@@ -227,6 +227,7 @@ __all__ = [
     "CandidatePlaceRow",
     "CandidateRow",
     "ChainFactsRow",
+    "ChainMetricRow",
     "ChainRow",
     "ClaimJobRow",
     "ClearClosureRow",
@@ -385,9 +386,8 @@ __all__ = [
 ]
 
 _MODULES = (
-    "append", "base", "chains", "closure", "depedit", "derive", "diffs", "edits", "graph", "growth",
-    "jobs", "leakcut", "metrics", "rules", "states", "users",
-)  # fmt: skip
+    "append", "base", "chains", "closure", "depedit", "derive", "diffs", "edits", "graph",
+    "growth", "jobs", "leakcut", "metrics", "rules", "states", "users")  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -35,3 +35,16 @@ class MetricRow(Row):
             raise MissingProbabilityError(
                 f"The value of {self.id!r} is null: a fact lacks the requested probability."
             )
+
+
+@dataclass(frozen=True)
+class ChainMetricRow(Row):
+    """One value of one of several metrics over chains; a MetricRow with the name of its metric."""
+
+    QUERY: ClassVar[str] = "chains/metrics"
+    metric: str
+    id: str
+    step: int | None
+    value: float | None
+    n: int
+    excluded: int

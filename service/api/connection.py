@@ -146,9 +146,9 @@ class Connection:
         for row_type in (rows.ScoredChainRow, rows.LeakageRow):
             with suppress(GraphError):
                 database.read(row_type, **edit, **measured)
-        for metric in ("chains_by_steps", *headlines()):
-            with suppress(GraphError):
-                database.metric(metric, cases=[{"id": "-", **edit}], **measured)
+        with suppress(GraphError):
+            names = ("chains_by_steps", *headlines())
+            database.metrics(names, cases=[{"id": "-", **edit}], **measured)
 
     def _check(self) -> None:
         """Drop the connection if the database is gone; else recover orphaned jobs."""

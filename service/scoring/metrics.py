@@ -22,6 +22,7 @@ from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
+    from thinkeval.loaders.records import RewriteRequest
     from thinkeval.service.scoring.request import ScoreRequest
 
 PREFIX = "metrics/"
@@ -38,25 +39,25 @@ def measure(db: Database, edit: str, request: ScoreRequest) -> list[MetricValue]
 def measure_each(
     db: Database, requests: Mapping[str, ScoreRequest]
 ) -> dict[str, list[MetricValue]]:
-    """All metrics of several edits that were probed alike, by edit; each query is sent once.
+    """All metrics of several edits that were probed alike, by edit; each query is sent once a kind.
 
     Args:
         requests: by edit, with the same options of scoring.
     """
     values: dict[str, list[MetricValue]] = {edit: [] for edit in requests}
+    by_kind: dict[str, dict[str, RewriteRequest]] = defaultdict(dict)
+    for edit, request in requests.items():
+        by_kind[request.rewrite.kind][edit] = request.rewrite
+    every = [metric.removeprefix(PREFIX) for metric in cypher.names(PREFIX)]
     first = next(iter(requests))
     for name in require_graph(db, first, kind="edit").measures:
         pool = _pool(requests[first].options, name)
-        for metric in cypher.names(PREFIX):
-            short = metric.removeprefix(PREFIX)
-            cases = [
-                _case(edit, r.rewrite.subject, r.rewrite.target_true, r.rewrite.relation)
-                for edit, r in requests.items()
-                if short in of_kind(r.rewrite.kind)
-            ]
-            if cases:
-                for row in db.metric(short, cases=cases, **pool):
-                    values[row.id].append(_value(short, name, row))
+        for kind, of_edits in by_kind.items():
+            metrics = [m for m in every if m in of_kind(kind)]
+            cases = [_case(e, r.subject, r.target_true, r.relation) for e, r in of_edits.items()]
+            for metric, found in db.metrics(metrics, cases=cases, **pool).items():
+                for row in found:
+                    values[row.id].append(_value(metric, name, row))
     return values
 
 

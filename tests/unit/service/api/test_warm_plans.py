@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -17,15 +18,15 @@ class Recorded:
 
     def __init__(self) -> None:
         self.read_rows: list[tuple[type[rows.Row], dict[str, Any]]] = []
-        self.metrics: list[tuple[str, dict[str, Any]]] = []
+        self.read_metrics: list[tuple[str, ...]] = []
 
     def read(self, row_type: type[rows.Row], **params: Any) -> list[rows.Row]:
         self.read_rows.append((row_type, params))
         return []
 
-    def metric(self, name: str, **options: Any) -> list[rows.MetricRow]:
-        self.metrics.append((name, options))
-        return []
+    def metrics(self, names: Iterable[str], **options: Any) -> dict[str, list[rows.MetricRow]]:
+        self.read_metrics.append(tuple(names))
+        return {}
 
 
 @pytest.fixture
@@ -45,4 +46,4 @@ def test_chains_are_planned_with_the_types_that_an_edit_has(warmed: Recorded) ->
 
 
 def test_the_metrics_of_every_table_are_planned(warmed: Recorded) -> None:
-    assert [name for name, _ in warmed.metrics] == ["chains_by_steps", *headlines()]
+    assert warmed.read_metrics == [("chains_by_steps", *headlines())]

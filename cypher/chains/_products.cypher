@@ -1,0 +1,23 @@
+// The products of a chain's probabilities before and after the edit.
+//
+// expects:
+//   links     LIST<RELATIONSHIP>  facts of the chain, in order, as chains/_links binds them
+//   parallel  LIST<LIST>          facts of each of its paths, which differ in parallel facts
+// binds:
+//   links     LIST<RELATIONSHIP>  the same
+//   n         INTEGER             number of facts
+//   R         FLOAT|NULL          product of $pre over the facts; null where one has none
+//   after     LIST<RELATIONSHIP>  facts that count for R_post: of parallel ones the likeliest
+//                                 before the edit, which are `links`, or after it, as $parallel
+//                                 says
+//   R_post    FLOAT|NULL          product of $post over `after`; null where one has none
+// params: $pre, $post, $parallel
+
+// A missing probability counts as the greatest, so that it is noticed.
+WITH links, CASE WHEN $parallel = 'before' OR size(parallel) = 1 THEN links ELSE
+  [j IN range(0, size(links) - 1) | reduce(best = null, f IN [path IN parallel | path[j]] |
+    CASE WHEN best IS NULL OR coalesce(f[$post], 2.0) > coalesce(best[$post], 2.0)
+      OR (coalesce(f[$post], 2.0) = coalesce(best[$post], 2.0) AND f.id < best.id)
+    THEN f ELSE best END)] END AS after
+WITH links, after, size(links) AS n, reduce(x = 1.0, f IN links | x * f[$pre]) AS R,
+  reduce(x = 1.0, f IN after | x * f[$post]) AS R_post

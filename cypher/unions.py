@@ -1,0 +1,87 @@
+"""Unions of metrics: one query of several metrics over chains, which joins their files.
+
+In a query, the lines between `// union: metrics/` and `// end of union` are repeated for each query
+of `metrics/` that includes `chains/_chains` or `chains/_scored`, and joined by UNION ALL. In them
+`METRIC` is replaced by the metric's name, `// include: METRIC` by the metric's query:
+
+    // union: metrics/
+    CALL (c, s, o) {
+      // include: METRIC
+    }
+    RETURN 'METRIC' AS metric, id, step, value, n, excluded
+    // end of union
+
+Of what the metric includes, `metrics/_cases` is left out, and `chains/_found` and
+`chains/_found_scored` are put in the places of `chains/_chains` and `chains/_scored`: they read the
+chains of a case `c` from lists, which the query has made before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from thinkeval.cypher.errors import QueryContractError
+from thinkeval.cypher.header import header_lines
+
+IN_PLACE_OF = {"chains/_chains": "chains/_found", "chains/_scored": "chains/_found_scored"}
+"""Parts that read the chains of a case from a list, by the part that enumerates them."""
+
+_CASES = "metrics/_cases"
+_UNION = re.compile(
+    r"^(?P<indent> *)// union: metrics/\n(?P<lines>.*?)\n *// end of union$",
+    re.DOTALL | re.MULTILINE,
+)
+_QUERY = re.compile(r"^(?P<indent> *)// include: METRIC$", re.MULTILINE)
+_INCLUDE = re.compile(r"^(?P<before> *// include: )(?P<part>\S+)\n", re.MULTILINE)
+
+
+def over_chains(texts: Mapping[str, str]) -> list[str]:
+    """The names of the queries whose text includes the chains of a case, in their order."""
+    return [
+        name
+        for name, text in texts.items()
+        if not IN_PLACE_OF.keys().isdisjoint(found["part"] for found in _INCLUDE.finditer(text))
+    ]
+
+
+def is_union(text: str) -> bool:
+    """Whether a query's text holds a union of metrics."""
+    return bool(_UNION.search(text))
+
+
+def joined(name: str, text: str, metrics: Mapping[str, str]) -> str:
+    """The text of a query with its union written out; its includes are not resolved.
+
+    Args:
+        name: name of the query, for errors.
+        metrics: texts of the files of the metrics, by name, such as `metrics/ifr`.
+
+    Raises:
+        QueryContractError: the lines to repeat do not include the metric.
+    """
+
+    def union(found: re.Match[str]) -> str:
+        lines = found["lines"]
+        if not _QUERY.search(lines):
+            raise QueryContractError(f"{name}: the union lacks the line `// include: METRIC`.")
+        join = f"\n{found['indent']}UNION ALL\n"
+        return join.join(_of(metric, metrics[metric], lines) for metric in over_chains(metrics))
+
+    return _UNION.sub(union, text)
+
+
+def _of(metric: str, text: str, lines: str) -> str:
+    """The lines of a union for one metric."""
+    body = "\n".join(text.split("\n")[len(header_lines(text)) :]).strip("\n") + "\n"
+    body = _INCLUDE.sub(_in_place, body)
+
+    def query(found: re.Match[str]) -> str:
+        return "\n".join(f"{found['indent']}{line}" for line in body.rstrip("\n").split("\n"))
+
+    return _QUERY.sub(query, lines).replace("METRIC", metric)
+
+
+def _in_place(found: re.Match[str]) -> str:
+    part = found["part"]
+    return "" if part == _CASES else f"{found['before']}{IN_PLACE_OF.get(part, part)}\n"
