@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from thinkeval import cypher
 from thinkeval.cypher import rows
 from thinkeval.cypher.browser import param_lines
-from thinkeval.cypher.catalog import REQUIRED
+from thinkeval.cypher.catalog import REQUIRED, over_chains
 from thinkeval.cypher.errors import UnknownGraphError
 from thinkeval.cypher.metric_options import headlines, of_kind
 from thinkeval.service.errors import UsageError
@@ -151,6 +151,8 @@ def query_params(db: Database, score: Score, measure: str, name: str) -> dict[st
     pool = _chain_params(db, score, measure) | _pool(score.options, measure)
     pool |= {"edit": score.edit, "measure": measure}
     pool["cases"] = [case_of(score)]
+    taken = of_kind(score.kind)
+    pool["metrics"] = [m for m in over_chains() if m.removeprefix(PREFIX) in taken]
     declared = cypher.query(name).params
     params = {key: pool.get(key, param.default) for key, param in declared.items()}
     open_ = [key for key, value in params.items() if value is REQUIRED]
