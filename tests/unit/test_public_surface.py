@@ -42,9 +42,9 @@ def commands() -> list[str]:
 
 
 def routes() -> list[str]:
-    from thinkeval.service.api.app import create_app
+    from support import openapi
 
-    paths = create_app(workers=0).openapi()["paths"]
+    paths = openapi.document()["paths"]
     return sorted(
         f"{method.upper()} {path}" for path, methods in paths.items() for method in methods
     )

@@ -134,17 +134,26 @@ SURFACE = re.compile(
 )
 
 
+def _segment(lines: list[bytes], node: ast.JoinedStr) -> str:
+    """The source of a node; `ast.get_source_segment` splits the file into lines for each."""
+    part = lines[node.lineno - 1 : node.end_lineno]
+    part[-1] = part[-1][: node.end_col_offset]
+    part[0] = part[0][node.col_offset :]
+    return b"".join(part).decode()
+
+
 def shown(path: Path) -> Iterator[tuple[int, str]]:
     """The lines of a file that a surface shows: templates, scripts, strings but no docstrings."""
     source = path.read_text(encoding="utf-8")
     if path.suffix != ".py":
         yield from enumerate(source.splitlines(), 1)
         return
+    lines = source.encode().splitlines(keepends=True)
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.JoinedStr):
-            yield node.lineno, ast.get_source_segment(source, node) or ""
+            yield node.lineno, _segment(lines, node)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            docstring = source.splitlines()[node.lineno - 1].strip().startswith('"""')
+            docstring = lines[node.lineno - 1].strip().startswith(b'"""')
             if not docstring:
                 yield node.lineno, node.value
 

@@ -19,6 +19,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from support import forking
+
+Process = forking.Forked | subprocess.Popen[bytes]
+
 QUESTION_TEMPLATE = (
     "{% for m in messages %}{% if m['role'] == 'user' %}Question: {{ m['content'] }} Answer:"
     "{% endif %}{% endfor %}"
@@ -32,7 +36,7 @@ START_S = 120.0
 class ModelServer:
     """A running server: base of its protocol's paths, and the name that it serves."""
 
-    def __init__(self, origin: str, model: str, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, origin: str, model: str, process: Process) -> None:
         self.origin, self.model, self.process = origin, model, process
         self.url = f"{origin}/v1"
 
@@ -57,8 +61,9 @@ def serving_model(folder: Path, scratch: Path) -> Iterator[ModelServer]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [
-        str(Path(sys.executable).with_name("transformers")), "serve", str(folder),
+    script = Path(sys.executable).with_name("transformers")
+    args = [
+        "serve", str(folder),
         "--host", "127.0.0.1", "--port", str(port), "--device", "cpu", "--log-level", "error",
     ]  # fmt: skip
     env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "HF_HUB_CACHE")} | {
@@ -71,8 +76,7 @@ def serving_model(folder: Path, scratch: Path) -> Iterator[ModelServer]:
         "TOKENIZERS_PARALLELISM": "false",
     }
     log = scratch / "serve.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(command, env=env, stdout=output, stderr=subprocess.STDOUT)
+    process = forking.logging_program(script, args, env, log)
     try:
         origin = f"http://127.0.0.1:{port}"
         _until_healthy(origin, process, log)
@@ -82,7 +86,7 @@ def serving_model(folder: Path, scratch: Path) -> Iterator[ModelServer]:
         process.wait()
 
 
-def _until_healthy(origin: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def _until_healthy(origin: str, process: Process, log: Path) -> None:
     deadline = time.monotonic() + START_S
     while True:
         try:

@@ -134,6 +134,21 @@ class Forks:
         return Forked(pid, ended, stderr)
 
 
+def logging_program(
+    script: Path, args: Sequence[str], env: Mapping[str, str], log: Path
+) -> Forked | subprocess.Popen[bytes]:
+    """An installed program with these arguments, forked if it can be; it writes to a file.
+
+    Settings that libraries read from the environment as they are imported stay as they are here.
+    """
+    command = [str(script), *args]
+    with log.open("wb") as output:
+        if not available():
+            return subprocess.Popen(command, env=env, stdout=output, stderr=output)
+        number = output.fileno()
+        return _forks().start(command, env, Path.cwd(), (0, number, number))
+
+
 def program(
     script: Path, args: Sequence[str], env: Mapping[str, str], cwd: Path, *, forked: bool = True
 ) -> Forked | subprocess.Popen[str]:

@@ -19,16 +19,16 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
 
+from support import openapi
 from support.commands import PROGRAM, Cli, Mine
 from support.serving import Service, serving
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders.rule_records import Atom, rule
-from thinkeval.service.api.app import create_app
 from thinkeval.service.api.reference import example_answers
 from thinkeval.service.rules import store
 
-DOCUMENT = create_app(workers=0).openapi()
+DOCUMENT = openapi.document()
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 OPERATIONS = {each.ok().label: each.ok() for each in SCHEMA.get_all_operations()}
 HOLDS = [

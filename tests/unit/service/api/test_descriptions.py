@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from support import openapi
 from thinkeval.service.api.app import create_app
 from thinkeval.service.api.reference import descriptions
 from thinkeval.service.api.reference.schema_fields import SCHEMA_FIELDS
@@ -19,9 +20,9 @@ REMEDY = (
 )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def document() -> dict[str, Any]:
-    return create_app(Settings(neo4j_uri="bolt://127.0.0.1:9"), workers=0).openapi()
+    return openapi.document()
 
 
 def test_every_field_has_a_description(document: dict[str, Any]) -> None:

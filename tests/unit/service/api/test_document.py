@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from thinkeval.service.api.app import create_app
-from thinkeval.service.settings import Settings
+from support import openapi
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def document() -> dict[str, Any]:
-    return create_app(Settings(neo4j_uri="bolt://127.0.0.1:9"), workers=0).openapi()
+    return openapi.document()
 
 
 def test_schema_names_carry_no_module_path(document: dict[str, Any]) -> None:
