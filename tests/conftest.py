@@ -13,6 +13,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -119,11 +120,23 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
-    """Fork the processes from one that has imported what the tests import."""
+    """Fork the processes from one that has imported what the tests import.
+
+    Of a run of all tests the servers start meanwhile.
+    """
     # The unit tests show that they import no torch.
     if forking.available() and config.option.markexpr != "unit":
         for spec in specs:
             spec.python = shlex.join(forking.python())
+    asked = {Path(argument).resolve() for argument in config.args}
+    settings = Settings()
+    if asked & {TESTS, REPOSITORY} and not config.option.markexpr and not settings.neo4j_uri:
+        from support.servers import one_java
+        from thinkeval.cypher.errors import EmbeddedServerError
+
+        with suppress(EmbeddedServerError):  # is raised again where a test needs the server
+            folder = config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+            one_java.start(len(specs), folder, settings.cache / "neo4j", KEPT_PLANS)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -40,28 +40,44 @@ _START = """\
 """
 
 
-def server_of(
-    worker: str, count: int, home: Path, folder: Path, cache: Path, settings: dict[str, str]
-) -> dict[str, str]:
-    """Environment variables that lead to a test process's server; the first that asks starts all.
+def start(count: int, folder: Path, cache: Path, settings: dict[str, str]) -> dict[str, Any]:
+    """Start the servers of this run, unless they were started before; they do not answer yet.
 
     Args:
-        worker: the process, as pytest-xdist names it.
-        count: how many there are.
-        home: where an embedded server of this process has its files; becomes a link.
+        count: number of test processes.
         folder: of all processes of this run.
         cache: of Neo4j's program files.
         settings: of Neo4j, by name.
 
     Returns:
-        The variables; empty for a process that replaces one that crashed.
+        Java's process id, and the server of each process that has one.
+
+    Raises:
+        EmbeddedServerError: Neo4j cannot be downloaded.
     """
     file = folder / _FILE
     with FileLock(folder / f"{_FILE}.lock"):
         if not file.exists():
             workers = [f"gw{i}" for i in range(count) if f"gw{i}" != helper_of(count)]
             file.write_text(json.dumps(_start(workers, folder, cache, settings)), encoding="utf-8")
-    servers = json.loads(file.read_text(encoding="utf-8"))
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def server_of(
+    worker: str, count: int, home: Path, folder: Path, cache: Path, settings: dict[str, str]
+) -> dict[str, str]:
+    """Environment variables that lead to a test process's server.
+
+    Args:
+        worker: the process, as pytest-xdist names it.
+        home: where an embedded server of this process has its files; becomes a link.
+
+    Others are those of `start`.
+
+    Returns:
+        The variables; empty for a process that replaces one that crashed.
+    """
+    servers = start(count, folder, cache, settings)
     if worker not in servers["of"]:
         return {}
     found = servers["of"][worker]
