@@ -126,8 +126,9 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
     """
     # The unit tests show that they import no torch.
     if forking.available() and config.option.markexpr != "unit":
+        python = shlex.join(forking.python(["-m", config.option.markexpr, *config.args]))
         for spec in specs:
-            spec.python = shlex.join(forking.python())
+            spec.python = python
     asked = {Path(argument).resolve() for argument in config.args}
     settings = Settings()
     if asked & {TESTS, REPOSITORY} and not config.option.markexpr and not settings.neo4j_uri:
