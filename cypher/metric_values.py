@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 
 from thinkeval.cypher.catalog import Query, over_chains, query
-from thinkeval.cypher.errors import MissingProbabilityError, ParameterError, UnknownGraphError
+from thinkeval.cypher.errors import (
+    MissingProbabilityError,
+    ParameterError,
+    QueryTimeoutError,
+    QueryTooLargeError,
+    UnknownGraphError,
+)
 from thinkeval.cypher.metric_options import metric_named, options_of
 from thinkeval.cypher.params import bind
 from thinkeval.cypher.rows import ChainMetricRow, GetGraphRow, MetricRow, MissingRow, Reader, Row
@@ -35,7 +41,11 @@ def values_of(
     if len({case["id"] for case in cases}) < len(cases):
         raise ParameterError(f"{next(iter(sent))}: two of the $cases have the same id.")
     together = [name for name in asked if name in over_chains()]
-    rows = _of_chains(send, together, options) if len(together) > 1 else {}
+    rows: dict[str, list[MetricRow]] = {}
+    if len(together) > 1:
+        # Each by its own query needs less memory and less time at once.
+        with suppress(QueryTooLargeError, QueryTimeoutError):
+            rows = _of_chains(send, together, options)
     for name, found in asked.items():
         if name not in rows:
             with _counted(send, sent[name]):

@@ -22,9 +22,6 @@ import pytest
 
 # Several processes train and probe at once in CI; see editing/models.py for the reason.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-# A process of xdist is given the width of a terminal; output of a command in a test goes to a pipe.
-os.environ.pop("COLUMNS", None)
-os.environ.pop("LINES", None)
 # One thread each: processes run side by side, and all of them add sums in the same order.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -66,6 +63,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Name the tiers, and count what they take in the process that reports."""
+    # A process of xdist is given the width of a terminal; output of a command in a test goes to a
+    # pipe. Not when this file is imported, which is before such a process is forked.
+    os.environ.pop("COLUMNS", None)
+    os.environ.pop("LINES", None)
     for tier in tiers.TIERS:
         config.addinivalue_line("markers", f"{tier}: see tests/support/tiers.py")
     if not hasattr(config, "workerinput"):

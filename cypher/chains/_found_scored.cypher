@@ -1,7 +1,7 @@
 // The chains of chains/_scored, read from the list in which the query has kept them.
 //
 // expects:
-//   c       MAP                 with `chains`: maps of links, n, R, after and R_post
+//   c       MAP                 with `chains`: lists of links, after, R and R_post
 // binds:
 //   links   LIST<RELATIONSHIP>  facts of the chain, in order
 //   n       INTEGER             number of facts
@@ -11,5 +11,4 @@
 // params: none
 
 UNWIND c.chains AS found
-WITH found.links AS links, found.n AS n, found.R AS R, found.after AS after,
-  found.R_post AS R_post
+WITH found[0] AS links, size(found[0]) AS n, found[1] AS after, found[2] AS R, found[3] AS R_post

@@ -38,14 +38,14 @@
 // include: metrics/_cases
 CALL (c, s, o) {
   // include: chains/_chains
-  RETURN collect({r: r, b: b}) AS paths
+  RETURN collect(r) AS paths
 }
 CALL (paths) {
-  UNWIND paths AS path
-  WITH path.r AS r, path.b AS b
+  UNWIND paths AS r
+  WITH r, [f IN r | endNode(f)] AS b
   // include: chains/_links
   // include: chains/_products
-  RETURN collect({links: links, n: n, R: R, after: after, R_post: R_post}) AS chains
+  RETURN collect([links, after, R, R_post]) AS chains
 }
 WITH s, o, c {.*, paths: paths, chains: chains} AS c
 CALL (c, s, o) {

@@ -170,16 +170,18 @@ def program(
     return process
 
 
-def python(tests: Sequence[str]) -> list[str]:
+def python(tests: Sequence[str] = ()) -> list[str]:
     """The beginning of a command line: Python that has imported already, where it can be forked.
 
     Args:
-        tests: arguments of pytest that select tests; it has imported these, too.
+        tests: arguments of pytest that select tests, if it shall have imported these, too; of the
+            first call, as there is one process that has.
     """
     if not available():
         return [sys.executable]
-    folder = Path(address(tests)).parent
-    return [sys.executable, "-P", str(_INTERPRETER), str(folder / _OF_TESTS)]
+    programs = Path(address(tests))
+    socket_path = programs.with_name(_OF_TESTS) if tests else programs
+    return [sys.executable, "-P", str(_INTERPRETER), str(socket_path)]
 
 
 def address(tests: Sequence[str] = ()) -> str:
