@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 
 from thinkeval.cypher.catalog import Query, over_chains, query
@@ -62,10 +61,12 @@ def _of_chains(
     sent = bind(union, options_of(union, options) | {"metrics": list(metrics)})
     with _counted(send, sent):
         found = send(union, ChainMetricRow, sent)
+        # Each row is checked as one of the metric's own query.
+        readers = {name: Reader(MetricRow, name) for name in metrics}
         rows: dict[str, list[MetricRow]] = {name: [] for name in metrics}
-        for name, of in itertools.groupby(found, attrgetter("metric")):
-            reader = Reader(MetricRow, name)  # checks each row as one of the metric's own query
-            rows[name] = [reader.row([r.id, r.step, r.value, r.n, r.excluded]) for r in of]
+        for row in found:
+            values = [row.id, row.step, row.value, row.n, row.excluded]
+            rows[row.metric].append(readers[row.metric].row(values))
     return rows
 
 

@@ -11,7 +11,8 @@ of `metrics/` that includes `chains/_chains` or `chains/_scored`, and joined by 
     RETURN 'METRIC' AS metric, id, step, value, n, excluded
     // end of union
 
-Of what the metric includes, `metrics/_cases` is left out, and `chains/_found` and
+The metric's ORDER BY is left out, as each row that is sorted would count the lists of its case as
+memory of its own. Of what it includes, `metrics/_cases` is left out, and `chains/_found` and
 `chains/_found_scored` are put in the places of `chains/_chains` and `chains/_scored`: they read the
 chains of a case `c` from lists, which the query has made before.
 """
@@ -33,6 +34,7 @@ _UNION = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _QUERY = re.compile(r"^(?P<indent> *)// include: METRIC$", re.MULTILINE)
+_ORDER = re.compile(r"^ORDER BY .*\n\Z", re.MULTILINE)
 _INCLUDE = re.compile(r"^(?P<before> *// include: )(?P<part>\S+)\n", re.MULTILINE)
 
 
@@ -74,7 +76,7 @@ def joined(name: str, text: str, metrics: Mapping[str, str]) -> str:
 def _of(metric: str, text: str, lines: str) -> str:
     """The lines of a union for one metric."""
     body = "\n".join(text.split("\n")[len(header_lines(text)) :]).strip("\n") + "\n"
-    body = _INCLUDE.sub(_in_place, body)
+    body = _ORDER.sub("", _INCLUDE.sub(_in_place, body))
 
     def query(found: re.Match[str]) -> str:
         return "\n".join(f"{found['indent']}{line}" for line in body.rstrip("\n").split("\n"))

@@ -11,4 +11,5 @@
 // params: none
 
 UNWIND c.chains AS found
-WITH found[0] AS links, size(found[0]) AS n, found[1] AS after, found[2] AS R, found[3] AS R_post
+WITH found[0] AS links, size(found[0]) AS n, found[1] AS after, found[2] AS R,
+  found[3] AS R_post

@@ -27,7 +27,7 @@
 //   $threshold       FLOAT = 0.0
 //         a chain survives if R' > $threshold * R and R' > 0
 //   $unit            STRING(rewrite|record) = rewrite         unit of the mean of Preservation
-// returns: one row a metric, case and length
+// returns: one row a metric, case and length, in no order
 //   metric    STRING        name of the metric, such as metrics/ifr
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  facts in the chains; null: all lengths
@@ -58,5 +58,5 @@ CALL (c, s, o) {
 RETURN 'METRIC' AS metric, id, step, value, n, excluded
 // end of union
 }
+// Without an order: each sorted row would count the lists of its case as its own memory.
 RETURN metric, id, step, value, n, excluded
-ORDER BY metric, id, step IS NOT NULL, step

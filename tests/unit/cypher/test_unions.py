@@ -32,6 +32,7 @@ CALL (c, s, o) {
   RETURN sum(R) AS value
 }
 RETURN value
+ORDER BY value
 """
 
 LENGTHS = """// The number of paths.
