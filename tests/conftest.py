@@ -22,6 +22,9 @@ import pytest
 
 # Several processes train and probe at once in CI; see editing/models.py for the reason.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# A process of xdist is given the width of a terminal; output of a command in a test goes to a pipe.
+os.environ.pop("COLUMNS", None)
+os.environ.pop("LINES", None)
 # One thread each: processes run side by side, and all of them add sums in the same order.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -63,10 +66,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Name the tiers, and count what they take in the process that reports."""
-    # A process of xdist is given the width of a terminal; output of a command in a test goes to a
-    # pipe. Not when this file is imported, which is before such a process is forked.
-    os.environ.pop("COLUMNS", None)
-    os.environ.pop("LINES", None)
     for tier in tiers.TIERS:
         config.addinivalue_line("markers", f"{tier}: see tests/support/tiers.py")
     if not hasattr(config, "workerinput"):
@@ -106,8 +105,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     # Given back at exit, when libraries tell of objects that nobody collected: pytest collects five
     # times before.
     atexit.register(gc.unfreeze)
-    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    if os.environ.get("PYTEST_XDIST_WORKER") == helper_of(processes):
+    if (worker := os.environ.get("PYTEST_XDIST_WORKER")) and worker == helper_of(
+        int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    ):
         os.nice(HELPER_NICENESS)
 
 
@@ -127,9 +127,8 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: list[Any]) -> None:
     """
     # The unit tests show that they import no torch.
     if forking.available() and config.option.markexpr != "unit":
-        python = shlex.join(forking.python(["-m", config.option.markexpr, *config.args]))
         for spec in specs:
-            spec.python = python
+            spec.python = shlex.join(forking.python())
     asked = {Path(argument).resolve() for argument in config.args}
     settings = Settings()
     if asked & {TESTS, REPOSITORY} and not config.option.markexpr and not settings.neo4j_uri:

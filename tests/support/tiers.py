@@ -2,7 +2,7 @@
 
 `unit` needs neither torch nor a server, `graph` the database, `model` torch, `acceptance` the
 installed program and a service. `heavy` is taken out of the others: tests that kill processes,
-start servers or drive a browser.
+build the site, start servers or drive a browser.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
 Importing torch, transformers and the service takes ten seconds of a processor, which the processes
 of pytest-xdist, the services that tests start and the processes that fork their workers would each
 spend. One process of a test run imports once and forks (support/forking/preloaded.py): what it
-forks has arguments, environment, working directory and streams of its own. A fork of it imports the
-tests as well, and forks the processes that run them. Tests of how a program starts, and of what a
-killed service leaves, start it as a user does. Only on Linux (`available`).
+forks has arguments, environment, working directory and streams of its own. Tests of how a program
+starts, and of what a killed service leaves, start it as a user does. Only on Linux (`available`).
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import IO
@@ -29,8 +28,6 @@ from typing import IO
 ADDRESS = "FORKING_PROCESS"
 """Environment variable with the path of the socket at which the process that forks is asked."""
 
-_OF_PROGRAMS, _OF_TESTS = "programs", "tests"
-"""Names of the two sockets: of the process that has imported programs, and that for tests."""
 _PRELOADED = Path(__file__).resolve().with_name("preloaded.py")
 _INTERPRETER = _PRELOADED.with_name("interpreter.py")
 
@@ -170,42 +167,30 @@ def program(
     return process
 
 
-def python(tests: Sequence[str] = ()) -> list[str]:
-    """The beginning of a command line: Python that has imported already, where it can be forked.
-
-    Args:
-        tests: arguments of pytest that select tests, if it shall have imported these, too; of the
-            first call, as there is one process that has.
-    """
+def python() -> list[str]:
+    """The beginning of a command line: Python that has imported already, where it can be forked."""
     if not available():
         return [sys.executable]
-    programs = Path(address(tests))
-    socket_path = programs.with_name(_OF_TESTS) if tests else programs
-    return [sys.executable, "-P", str(_INTERPRETER), str(socket_path)]
+    return [sys.executable, "-P", str(_INTERPRETER), address()]
 
 
-def address(tests: Sequence[str] = ()) -> str:
+def address() -> str:
     """Path of the socket of the process that forks; starts one if none was started before.
 
     It ends with the process that started it, and the processes that it forked end with it.
     """
     if started := os.environ.get(ADDRESS):
         return started
-    folder = Path(tempfile.mkdtemp(prefix="forks"))
-    path = os.environ[ADDRESS] = str(folder / _OF_PROGRAMS)
+    folder = tempfile.mkdtemp(prefix="forks")
+    path = os.environ[ADDRESS] = f"{folder}/socket"
     # The pipe's other end is closed when this process ends, however it does.
     reading, needed = os.pipe()
-    with ExitStack() as listeners:
-        passed = [reading]
-        for name in (_OF_PROGRAMS, _OF_TESTS) if tests else (_OF_PROGRAMS,):
-            listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            listeners.enter_context(listener)
-            listener.bind(str(folder / name))
-            listener.listen()
-            passed.append(listener.fileno())
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(path)
+        listener.listen()
         # Safe path: modules of this folder are not to be found by their bare names.
-        command = [sys.executable, "-P", str(_PRELOADED), *map(str, passed), *tests]
-        process = subprocess.Popen(command, pass_fds=passed)
+        command = [sys.executable, "-P", str(_PRELOADED), str(listener.fileno()), str(reading)]
+        process = subprocess.Popen(command, pass_fds=[listener.fileno(), reading])
     os.close(reading)
 
     def end() -> None:

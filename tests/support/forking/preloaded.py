@@ -1,9 +1,7 @@
 """The process that imports what tests and services import, and forks for those that ask.
 
-Run as a script with two descriptors: a pipe whose other end is closed when it shall end, and the
-socket at which it is asked. With the descriptor of a second socket and arguments of pytest, a fork
-imports the tests that these select, and is asked there: programs are forked from what knows no
-tests.
+Run as a script with two descriptors: the socket at which it is asked, and a pipe whose other end is
+closed when it shall end. It imports nothing of the tests.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ import signal
 import socket
 import sys
 import threading
-from contextlib import redirect_stdout, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import util
 from types import ModuleType
@@ -44,15 +42,8 @@ OF_TESTS = (
 def main() -> None:
     """Import, and fork until the pipe is closed; runs what was asked for in what is forked."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    needed, listener, *of_tests = sys.argv[1:]
     _import()
-    if of_tests:
-        for_tests, *tests = of_tests
-        if os.fork() == 0:
-            listener, for_tests = for_tests, listener
-            _collect(tests)
-        os.close(int(for_tests))  # of the other process
-    asked = _Forking(socket.socket(fileno=int(listener)), int(needed)).serve()
+    asked = _Forking(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])).serve()
     if asked is None:
         return
     request = asked.request
@@ -101,18 +92,6 @@ def _import() -> None:
     gc.freeze()
     # Given back at exit, when libraries tell of objects that nobody collected.
     atexit.register(gc.unfreeze)
-
-
-def _collect(tests: list[str]) -> None:
-    """Import tests as pytest does, with their assertions rewritten; what fails is tried again.
-
-    The processes that run tests find the modules, and only make their lists of tests.
-    """
-    import pytest
-
-    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
-        pytest.main(["--collect-only", "--quiet", "-p", "no:cacheprovider", *tests])
-    assert threading.active_count() == 1, threading.enumerate()
 
 
 @dataclass

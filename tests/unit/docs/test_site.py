@@ -23,17 +23,20 @@ def site(site_pages: list[Path]) -> dict[Path, References]:
     return {page: references(page) for page in site_pages}
 
 
+@pytest.mark.heavy
 def test_every_link_and_anchor_of_the_site_resolves(site: dict[Path, References]) -> None:
     assert len(site) > 60
     assert not broken(site), "\n".join(broken(site))
 
 
+@pytest.mark.heavy
 def test_nothing_is_loaded_from_another_machine(site: dict[Path, References]) -> None:
     loaded = {each for page in site.values() for each in page.loaded}
     assert any(each.endswith(".js") for each in loaded)
     assert not [each for each in loaded if "//" in each]
 
 
+@pytest.mark.heavy
 def test_each_page_of_a_section_is_in_its_menu(site: dict[Path, References]) -> None:
     """A page outside the menu is found by search only; decisions have a list of their own."""
     home = min(site, key=lambda page: len(page.parts))

@@ -223,6 +223,7 @@ def test_a_page_of_a_proxy_is_not_taken_for_a_jar(setting: Setting) -> None:
     assert not artifacts.damaged(setting.fetch(), setting.bundle)
 
 
+@pytest.mark.heavy
 def test_a_killed_fetch_is_taken_up_where_it_stopped(setting: Setting) -> None:
     setting.repository.seconds_per_file = 0.3
     command = [sys.executable, "-c", FETCH, str(setting.lock), str(setting.cache), setting.url]
@@ -248,6 +249,7 @@ def test_a_killed_fetch_is_taken_up_where_it_stopped(setting: Setting) -> None:
     assert not artifacts.damaged(folder, setting.bundle)
 
 
+@pytest.mark.heavy
 def test_two_processes_download_once(setting: Setting) -> None:
     setting.repository.seconds_per_file = 0.1
     command = [sys.executable, "-c", FETCH, str(setting.lock), str(setting.cache), setting.url]
