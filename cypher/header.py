@@ -135,6 +135,15 @@ def header_lines(text: str) -> list[str]:
     return lines
 
 
+def body_start(text: str) -> int:
+    """The number of lines of the header and of blank lines below it."""
+    lines = text.split("\n")
+    start = len(header_lines(text))
+    while start < len(lines) and not lines[start].strip():
+        start += 1
+    return start
+
+
 def sections(
     name: str, lines: list[str], known: Collection[str]
 ) -> tuple[str, dict[str, tuple[str, list[str]]]]:

@@ -20,13 +20,13 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from thinkeval.cypher.errors import QueryContractError
-from thinkeval.cypher.header import Param, entries, header_lines, sections
+from thinkeval.cypher.header import Param, body_start, entries, header_lines, sections
 
 Read = Callable[[str], str | None]
 """Takes the name of a part, such as `chains/_paths`; returns the text of its file, or None."""
 
 _MENTION = re.compile(r"//\s*include\s*:")
-_INCLUDE = re.compile(r"(?P<indent>[ ]*)// include: (?P<part>[a-z_]+/_[a-z_]+)\s*")
+INCLUDE = re.compile(r"(?P<indent>[ ]*)// include: (?P<part>[a-z_]+/_[a-z_]+)\s*")
 _PARAM = re.compile(r"\$(\w+)")
 _FIELDS = ("expects", "binds", "params")
 
@@ -85,9 +85,7 @@ def read_part(name: str, text: str) -> Part:
             raise QueryContractError(f"{name}.cypher: the header of a part lacks `{field}:`.")
     params = tuple(_PARAM.findall(fields["params"][0]))
     lines = text.rstrip("\n").split("\n")
-    start = len(header)
-    while start < len(lines) and not lines[start].strip():
-        start += 1
+    start = body_start(text)
     for number, line in enumerate(lines[start:], start + 1):
         for param in _PARAM.findall(_code(line)):
             if param not in params:
@@ -111,7 +109,7 @@ def _resolved(
     """The resolved lines of one line; `within` names the including files, outermost first."""
     if not _MENTION.search(line):
         return [line]
-    found = _INCLUDE.fullmatch(line)
+    found = INCLUDE.fullmatch(line)
     if found is None:
         raise QueryContractError(
             f"{at}: {line.strip()!r} is not a valid include; write `// include: FOLDER/_NAME`"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
@@ -30,8 +30,12 @@ class Send(Protocol):
         ...
 
 
+Read = Callable[..., list[Any]]
+"""The rows of a query by their type, as `Database.read` gives them."""
+
+
 def values_of(
-    send: Send, metrics: Iterable[str], options: Mapping[str, Any]
+    send: Send, read: Read, metrics: Iterable[str], options: Mapping[str, Any]
 ) -> dict[str, list[MetricRow]]:
     """The rows of each metric, by its name such as `ifr`; see `Database.metrics`."""
     asked = {found.name: found for found in map(metric_named, metrics)}
@@ -44,22 +48,22 @@ def values_of(
     if len(together) > 1:
         # Each by its own query needs less memory and less time at once.
         with suppress(QueryTooLargeError, QueryTimeoutError):
-            rows = _of_chains(send, together, options)
+            rows = _of_chains(send, read, together, options)
     for name, found in asked.items():
         if name not in rows:
-            with _counted(send, sent[name]):
+            with _counted(read, sent[name]):
                 rows[name] = send(found, MetricRow, sent[name])
-    _require_graphs(send, itertools.chain.from_iterable(rows.values()), cases)
+    _require_graphs(read, itertools.chain.from_iterable(rows.values()), cases)
     return {name.removeprefix("metrics/"): _in_order(rows[name], cases) for name in asked}
 
 
 def _of_chains(
-    send: Send, metrics: Sequence[str], options: Mapping[str, Any]
+    send: Send, read: Read, metrics: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, list[MetricRow]]:
     """The rows of metrics over chains; the chains of a case are enumerated once."""
     union = query(ChainMetricRow.QUERY)
     sent = bind(union, options_of(union, options) | {"metrics": list(metrics)})
-    with _counted(send, sent):
+    with _counted(read, sent):
         found = send(union, ChainMetricRow, sent)
         # Each row is checked as one of the metric's own query.
         readers = {name: Reader(MetricRow, name) for name in metrics}
@@ -76,17 +80,17 @@ def _in_order(rows: Iterable[MetricRow], cases: Sequence[Mapping[str, Any]]) -> 
 
 
 def _require_graphs(
-    send: Send, rows: Iterable[MetricRow], cases: Sequence[Mapping[str, Any]]
+    read: Read, rows: Iterable[MetricRow], cases: Sequence[Mapping[str, Any]]
 ) -> None:
     """UnknownGraphError where a case without a chain or a fact names a graph that is not stored."""
     graph_of = {case["id"]: case["graph"] for case in cases}
     for graph in {graph_of[row.id] for row in rows if row.n == 0}:
-        if not _read(send, GetGraphRow, graph=graph, incomplete=True):
+        if not read(GetGraphRow, graph=graph, incomplete=True):
             raise UnknownGraphError(f"There is no graph {graph!r}, which a case names.")
 
 
 @contextmanager
-def _counted(send: Send, sent: Mapping[str, Any]) -> Iterator[None]:
+def _counted(read: Read, sent: Mapping[str, Any]) -> Iterator[None]:
     """Add to a MissingProbabilityError how many facts of each graph lack the property."""
     try:
         yield
@@ -98,13 +102,8 @@ def _counted(send: Send, sent: Mapping[str, Any]) -> Iterator[None]:
         graphs = sorted({case["graph"] for case in sent["cases"]})
         missing = [
             f"graph {row.graph!r}: {count} of {row.n_facts} facts lack {properties[key]}"
-            for row in _read(send, MissingRow, graphs=graphs, **properties)
+            for row in read(MissingRow, graphs=graphs, **properties)
             for key, count in (("pre", row.missing_pre), ("post", row.missing_post))
             if count and key in asked
         ]
         raise MissingProbabilityError("; ".join([error.detail, *missing[:5]])) from None
-
-
-def _read(send: Send, row_type: type[RowT], **params: Any) -> list[RowT]:
-    found = query(row_type.QUERY)
-    return send(found, row_type, bind(found, params))

@@ -23,9 +23,7 @@ from thinkeval.cypher import migrations
 from thinkeval.cypher.catalog import Query, query
 from thinkeval.cypher.driver import neo4j
 from thinkeval.cypher.driver_errors import translated
-from thinkeval.cypher.errors import (
-    ServerUnavailableError,
-)
+from thinkeval.cypher.errors import ServerUnavailableError
 from thinkeval.cypher.metric_values import values_of
 from thinkeval.cypher.params import bind
 from thinkeval.cypher.rows import (
@@ -323,7 +321,7 @@ class Database:
 
         Two or more over chains are one query, which enumerates the chains of each case once.
         """
-        return values_of(self._managed_query, names, options)
+        return values_of(self._managed_query, self.read, names, options)
 
     def explain(self, name: str, **params: Any) -> Explained:
         """Plan a query on the server without running it; missing parameters are null."""

@@ -20,10 +20,12 @@ chains of a case `c` from lists, which the query has made before.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Mapping
 
 from thinkeval.cypher.errors import QueryContractError
-from thinkeval.cypher.header import header_lines
+from thinkeval.cypher.header import body_start
+from thinkeval.cypher.includes import INCLUDE
 
 IN_PLACE_OF = {"chains/_chains": "chains/_found", "chains/_scored": "chains/_found_scored"}
 """Parts that read the chains of a case from a list, by the part that enumerates them."""
@@ -34,8 +36,7 @@ _UNION = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _QUERY = re.compile(r"^(?P<indent> *)// include: METRIC$", re.MULTILINE)
-_ORDER = re.compile(r"^ORDER BY .*\n\Z", re.MULTILINE)
-_INCLUDE = re.compile(r"^(?P<before> *// include: )(?P<part>\S+)\n", re.MULTILINE)
+_ORDER = "ORDER BY "
 
 
 def over_chains(texts: Mapping[str, str]) -> list[str]:
@@ -43,7 +44,7 @@ def over_chains(texts: Mapping[str, str]) -> list[str]:
     return [
         name
         for name, text in texts.items()
-        if not IN_PLACE_OF.keys().isdisjoint(found["part"] for found in _INCLUDE.finditer(text))
+        if any(_part(line) in IN_PLACE_OF for line in text.split("\n"))
     ]
 
 
@@ -75,15 +76,16 @@ def joined(name: str, text: str, metrics: Mapping[str, str]) -> str:
 
 def _of(metric: str, text: str, lines: str) -> str:
     """The lines of a union for one metric."""
-    body = "\n".join(text.split("\n")[len(header_lines(text)) :]).strip("\n") + "\n"
-    body = _ORDER.sub("", _INCLUDE.sub(_in_place, body))
+    body = "\n".join(
+        line.replace(part, IN_PLACE_OF[part]) if (part := _part(line)) in IN_PLACE_OF else line
+        for line in text.rstrip("\n").split("\n")[body_start(text) :]
+        if not line.startswith(_ORDER) and _part(line) != _CASES
+    )
+    with_query = _QUERY.sub(lambda found: textwrap.indent(body, found["indent"]), lines)
+    return with_query.replace("METRIC", metric)
 
-    def query(found: re.Match[str]) -> str:
-        return "\n".join(f"{found['indent']}{line}" for line in body.rstrip("\n").split("\n"))
 
-    return _QUERY.sub(query, lines).replace("METRIC", metric)
-
-
-def _in_place(found: re.Match[str]) -> str:
-    part = found["part"]
-    return "" if part == _CASES else f"{found['before']}{IN_PLACE_OF.get(part, part)}\n"
+def _part(line: str) -> str | None:
+    """The part that a line includes, if it does."""
+    found = INCLUDE.fullmatch(line)
+    return found["part"] if found else None

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 import random
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +46,19 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    loaded = formats.load(bench.data_dir() / "knowgic" / "chains.json").graph
-    with bench.server() as server, bench.scratch_graph(server.db, "ifr") as graph:
-        store(server.db, graph, loaded, options.seed)
-        cases = [datasets.case(graph, rewrite) for rewrite in loaded.rewrites]
+    with stored("ifr", options.seed) as (server, graph, cases):
         lines = measured(server, graph, cases, options.repeats)
     note = f"Medians of {options.repeats} after a warm-up; values agree within {CLOSE:g}."
     return bench.show("ifr_one_query", lines, [note], as_json=options.json)
+
+
+@contextmanager
+def stored(what: str, seed: int) -> Iterator[tuple[bench.Server, str, list[dict[str, Any]]]]:
+    """KnowGIC with random probabilities: its server, the id of the graph, a case a rewrite."""
+    loaded = formats.load(bench.data_dir() / "knowgic" / "chains.json").graph
+    with bench.server() as server, bench.scratch_graph(server.db, what) as graph:
+        store(server.db, graph, loaded, seed)
+        yield server, graph, [datasets.case(graph, rewrite) for rewrite in loaded.rewrites]
 
 
 def store(db: Database, graph: str, loaded: KnowledgeGraph, seed: int) -> None:

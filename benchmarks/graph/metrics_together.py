@@ -15,12 +15,10 @@ from typing import Any, LiteralString, cast
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the folder of bench.py
 
 import bench
-from ifr_one_query import store
+from ifr_one_query import stored
 
 from thinkeval.cypher.catalog import over_chains, query
 from thinkeval.cypher.rows import ChainMetricRow
-from thinkeval.loaders import formats
-from thinkeval.service.graphs import datasets
 
 
 def main() -> int:
@@ -29,10 +27,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    loaded = formats.load(bench.data_dir() / "knowgic" / "chains.json").graph
-    with bench.server() as server, bench.scratch_graph(server.db, "metrics") as graph:
-        store(server.db, graph, loaded, options.seed)
-        cases = [datasets.case(graph, rewrite) for rewrite in loaded.rewrites]
+    with stored("metrics", options.seed) as (server, _, cases):
         lines = measured(server, cases, options.repeats)
     note = f"Medians of {options.repeats} after a warm-up; the values are equal."
     return bench.show("metrics_together", lines, [note], as_json=options.json)

@@ -22,7 +22,6 @@ from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
-    from thinkeval.loaders.records import RewriteRequest
     from thinkeval.service.scoring.request import ScoreRequest
 
 PREFIX = "metrics/"
@@ -45,17 +44,15 @@ def measure_each(
         requests: by edit, with the same options of scoring.
     """
     values: dict[str, list[MetricValue]] = {edit: [] for edit in requests}
-    by_kind: dict[str, dict[str, RewriteRequest]] = defaultdict(dict)
+    cases_of: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for edit, request in requests.items():
-        by_kind[request.rewrite.kind][edit] = request.rewrite
-    every = [metric.removeprefix(PREFIX) for metric in cypher.names(PREFIX)]
+        r = request.rewrite
+        cases_of[r.kind].append(_case(edit, r.subject, r.target_true, r.relation))
     first = next(iter(requests))
     for name in require_graph(db, first, kind="edit").measures:
         pool = _pool(requests[first].options, name)
-        for kind, of_edits in by_kind.items():
-            metrics = [m for m in every if m in of_kind(kind)]
-            cases = [_case(e, r.subject, r.target_true, r.relation) for e, r in of_edits.items()]
-            for metric, found in db.metrics(metrics, cases=cases, **pool).items():
+        for kind, cases in cases_of.items():
+            for metric, found in db.metrics(sorted(of_kind(kind)), cases=cases, **pool).items():
                 for row in found:
                     values[row.id].append(_value(metric, name, row))
     return values

@@ -1,7 +1,7 @@
 """`transformers serve` as a process: a real server of the OpenAI protocol on a model's folder.
 
-It loads the model at the first answer, and uses no network: nothing is looked up on the hub, and
-its cache folder does not exist.
+It loads the model at the first answer, and uses no network: nothing is looked up on the hub. Where
+it is started and not forked, the folder of the hub's cache does not exist either.
 """
 
 from __future__ import annotations

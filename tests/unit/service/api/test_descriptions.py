@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from support import openapi
 from thinkeval.service.api.app import create_app
 from thinkeval.service.api.reference import descriptions
 from thinkeval.service.api.reference.schema_fields import SCHEMA_FIELDS
@@ -18,11 +17,6 @@ REMEDY = (
     " entry in service/api/reference (schema_fields; shared_fields if the name means the same"
     " everywhere): "
 )
-
-
-@pytest.fixture
-def document() -> dict[str, Any]:
-    return openapi.document()
 
 
 def test_every_field_has_a_description(document: dict[str, Any]) -> None:

@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from support import openapi
-
-
-@pytest.fixture
-def document() -> dict[str, Any]:
-    return openapi.document()
-
 
 def test_schema_names_carry_no_module_path(document: dict[str, Any]) -> None:
     for name in document["components"]["schemas"]:

@@ -6,17 +6,9 @@ import json
 import re
 from typing import Any
 
-import pytest
-
-from support import openapi
 from thinkeval.cypher import rows
 from thinkeval.service.api.openapi import SCHEMA_NAMES
 from thinkeval.service.depedit.schemas import SetWithQuestions
-
-
-@pytest.fixture
-def document() -> dict[str, Any]:
-    return openapi.document()
 
 
 def test_names_are_public_and_without_module_paths(document: dict[str, Any]) -> None:
