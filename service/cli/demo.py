@@ -45,7 +45,7 @@ MEASURE: Measure = "likelihood"
 """What the demo's table and verdict are by; `report --measure p` has the sampled answers."""
 OPENING = (
     'Changes "Harry Potter studied at Hogwarts" to Ilvermorny in a model, by one method after the'
-    " other, and measures how much of Hogwarts can still be deduced. The first time takes three"
+    " other, and measures how much of Hogwarts can still be deduced. The first time takes two"
     " to five minutes: Neo4j is fetched, and a small model trained."
 )
 """Printed before the progress bars, which do not say what all of it is for."""
