@@ -33,11 +33,11 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 from support import forking, tiers
 from support.distribution import HELPER_NICENESS, ByGroup, helper_of, in_order
 from support.servers import java
-from thinkeval.cypher.run import Database
 from thinkeval.service.garbage_collection import collect_seldom
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
     from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
 # As the program does: here the heap is that of all of its parts, and of thousands of tests.
@@ -102,9 +102,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         raise pytest.UsageError("A file of the unit tests imports torch: move it to tests/model.")
     gc.collect()
     gc.freeze()
-    # Given back at exit, when libraries tell of objects that nobody collected: pytest collects five
-    # times before.
-    atexit.register(gc.unfreeze)
+    # Looking at them at exit takes a process of the unit tests three seconds. Of others, libraries
+    # that tell of objects which nobody collected are given them back; pytest collects five times
+    # before. Forked processes end without a look (support/forking/preloaded.py).
+    atexit.register(gc.freeze if session.config.option.markexpr == "unit" else gc.unfreeze)
     if (worker := os.environ.get("PYTEST_XDIST_WORKER")) and worker == helper_of(
         int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
     ):
@@ -197,6 +198,8 @@ def server(
 @pytest.fixture(scope="session")
 def db(server: dict[str, str]) -> Iterator[Database]:
     """A connected database that turns every server notification into an error."""
+    from thinkeval.cypher.run import Database
+
     with Database(
         server["THINKEVAL_NEO4J_URI"],
         server["THINKEVAL_NEO4J_USER"],

@@ -38,6 +38,8 @@ MIN_FREE_BYTES = 600 * 10**6
 _MB = 10**6
 _CONNECTIONS = 8
 _ATTEMPTS = 3
+_PAUSE_S = 0.5
+"""Between two attempts; twice as long before the third."""
 _TIMEOUT_S = 20
 _OTHER_WAYS = (
     " Or use your own Neo4j: set THINKEVAL_NEO4J_URI, THINKEVAL_NEO4J_USER and"
@@ -237,7 +239,7 @@ class _Fetch:
                     return
                 if attempt == _ATTEMPTS or error.errno == errno.ENOSPC:
                     raise self._failure(jar, error) from error
-                self.cancelled.wait(attempt / 2)
+                self.cancelled.wait(attempt * _PAUSE_S)
 
     def _download(self, jar: Jar, part: Path) -> None:
         """Write the first copy found in a repository; OSError if there is none or on failure."""

@@ -55,6 +55,7 @@ TOGETHER = {
     ),
     "servers": ("tests/graph/cypher/embedded/",),
     "site": ("tests/acceptance/docs/test_site.py", "tests/unit/docs/test_site.py"),
+    "tests/unit/service/api/": ("tests/unit/service/api/", "tests/unit/test_reference_pages.py"),
 }
 """Files and folders that one process runs, by the name of their group."""
 

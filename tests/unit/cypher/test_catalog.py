@@ -28,7 +28,7 @@ QUERIES = [query(name) for name in names()]
 RETURNING = [q for q in QUERIES if q.columns]
 ROW_TYPES = [
     each
-    for each in vars(rows).values()
+    for each in (getattr(rows, name) for name in rows.__all__)
     if isinstance(each, type) and issubclass(each, rows.Row) and each.QUERY
 ]
 PYTHON = {

@@ -112,6 +112,7 @@ class Setting(NamedTuple):
 @pytest.fixture
 def setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Setting]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(artifacts, "_PAUSE_S", 0.02)
     repository = Repository(("127.0.0.1", 0), Handler)
     repository.files, repository.asked = {}, Counter()
     repository.drop_once, repository.limit_once = set(), set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from types import SimpleNamespace
 
 import numpy as np
@@ -144,19 +145,29 @@ def test_a_fraction_of_answers_has_the_interval_of_efficacy() -> None:
 
 def test_a_bootstrap_of_a_mean_is_196_standard_errors_wide() -> None:
     values = np.random.default_rng(2).normal(size=400)
-    bounds = intervals.bootstrap(lambda chosen: float(values[list(chosen)].mean()), 400)
+    (bounds,) = intervals.bootstrap(lambda chosen: [values[list(chosen)].mean()], 400)
     assert bounds is not None
     assert (bounds[1] - bounds[0]) / 2 == pytest.approx(1.96 * values.std() / 20, rel=0.07)
 
 
-def test_a_bootstrap_needs_three_things_and_holds_the_mean() -> None:
+def test_a_bootstrap_needs_three_items_and_contains_the_mean() -> None:
     values = [0.1, 0.4, 0.5, 0.9, 0.2, 0.6]
 
-    def mean(chosen: object) -> float:
-        return float(np.mean([values[i] for i in chosen]))  # type: ignore[attr-defined]
+    def mean(chosen: Sequence[int]) -> list[float]:
+        return [float(np.mean([values[i] for i in chosen]))]
 
-    assert intervals.bootstrap(mean, 2) is None
-    bounds = intervals.bootstrap(mean, len(values), seed=1)
+    assert intervals.bootstrap(mean, 2) == []
+    (bounds,) = intervals.bootstrap(mean, len(values), seed=1)
     assert bounds is not None
     assert bounds[0] < np.mean(values) < bounds[1]
-    assert bounds == intervals.bootstrap(mean, len(values), seed=1)
+    assert [bounds] == intervals.bootstrap(mean, len(values), seed=1)
+
+
+def test_statistics_of_the_same_draws_have_the_intervals_that_each_has_alone() -> None:
+    values = np.array([0.1, 0.4, np.nan, 0.9, 0.2, 0.6])
+    statistics = (np.mean, np.nanmean, np.nanmax)
+    together = intervals.bootstrap(lambda drawn: [f(values[list(drawn)]) for f in statistics], 6)
+    for statistic, bounds in zip(statistics, together, strict=True):
+        assert [bounds] == intervals.bootstrap(lambda drawn, f=statistic: [f(values[drawn])], 6)
+    assert together[0] is None  # most draws have the third value
+    assert None not in together[1:]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from support import openapi
 from thinkeval.service.api.app import create_app
 from thinkeval.service.api.pages.reference import types, values
 from thinkeval.service.settings import Settings
@@ -18,6 +19,7 @@ HTML = {"accept": "text/html"}
 @pytest.fixture(scope="module")
 def client() -> TestClient:
     app = create_app(Settings(neo4j_uri="bolt://127.0.0.1:9"), workers=0)
+    app.openapi_schema = openapi.document()
     return TestClient(app, base_url="http://127.0.0.1")
 
 
