@@ -69,10 +69,11 @@ def read_records(file: Path) -> list[Record]:
     items = top.sequence(read_json(file))
     if not items:
         raise top.error("the list of records is empty")
-    return [_record(Place(file, f"record {i}"), item) for i, item in enumerate(items)]
+    checked: dict[tuple[str, object], str] = {}
+    return [_record(Place(file, f"record {i}"), item, checked) for i, item in enumerate(items)]
 
 
-def _record(place: Place, item: object) -> Record:
+def _record(place: Place, item: object, checked: dict[tuple[str, object], str]) -> Record:
     fields = place.mapping(item)
     requests = place.at("requested_rewrite").sequence(place.field(fields, "requested_rewrite"))
     if len(requests) != 1:
@@ -81,13 +82,16 @@ def _record(place: Place, item: object) -> Record:
     if ("chain" in fields) == ("chains" in fields):
         raise place.error("needs either 'chain' (an object) or 'chains' (a list), and not both")
     if "chain" in fields:
-        chains = [_links(place.at("chain"), fields["chain"])]
+        chains = [_links(place.at("chain"), fields["chain"], checked)]
     else:
         listed = place.at("chains").sequence(fields["chains"])
-        chains = [_links(place.at(f"chains[{j}]"), chain) for j, chain in enumerate(listed)]
+        chains = [
+            _links(place.at(f"chains[{j}]"), chain, checked) for j, chain in enumerate(listed)
+        ]
     if not chains or not all(chains):
         raise place.error("has a chain without links")
-    context = _links(place.at("broader_context"), place.field(fields, "broader_context"))
+    listed = place.field(fields, "broader_context")
+    context = _links(place.at("broader_context"), listed, checked)
     return Record(place, request, tuple(chains), context)
 
 
@@ -106,7 +110,13 @@ def _request(place: Place, item: object) -> Request:
     )
 
 
-def _links(place: Place, item: object) -> tuple[Link, ...]:
+def _links(place: Place, item: object, checked: dict[tuple[str, object], str]) -> tuple[Link, ...]:
+    """The links of a chain.
+
+    Args:
+        checked: texts by part and value, those of this chain are added; the chains of a file repeat
+            most of their texts.
+    """
     fields = place.mapping(item)
     lists: dict[str, list[Any]] = {}
     for part in PARTS:
@@ -116,9 +126,13 @@ def _links(place: Place, item: object) -> tuple[Link, ...]:
         raise place.error(f"the four lists differ in length: {lengths}")
 
     def cell(part: str, i: int) -> str:
-        there = place.at(f"{part}[{i}]")
-        check = {"prompts": there.prompt, "questions": there.text}.get(part, there.name)
-        return check(lists[part][i])
+        value = lists[part][i]
+        known = checked.get((part, value)) if isinstance(value, str) else None
+        if known is None:
+            there = place.at(f"{part}[{i}]")
+            check = {"prompts": there.prompt, "questions": there.text}.get(part, there.name)
+            known = checked[part, value] = check(value)
+        return known
 
     return tuple(
         Link(cell("subjects", i), cell("prompts", i), cell("answers", i), cell("questions", i))

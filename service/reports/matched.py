@@ -14,11 +14,11 @@ difference exceeds their spread when its mean over seeds is more than twice its 
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise, zip_longest
 
 import numpy as np
 
@@ -36,6 +36,8 @@ METRICS = POOLED[1:]
 Values = tuple[float, ...]
 """A value of each of METRICS (IFR by Definition 3 over the chains of all rewrites); NaN for
 undefined."""
+
+_NOTHING: Values = (math.nan,) * len(METRICS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +64,19 @@ class Curve:
         """Efficacy and METRICS of the chosen rewrites (by place, may repeat), one a strength."""
         return [pooled(row) for row in self.terms[:, list(chosen)]]
 
-    def interval(
-        self, statistic: Callable[[Sequence[int]], float], draws: int
-    ) -> tuple[float, float] | None:
-        """95 % bootstrap interval of a statistic of chosen rewrites, over their families."""
+    def intervals(
+        self, statistics: Callable[[Sequence[int]], Sequence[float]], draws: int
+    ) -> list[tuple[float, float] | None]:
+        """95 % bootstrap intervals of statistics of chosen rewrites, over their families.
+
+        An empty list with fewer than three families.
+        """
         of: dict[str, list[int]] = defaultdict(list)
         for place, family in enumerate(self.families):
             of[family].append(place)
         groups = list(of.values())
         return bootstrap(
-            lambda drawn: statistic([i for group in drawn for i in groups[group]]),
+            lambda drawn: statistics([i for group in drawn for i in groups[group]]),
             len(groups),
             draws=draws,
         )
@@ -153,7 +158,7 @@ def at_efficacy(points: Sequence[Values], level: float) -> Values | None:
         points: efficacy and METRICS, by ascending strength. Where the curve passes the level more
             than once, the first passage counts: the weakest edit that does.
     """
-    for (low, *from_), (high, *to) in itertools.pairwise(points):
+    for (low, *from_), (high, *to) in pairwise(points):
         if min(low, high) <= level <= max(low, high):
             share = (level - low) / (high - low) if high != low else 0.0
             return tuple(a + share * (b - a) for a, b in zip(from_, to, strict=True))
@@ -172,11 +177,9 @@ def matched(
     rows = []
     for method, whole in several.items():
         curve = whole.only([i for i in whole.ids if i in shared or not shared])
-        for level in levels:
+        intervals = curve.intervals(lambda chosen, c=curve: _ifr_at(c, chosen, levels), draws)
+        for level, interval in zip_longest(levels, intervals):
             found = _read(curve, range(len(curve.ids)), level)
-            interval = curve.interval(
-                lambda chosen, c=curve, at=level: _read(c, chosen, at)[0], draws
-            )
             values = {
                 name: None if math.isnan(value) else value
                 for name, value in zip(METRICS, found, strict=True)
@@ -208,25 +211,25 @@ def differences(
         by_seed: the methods' curves, one mapping a seed of the same model.
     """
     rows = []
-    for (first, second), metric in itertools.product(pairs, METRICS):
+    for first, second in pairs:
         both = [
             _paired(seed[first], seed[second]) for seed in by_seed if {first, second} <= {*seed}
         ]
-        place = METRICS.index(metric)
-        values = [_gap(a, b, range(len(a.ids)), level, place) for a, b in both]
-        if not values or any(math.isnan(value) for value in values):
+        if not both:
             continue
+        gaps = [_gaps(a, b, range(len(a.ids)), level) for a, b in both]
         a, b = both[0]
-        interval = a.interval(
-            lambda chosen, a=a, b=b, at=level, i=place: _gap(a, b, chosen, at, i), draws
-        )
-        spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
-        value = float(np.mean(values))
-        rows.append(
-            Difference(
-                first, second, metric, level, value, interval, len(a.ids), len(values), spread
+        intervals = a.intervals(lambda chosen, a=a, b=b: _gaps(a, b, chosen, level), draws)
+        for metric, values, interval in zip_longest(METRICS, zip(*gaps, strict=True), intervals):
+            if any(math.isnan(value) for value in values):
+                continue
+            spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
+            value = float(np.mean(values))
+            rows.append(
+                Difference(
+                    first, second, metric, level, value, interval, len(a.ids), len(values), spread
+                )
             )
-        )
     return rows
 
 
@@ -249,14 +252,21 @@ def _paired(a: Curve, b: Curve) -> tuple[Curve, Curve]:
 
 def _read(curve: Curve, chosen: Sequence[int], level: float | None) -> Values:
     """METRICS of the whole edit, or at an efficacy; NaN where it is not reached."""
-    nothing = (math.nan,) * len(METRICS)
     if not curve.ids:
-        return nothing
+        return _NOTHING
     points = curve.points(chosen)
     if level is None:
-        return points[curve.strengths.index(1.0)][1:] if 1.0 in curve.strengths else nothing
-    return at_efficacy(points, level) or nothing
+        return points[curve.strengths.index(1.0)][1:] if 1.0 in curve.strengths else _NOTHING
+    return at_efficacy(points, level) or _NOTHING
 
 
-def _gap(a: Curve, b: Curve, chosen: Sequence[int], level: float | None, place: int) -> float:
-    return _read(a, chosen, level)[place] - _read(b, chosen, level)[place]
+def _ifr_at(curve: Curve, chosen: Sequence[int], levels: Sequence[float]) -> list[float]:
+    """IFR at each efficacy; NaN where it is not reached."""
+    points = curve.points(chosen)
+    return [(at_efficacy(points, level) or _NOTHING)[0] for level in levels]
+
+
+def _gaps(a: Curve, b: Curve, chosen: Sequence[int], level: float | None) -> Values:
+    """METRICS of one curve minus those of another."""
+    pairs = zip(_read(a, chosen, level), _read(b, chosen, level), strict=True)
+    return tuple(first - second for first, second in pairs)

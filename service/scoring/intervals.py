@@ -254,19 +254,28 @@ def centred(drawn: np.ndarray, observed: float) -> tuple[float, float]:
 
 
 def bootstrap(
-    statistic: Callable[[Sequence[int]], float], n: int, *, seed: int = 0, draws: int = DRAWS
-) -> tuple[float, float] | None:
-    """95 % percentile interval of a statistic over n exchangeable items.
+    statistics: Callable[[Sequence[int]], Sequence[float]],
+    n: int,
+    *,
+    seed: int = 0,
+    draws: int = DRAWS,
+) -> list[tuple[float, float] | None]:
+    """95 % percentile intervals of statistics over n exchangeable items, from the same draws.
 
-    None below 3 items, or where the statistic is undefined (NaN) on more than 1 draw in 20.
+    An empty list below 3 items. None where a statistic is undefined (NaN) on more than 1 draw in
+    20.
 
     Args:
-        statistic: takes indices 0..n-1, drawn with replacement.
+        statistics: their values on one draw; takes indices 0..n-1, drawn with replacement.
     """
     if n < 3:
-        return None
+        return []
     rng = np.random.default_rng(seed)
-    values = np.array([statistic(rng.integers(0, n, n).tolist()) for _ in range(draws)])
+    drawn = np.array([statistics(rng.integers(0, n, n).tolist()) for _ in range(draws)])
+    return [_percentiles(values) for values in drawn.T]
+
+
+def _percentiles(values: np.ndarray) -> tuple[float, float] | None:
     if np.isnan(values).mean() > 0.05:
         return None
     low, high = np.nanquantile(values, QUANTILES)

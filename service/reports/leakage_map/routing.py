@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
+import numpy as np
+
 from thinkeval.service.reports.leakage_map.layout import Layout
 
 GRID = 5.0
@@ -148,28 +150,33 @@ def _apart(before: Wire, after: Wire) -> bool:
 
 def _ordered(held: Sequence[Wire]) -> list[Wire]:
     """From left to right: by the sum of crossings saved, then neighbours exchanged that gain."""
-    gain = {
-        wire: sum(_crossings(wire, other) - _crossings(other, wire) for other in held)
-        for wire in held
-    }
-    order = sorted(held, key=lambda w: (gain[w], -w.left, w.fact, w.part))
-    for _ in range(len(order)):
+    crossings = _crossings(held)
+    gain = (crossings - crossings.T).sum(axis=1)
+    places = range(len(held))
+    order = sorted(places, key=lambda i: (gain[i], -held[i].left, held[i].fact, held[i].part))
+    for _ in places:
         changed = False
         for i in range(len(order) - 1):
             a, b = order[i], order[i + 1]
-            if _crossings(b, a) < _crossings(a, b):
+            if crossings[b, a] < crossings[a, b]:
                 order[i], order[i + 1] = b, a
                 changed = True
         if not changed:
             break
-    return order
+    return [held[i] for i in order]
 
 
-def _crossings(first: Wire, second: Wire) -> int:
-    """Crossings of two wires where `first` has the track to the left.
+def _crossings(held: Sequence[Wire]) -> np.ndarray:
+    """Crossings of each two wires where the first has the track to the left: [wires, wires].
 
     Then the first's upright part meets the second's level part on the left, and the second's
     upright part the first's on the right. Levels that nearly coincide count double.
     """
-    crossed = (first.low < second.left < first.high) + (second.low < first.right < second.high)
-    return crossed + 2 * (abs(first.right - second.left) < CLEAR)
+    left = np.array([wire.left for wire in held])
+    right = np.array([wire.right for wire in held])
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    first, second = np.s_[:, None], np.s_[None, :]
+    met_left = (low[first] < left[second]) & (left[second] < high[first])
+    met_right = (low[second] < right[first]) & (right[first] < high[second])
+    close = np.abs(right[first] - left[second]) < CLEAR
+    return met_left.astype(int) + met_right + 2 * close
