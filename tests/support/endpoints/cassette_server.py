@@ -1,7 +1,7 @@
-"""A server process that speaks the OpenAI protocol and replays recorded answers.
+"""A server that speaks the OpenAI protocol and replays recorded answers, in threads of the tests.
 
 It proves how requests, retries, repairs and accounts work, and nothing about the quality of any
-model. Run as a program with a cassette, a JSON file:
+model. A cassette is a mapping:
 
     {"answers": {DIGEST: [ANSWER, ...]}, "rules": [{"contains": TEXT, "answers": [...]}],
      "otherwise": [ANSWER, ...]}
@@ -14,23 +14,19 @@ with 404. Each list is replayed in order; its last answer is repeated. ANSWER ha
     status, detail, retry_after, location, raw, delay_s          failures: status with detail, the
                                                                  exact body, seconds of waiting
 
-`GET /cassette` gives the requests with their headers, their number, and how many were answered at
-the same time at most; `GET /health` is 200.
+`GET /health` is 200.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
 import sys
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 SETTINGS = (
@@ -93,18 +89,27 @@ class _Tape:
         return "otherwise", self._otherwise
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, cassette: Mapping[str, Any]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.tape = _Tape(json.loads(json.dumps(cassette)))
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that closes its connection before the answer is no error of the server."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = 1 << 16  # header and body in one packet, or each answer waits for 40 ms
-    tape: _Tape
+    server: _Server
 
     def do_GET(self) -> None:
         if self.path == "/health":
             self._send(200, b'{"status": "ok"}')
-        elif self.path == "/cassette":
-            asked = self.tape.requests
-            told = {"count": len(asked), "at_once": self.tape.at_once, "requests": asked}
-            self._send(200, json.dumps(told).encode())
         else:
             self._send(500, b"Internal Server Error")  # as /v1/models of some servers
 
@@ -112,8 +117,8 @@ class _Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         body = json.loads(raw)
         headers = {name.lower(): value for name, value in self.headers.items()}
-        answer = self.tape.play(self.path, headers, body)
-        with self.tape.answering():
+        answer = self.server.tape.play(self.path, headers, body)
+        with self.server.tape.answering():
             time.sleep(answer.get("delay_s", 0))
         status = answer.get("status", 200)
         if "raw" in answer:
@@ -136,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Requests are listed by `GET /cassette`."""
+        """Requests are listed by `Cassette.requests`."""
 
 
 def _reply(answer: Mapping[str, Any], body: Mapping[str, Any], *, chat: bool) -> dict[str, Any]:
@@ -166,56 +171,32 @@ def _reply(answer: Mapping[str, Any], body: Mapping[str, Any], *, chat: bool) ->
 class Cassette:
     """A running server and what it was asked."""
 
-    def __init__(self, process: subprocess.Popen[str], port: int) -> None:
-        self.process = process
-        self.origin = f"http://127.0.0.1:{port}"
+    def __init__(self, server: _Server) -> None:
+        self._tape = server.tape
+        self.origin = f"http://127.0.0.1:{server.server_port}"
         self.url = f"{self.origin}/v1"
 
     def requests(self) -> list[dict[str, Any]]:
         """Every request so far: path, headers (names in lower case), body."""
-        return self._told()["requests"]
+        return list(self._tape.requests)
 
     def at_once(self) -> int:
         """How many requests were being answered at the same time, at most."""
-        return self._told()["at_once"]
-
-    def _told(self) -> dict[str, Any]:
-        with urllib.request.urlopen(f"{self.origin}/cassette", timeout=10) as answer:
-            return json.load(answer)
+        return self._tape.at_once
 
 
 @contextmanager
-def playing(folder: Path, cassette: Mapping[str, Any]) -> Iterator[Cassette]:
-    """The server in a process of its own, for the time of a block.
+def playing(cassette: Mapping[str, Any]) -> Iterator[Cassette]:
+    """The server, for the time of a block.
 
     Args:
-        folder: where the cassette is written.
         cassette: see the module.
     """
-    file = folder / "cassette.json"
-    file.write_text(json.dumps(cassette), encoding="utf-8")
-    process = subprocess.Popen(
-        [sys.executable, __file__, str(file)], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None
-        yield Cassette(process, int(process.stdout.readline()))
-    finally:
-        process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
-
-
-def main(file: str) -> None:
-    """Serve a cassette on any free port, whose number is the first line of the output."""
-    _Handler.tape = _Tape(json.loads(Path(file).read_text(encoding="utf-8")))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.daemon_threads = True
-    sys.stdout.write(f"{server.server_port}\n")
-    sys.stdout.flush()
-    server.serve_forever()
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+    with _Server(cassette) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        try:
+            yield Cassette(server)
+        finally:
+            server.shutdown()
+            thread.join()

@@ -72,7 +72,7 @@ def asked(tape: Cassette) -> list[str]:
 def test_a_killed_worker(
     db: Database, server: dict[str, str], graph_id: str, tmp_path: Path
 ) -> None:
-    with playing(tmp_path, cassette()) as tape:
+    with playing(cassette()) as tape:
         posted = GrowthIn.model_validate(
             {
                 "seed": "|".join(SCHOOL[0]),

@@ -162,10 +162,10 @@ def test_a_server_that_does_not_end_is_killed_only_when_told(spawn: Spawn, tmp_p
     (tmp_path / "home").mkdir()
     process = spawn(server.home.path, STUBBORN)
     with pytest.raises(EmbeddedServerError, match=f"process {process.pid}") as caught:
-        server.stop(timeout_s=0.5)
+        server.stop(timeout_s=0.2)
     assert "--force" in caught.value.remedy
     assert alive(process)
-    assert server.stop(force=True, timeout_s=0.5) is True
+    assert server.stop(force=True, timeout_s=0.2) is True
     assert ended(process)
 
 
@@ -191,7 +191,7 @@ def test_status_of_a_server_that_does_not_answer(spawn: Spawn, tmp_path: Path) -
 def test_a_server_that_does_not_answer_in_time_is_left_to_go_on(
     spawn: Spawn, tmp_path: Path
 ) -> None:
-    server = EmbeddedServer(tmp_path, cache=tmp_path / "cache", ready_timeout_s=0.5)
+    server = EmbeddedServer(tmp_path, cache=tmp_path / "cache", ready_timeout_s=0.2)
     server.home.make_folders()
     server.home.password_file.write_text("word\n")
     server.home.write_record(Record(1, 2, "5.26.30"))

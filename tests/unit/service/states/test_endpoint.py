@@ -42,7 +42,7 @@ def served(
 ) -> Iterator[tuple[Runtime, StateIn, Cassette]]:
     folder.mkdir(exist_ok=True)
     recorded = {"rules": [*(ABLE if able is None else able), *rules], **cassette}
-    with playing(folder, recorded) as server, Runtime(Settings(home=folder / "home")) as runtime:
+    with playing(recorded) as server, Runtime(Settings(home=folder / "home")) as runtime:
         yield runtime, StateIn(model="tiny", endpoint=server.url), server
 
 

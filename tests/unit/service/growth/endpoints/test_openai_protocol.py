@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,9 +37,9 @@ def _request(
 
 @contextmanager
 def _endpoint(
-    folder: Path, cassette: dict[str, Any], able: Capabilities = ABLE, **options: Any
+    cassette: dict[str, Any], able: Capabilities = ABLE, **options: Any
 ) -> Iterator[tuple[OpenAIProtocol, Cassette]]:
-    with playing(folder, cassette) as server:
+    with playing(cassette) as server:
         client = Client(server.url, "tiny", "secret", pause_s=0.02)
         endpoint = OpenAIProtocol(client, able, **options)
         try:
@@ -62,20 +61,20 @@ def _listen(
         keep(part)
 
 
-def test_replies_belong_to_their_requests_though_they_end_in_another_order(tmp_path: Path) -> None:
+def test_replies_belong_to_their_requests_though_they_end_in_another_order() -> None:
     rules = [
         {"contains": f"number {i}!", "answers": [{"text": str(i), "delay_s": 0.3 - 0.02 * i}]}
         for i in range(12)
     ]
-    with _endpoint(tmp_path, {"rules": rules}) as (endpoint, server):
+    with _endpoint({"rules": rules}) as (endpoint, server):
         replies = _all(endpoint, [_request(f"number {i}!") for i in range(12)])
         assert len(server.requests()) == 12
     assert [reply.text for reply in replies] == [str(i) for i in range(12)]
 
 
-def test_requests_run_at_the_same_time_but_only_so_many(tmp_path: Path) -> None:
-    slow = {"otherwise": [{"text": "a", "delay_s": 0.4}]}
-    with _endpoint(tmp_path, slow, concurrent=4) as (endpoint, server):
+def test_requests_run_at_the_same_time_but_only_so_many() -> None:
+    slow = {"otherwise": [{"text": "a", "delay_s": 0.2}]}
+    with _endpoint(slow, concurrent=4) as (endpoint, server):
         _all(endpoint, [_request("first")])
         parts = endpoint.ask([_request(str(i)) for i in range(8)])
         first = next(parts)
@@ -84,9 +83,9 @@ def test_requests_run_at_the_same_time_but_only_so_many(tmp_path: Path) -> None:
         assert 2 <= server.at_once() <= 4
 
 
-def test_what_is_sent_and_how_it_is_read(tmp_path: Path) -> None:
+def test_what_is_sent_and_how_it_is_read() -> None:
     answers = [{"text": "Hogwarts", "finish": "length"}]
-    with _endpoint(tmp_path, {"otherwise": answers}) as (endpoint, server):
+    with _endpoint({"otherwise": answers}) as (endpoint, server):
         chat, cloze = _all(endpoint, [_request("Where?"), _request("He is at", form="cloze")])
         by_path = {each["path"]: each["body"] for each in server.requests()}
         assert endpoint.id == f"tiny@{server.url}"
@@ -100,7 +99,7 @@ def test_what_is_sent_and_how_it_is_read(tmp_path: Path) -> None:
     assert not {"generation_config", "response_format", "tools", "n"} & {*sent}
 
 
-def test_the_answers_of_a_digest_are_replayed(tmp_path: Path) -> None:
+def test_the_answers_of_a_digest_are_replayed() -> None:
     requests = [_request("Where?", k) for k in range(3)]
     bodies = [
         {
@@ -112,16 +111,16 @@ def test_the_answers_of_a_digest_are_replayed(tmp_path: Path) -> None:
         for request in requests
     ]
     answers = {request_digest(body): [f"answer {k}"] for k, body in enumerate(bodies)}
-    with _endpoint(tmp_path, {"answers": answers}) as (endpoint, _):
+    with _endpoint({"answers": answers}) as (endpoint, _):
         replies = _all(endpoint, requests)
         with pytest.raises(EndpointError, match="no recorded answer for"):
             _all(endpoint, [_request("Where?", 3)])
     assert [reply.text for reply in replies] == ["answer 0", "answer 1", "answer 2"]
 
 
-def test_a_server_without_completions_gets_a_cloze_as_a_chat(tmp_path: Path) -> None:
+def test_a_server_without_completions_gets_a_cloze_as_a_chat() -> None:
     able = Capabilities("plain", "prompt", completions=False, several=False)
-    with _endpoint(tmp_path, {"otherwise": ["Hogwarts"]}, able) as (endpoint, server):
+    with _endpoint({"otherwise": ["Hogwarts"]}, able) as (endpoint, server):
         _all(endpoint, [_request("He is at", form="cloze")])
         assert server.requests()[0]["path"] == "/v1/chat/completions"
 
@@ -129,9 +128,9 @@ def test_a_server_without_completions_gets_a_cloze_as_a_chat(tmp_path: Path) -> 
 @pytest.mark.parametrize(("temperature", "extra"), [(1.0, True), (0.0, False)])
 @pytest.mark.parametrize("form", ["chat", "cloze"])
 def test_the_further_field_is_sent_only_where_the_server_needs_it(
-    tmp_path: Path, form: Form, temperature: float, extra: bool
+    form: Form, temperature: float, extra: bool
 ) -> None:
-    with _endpoint(tmp_path, {"otherwise": ["Hogwarts"]}, SERVE) as (endpoint, server):
+    with _endpoint({"otherwise": ["Hogwarts"]}, SERVE) as (endpoint, server):
         _all(endpoint, [_request("He is at", form=form, temperature=temperature)])
         body = server.requests()[0]["body"]
     assert ("generation_config" in body) is extra
@@ -139,16 +138,16 @@ def test_the_further_field_is_sent_only_where_the_server_needs_it(
         assert json.loads(body["generation_config"])["do_sample"] is True
 
 
-def test_a_schema_is_sent_in_the_form_that_has_an_effect(tmp_path: Path) -> None:
+def test_a_schema_is_sent_in_the_form_that_has_an_effect() -> None:
     schema = '{"type": "object"}'
     tools = Capabilities("plain", "tools", completions=True, several=True)
     answer = {"otherwise": [{"arguments": '{"a": 1}', "finish": "tool_calls"}]}
-    with _endpoint(tmp_path, answer, tools) as (endpoint, server):
+    with _endpoint(answer, tools) as (endpoint, server):
         (reply,) = _all(endpoint, [_request("Extract.", schema=schema)])
         sent = server.requests()[0]["body"]
     assert (reply.text, reply.finish) == ('{"a": 1}', "stop")
     assert sent["tools"][0]["function"]["parameters"] == {"type": "object"}
-    with _endpoint(tmp_path, {"otherwise": ['{"a": 1}']}) as (endpoint, server):
+    with _endpoint({"otherwise": ['{"a": 1}']}) as (endpoint, server):
         (reply,) = _all(endpoint, [_request("Extract.", schema=schema)])
         sent = server.requests()[0]["body"]
     assert reply.text == '{"a": 1}'
@@ -156,8 +155,8 @@ def test_a_schema_is_sent_in_the_form_that_has_an_effect(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("answer", [{"refusal": "No."}, {"text": "", "finish": "content_filter"}])
-def test_the_protocols_refusals(tmp_path: Path, answer: dict[str, Any]) -> None:
-    with _endpoint(tmp_path, {"otherwise": [answer]}) as (endpoint, _):
+def test_the_protocols_refusals(answer: dict[str, Any]) -> None:
+    with _endpoint({"otherwise": [answer]}) as (endpoint, _):
         assert _all(endpoint, [_request("Where?")])[0].finish == "refusal"
 
 
@@ -168,25 +167,23 @@ def test_each_sample_of_each_text_has_a_seed_of_its_own() -> None:
     assert derived_seed(_request("a", 3)) == derived_seed(_request("a", 3, form="cloze"))
 
 
-def test_what_was_answered_before_a_failure_is_kept_and_nothing_more_is_asked(
-    tmp_path: Path,
-) -> None:
+def test_what_was_answered_before_a_failure_is_kept_and_nothing_more_is_asked() -> None:
     rules = [
-        {"contains": "bad", "answers": [{"status": 401, "detail": "no such key", "delay_s": 0.3}]},
-        {"contains": "good", "answers": [{"text": "yes", "delay_s": 0.6}]},
+        {"contains": "bad", "answers": [{"status": 401, "detail": "no such key", "delay_s": 0.15}]},
+        {"contains": "good", "answers": [{"text": "yes", "delay_s": 0.3}]},
     ]
     requests = [_request("bad"), *(_request(f"good {i}") for i in range(50))]
     found: list[tuple[int, Reply]] = []
-    with _endpoint(tmp_path, {"rules": rules}, concurrent=3) as (endpoint, server):
+    with _endpoint({"rules": rules}, concurrent=3) as (endpoint, server):
         with pytest.raises(EndpointError, match="status 401: no such key"):
             _listen(endpoint, requests, found.extend)
         asked = len(server.requests())
-        time.sleep(0.3)
+        time.sleep(0.15)
         assert len(server.requests()) == asked == 3
     assert sorted(place for place, _ in found) == [1, 2]
 
 
-def test_an_interruption_keeps_what_is_running_and_asks_nothing_more(tmp_path: Path) -> None:
+def test_an_interruption_keeps_what_is_running_and_asks_nothing_more() -> None:
     stop = threading.Event()
 
     def check() -> None:
@@ -200,21 +197,21 @@ def test_an_interruption_keeps_what_is_running_and_asks_nothing_more(tmp_path: P
         stop.set()
 
     slow = {"otherwise": [{"text": "a", "delay_s": 0.3}]}
-    with _endpoint(tmp_path, slow, concurrent=2) as (endpoint, server):
+    with _endpoint(slow, concurrent=2) as (endpoint, server):
         with interruption.checked(check), pytest.raises(KeyboardInterrupt):
             _listen(endpoint, [_request(str(i)) for i in range(100)], keep)
         assert len(server.requests()) == len(found) <= 6
 
 
-def test_an_interruption_ends_the_pauses_of_requests_that_fail(tmp_path: Path) -> None:
+def test_an_interruption_ends_the_pauses_of_requests_that_fail() -> None:
     def check() -> None:
-        if time.monotonic() > began + 0.5:
+        if time.monotonic() > began + 0.2:
             raise KeyboardInterrupt
 
     began = time.monotonic()
     busy = {"otherwise": [{"status": 429, "detail": "slow down", "retry_after": 50}]}
     with (
-        _endpoint(tmp_path, busy) as (endpoint, _),
+        _endpoint(busy) as (endpoint, _),
         interruption.checked(check),
         pytest.raises(KeyboardInterrupt),
     ):
@@ -226,10 +223,10 @@ def test_an_interruption_ends_the_pauses_of_requests_that_fail(tmp_path: Path) -
     assert time.monotonic() - began < 40
 
 
-def test_a_caller_that_stops_listening_stops_the_asking(tmp_path: Path) -> None:
-    with _endpoint(tmp_path, {"otherwise": [{"text": "a", "delay_s": 0.2}]}) as (endpoint, server):
+def test_a_caller_that_stops_listening_stops_the_asking() -> None:
+    with _endpoint({"otherwise": [{"text": "a", "delay_s": 0.1}]}) as (endpoint, server):
         parts = endpoint.ask([_request(str(i)) for i in range(100)])
         next(parts)
         parts.close()
-        time.sleep(0.5)
+        time.sleep(0.25)
         assert len(server.requests()) <= 9
