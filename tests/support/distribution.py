@@ -55,7 +55,7 @@ TOGETHER = {
     ),
     "servers": ("tests/graph/cypher/embedded/",),
     "site": ("tests/acceptance/docs/test_site.py", "tests/unit/docs/test_site.py"),
-    "tests/unit/service/api/": ("tests/unit/service/api/", "tests/unit/test_reference_pages.py"),
+    "tests/unit/service/api/": ("tests/unit/service/api/",),
 }
 """Files and folders that one process runs, by the name of their group."""
 
@@ -91,6 +91,7 @@ WITHOUT_SERVER = (
     "tests/acceptance/test_wheel.py",
     "tests/model/editing/",
     "tests/model/benchmarks/",
+    "tests/model/docs/test_reference_pages.py",
     "tests/model/service/growth/endpoints/",
     "tests/unit/",
 )

@@ -143,3 +143,24 @@ def test_layers_that_need_a_covariance():
     ):
         found = registry.covariance_layers(registry.get(name), hparams.load(name, model))
         assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("declares", "constant"),
+    [
+        (registry.takes_objective, "TAKES_OBJECTIVE"),
+        (registry.trains_app, "TRAINS_APP"),
+        (registry.writes_at_subject, "WRITES_AT_SUBJECT"),
+        (registry.forgets, "FORGETS"),
+    ],
+)
+def test_what_a_method_declares_is_read_as_its_module_says(declares, constant):
+    declaring = {name for name in registry.names() if declares(name)}
+    assert declaring == {n for n in registry.names() if getattr(registry.get(n), constant, False)}
+    assert declaring
+
+
+def test_methods_that_take_an_objective():
+    taking = {name for name in registry.names() if registry.takes_objective(name)}
+    assert {"rome", "memit", "fine_tuning"} <= taking
+    assert not {"mend", "kn", "none", "ike"} & taking

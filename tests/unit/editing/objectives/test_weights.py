@@ -32,7 +32,7 @@ def test_methods_that_share_targets_share_weights(method: str) -> None:
 
 
 def test_every_method_with_an_objective_has_weights_for_the_organisms() -> None:
-    own = [n for n in registry.names() if getattr(registry.get(n), "TAKES_OBJECTIVE", False)]
+    own = [name for name in registry.names() if registry.takes_objective(name)]
     assert {"rome", "memit", "rect", "prune", "alphaedit", "fine_tuning"} < set(own)
     for method in {*own, "mend"} - {"random_delta"}:
         for name in hparams.available(method):

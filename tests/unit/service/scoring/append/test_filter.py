@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from support.references.additivity import Asked, Column, filtered
-from thinkeval.editing import registry
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.append_schemas import AppendOut
 from thinkeval.service.errors import UsageError
@@ -114,15 +113,6 @@ def test_identity_holds_what_the_loss_depends_on() -> None:
     assert objective.identity(app) == {
         "loss": "app", "alpha": 0.1, "beta": 0.2, "gamma": 0.3, "neighbours": "3", "lists": "all"
     }  # fmt: skip
-
-
-def test_methods_that_take_a_loss_are_known_without_torch() -> None:
-    taking = {name for name in registry.names() if registry.takes_objective(name)}
-    assert taking == {
-        name for name in registry.names() if getattr(registry.get(name), "TAKES_OBJECTIVE", False)
-    }
-    assert {"rome", "memit", "fine_tuning"} <= taking
-    assert not {"mend", "kn", "none", "ike"} & taking
 
 
 def test_an_answer_that_is_correct_already_is_appended_only_where_that_is_said() -> None:
