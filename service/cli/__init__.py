@@ -33,7 +33,7 @@ from thinkeval.service.cli.hparams import hparams
 from thinkeval.service.cli.leakcut.coedit import coedit, coedits
 from thinkeval.service.cli.leakcut.cut import leakcut
 from thinkeval.service.cli.models import covariance, organism, probe, train_mend
-from thinkeval.service.cli.panels import GroupedCommand
+from thinkeval.service.cli.panels import GroupedCommand, GroupOfCommands
 from thinkeval.service.cli.report import chains, report
 from thinkeval.service.cli.results.show import show
 from thinkeval.service.cli.rules import rules
@@ -110,12 +110,14 @@ _WRAPPED = re.compile(r"\n(?!\s*(?:thinkeval |curl |\$ |[-*] |\d+\. ))")
 
 def _arrange(group: typer.Typer) -> None:
     """Have help texts flow at the terminal's width, not the source's, and options be grouped."""
+    group.info.cls = GroupOfCommands
     for command in group.registered_commands:
         command.cls = GroupedCommand
         text = command.help or inspect.getdoc(command.callback) or ""
         command.help = "\n\n".join(_WRAPPED.sub(" ", each) for each in text.split("\n\n"))
     for inner in group.registered_groups:
         if inner.typer_instance is not None:
+            inner.cls = GroupOfCommands
             _arrange(inner.typer_instance)
 
 

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from thinkeval.service.cli.options import (
+    PROBED,
     JsonFlag,
     MeasureName,
     MeasureOption,
@@ -38,7 +39,7 @@ organism = typer.Typer(
 GraphArgument = Annotated[str, typer.Argument(help="Id of a graph: a data set.")]
 
 
-@takes("model", "samples", "ask", "paraphrases", "chat", "dtype", "revision", "seed")
+@takes("model", *PROBED, "dtype", "revision", "seed")
 def probe(
     graph: GraphArgument = "hogwarts",
     measure: MeasureOption = MeasureName.likelihood,

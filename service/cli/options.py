@@ -22,7 +22,7 @@ from pydantic.fields import FieldInfo
 
 from thinkeval.service.errors import UsageError
 from thinkeval.service.request_options import flags_of, option_of
-from thinkeval.service.schemas import EditOptions, Measure
+from thinkeval.service.schemas import EditOptions, Measure, MeasuredOptions
 from thinkeval.service.scoring.request import read_overrides
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -200,6 +200,17 @@ def _order(model: type[BaseModel]) -> list[str]:
         for name in vars(owner).get("__annotations__", ())
         if name in model.model_fields
     ]
+
+
+MEASURED = tuple(_order(MeasuredOptions))
+"""The options of whatever is measured: how facts are probed, and how chains are counted."""
+
+PROBED = tuple(
+    name
+    for name in MEASURED
+    if (option_of(MeasuredOptions.model_fields[name]).recorded or "").startswith("probe.")
+)
+"""Those of them that say how facts are probed."""
 
 
 def _is_argument(parameter: inspect.Parameter) -> bool:

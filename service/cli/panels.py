@@ -7,9 +7,10 @@ the same group of every command.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 GROUPED_FROM = 9
 """Commands with fewer options show them in one box."""
@@ -70,11 +71,29 @@ PLACE = {
 }
 
 
+class GroupOfCommands(TyperGroup):
+    """A group of commands; its flags are shown without the type that Typer writes after them."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Its options, with those that Typer adds."""
+        params = super().get_params(ctx)
+        _hide_types_of_flags(params)
+        return params
+
+
+def _hide_types_of_flags(params: Iterable[object]) -> None:
+    """A flag takes no value, so `--force <bool>` would mislead."""
+    for each in params:
+        if isinstance(each, TyperOption) and each.is_flag:
+            each.metavar = ""
+
+
 class GroupedCommand(TyperCommand):
     """A command whose options are shown by group."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        _hide_types_of_flags(self.params)
         if sum(isinstance(each, TyperOption) for each in self.params) < GROUPED_FROM:
             return
         for each in self.params:
@@ -92,6 +111,7 @@ class GroupedCommand(TyperCommand):
     def get_help_option(self, ctx: Any) -> Any:
         """`--help`, in the last group where there are groups."""
         option = super().get_help_option(ctx)
+        _hide_types_of_flags([option])
         grouped = any(getattr(each, "rich_help_panel", None) for each in self.params)
         if option is not None and grouped:
             vars(option)["rich_help_panel"] = PLACE["help"][1]

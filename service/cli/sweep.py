@@ -13,6 +13,7 @@ import typer
 
 from thinkeval.service.cli.leakcut.sweep import sweep_coedits
 from thinkeval.service.cli.options import (
+    MEASURED,
     JsonFlag,
     MeasureName,
     MeasureOption,
@@ -47,8 +48,7 @@ MATCHING = (0.25, 0.5, 0.75, 1.0)
 
 
 @takes(
-    "graph", "model", "method", "seed", "overrides", "covariance", "samples", "ask", "chat",
-    "dtype", "max_steps", "bare", "implications", "force",
+    *MEASURED, "model", "method", "seed", "overrides", "covariance",
     many=("model", "method", "seed"),
     defaults={"samples": 0},
     help={

@@ -27,6 +27,7 @@ from thinkeval.service.graphs import datasets
 from thinkeval.service.lasting import finetune, line, store
 from thinkeval.service.lasting.line import FineTune
 from thinkeval.service.lasting.schemas import (
+    FROM_THE_EDIT,
     ChainFact,
     LastingIn,
     LastingOut,
@@ -34,7 +35,7 @@ from thinkeval.service.lasting.schemas import (
     Reopened,
     StateNumbers,
 )
-from thinkeval.service.schemas import Measure, Score, ScoringOptions
+from thinkeval.service.schemas import Measure, MeasuredOptions, Score
 from thinkeval.service.scoring import deltas, record
 from thinkeval.service.states.compare import METHOD, Enter, compare
 from thinkeval.service.states.routes import FLOOR
@@ -188,8 +189,8 @@ def _trained(run: _Line, state: StateIn, change: FineTune, learnt: Learnt) -> st
 def _compare(run: _Line, state: StateIn, change: str, update: str | None) -> None:
     """Step 3."""
     names = (
-        *ScoringOptions.model_fields,
-        *("samples", "ask", "paraphrases", "chat", "force", "seed", "implications"),
+        "seed",
+        *(name for name in MeasuredOptions.model_fields if name not in FROM_THE_EDIT),
     )
     posted = ComparisonIn(
         before=run.start.base,

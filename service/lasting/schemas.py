@@ -14,6 +14,9 @@ from thinkeval.service.schemas import Measure, MeasuredOptions, Name, Status
 if TYPE_CHECKING:
     import pandas as pd
 
+FROM_THE_EDIT = ("graph", "dtype")
+"""Measured options that are those of the edit's own score."""
+
 ThenText = Annotated[str, Field(min_length=1, max_length=1200)]
 
 

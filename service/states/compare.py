@@ -26,7 +26,7 @@ from thinkeval.service import NUMBERS_VERSION
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.write import GraphHeader
-from thinkeval.service.schemas import Measure, MetricValue, Score
+from thinkeval.service.schemas import Measure, MeasuredOptions, MetricValue, Score
 from thinkeval.service.scoring import metrics
 from thinkeval.service.scoring.model_graph import measured
 from thinkeval.service.scoring.plan import query_digests, versions
@@ -125,8 +125,9 @@ def compare(
 
 def _request(posted: ComparisonIn, rewrite: RewriteRequest) -> ScoreRequest:
     """The request as scores take it; its model and method are named once the states are known."""
-    names = ("graph", "samples", "ask", "paraphrases", "chat", "dtype", "seed", "implications")
-    options = {name: getattr(posted, name) for name in (*names, *type(posted.options).model_fields)}
+    # Whether to compare again is decided by what is stored of the comparison.
+    names = ("seed", *(name for name in MeasuredOptions.model_fields if name != "force"))
+    options = {name: getattr(posted, name) for name in names}
     return ScoreRequest.of(rewrite, None, **options)
 
 

@@ -9,6 +9,7 @@ import typer
 from pydantic import ValidationError
 
 from thinkeval.service.cli.options import (
+    MEASURED,
     JsonFlag,
     MeasureName,
     MeasureOption,
@@ -45,11 +46,7 @@ FigureOption = Annotated[
 ]
 
 
-@takes(
-    "graph", "all_rewrites", "samples", "ask", "paraphrases", "chat",
-    "dtype", "seed", "implications", "max_steps", "bare", "threshold", "unit", "parallel", "force",
-    of=ComparisonIn,
-)  # fmt: skip
+@takes("all_rewrites", *MEASURED, "seed", of=ComparisonIn)
 def compare(
     before: Annotated[
         str,

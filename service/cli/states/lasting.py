@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from thinkeval.service.cli.options import (
+    MEASURED,
     JsonFlag,
     MeasureName,
     MeasureOption,
@@ -27,7 +28,7 @@ from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
 from thinkeval.service.formatting import number, several
 from thinkeval.service.lasting import store, table
-from thinkeval.service.lasting.schemas import LastingIn, LastingOut
+from thinkeval.service.lasting.schemas import FROM_THE_EDIT, LastingIn, LastingOut
 from thinkeval.service.reports import formats as report_formats
 from thinkeval.service.reports.figures.style import FORMATS
 from thinkeval.service.reports.formats import Column
@@ -35,11 +36,7 @@ from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
 
-@takes(
-    "samples", "ask", "paraphrases", "chat", "seed", "implications", "max_steps", "bare",
-    "threshold", "unit", "parallel", "force",
-    of=LastingIn,
-)  # fmt: skip
+@takes(*(name for name in MEASURED if name not in FROM_THE_EDIT), "seed", of=LastingIn)
 def lasting(
     edit: Annotated[
         str | None,

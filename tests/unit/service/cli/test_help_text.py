@@ -68,6 +68,14 @@ def test_an_option_is_in_one_group_and_every_group_has_options() -> None:
     assert set(listed) - used <= {"help"}, "options that no command has"
 
 
+@pytest.mark.parametrize("words", [(), ("score",), ("grow",), ("doctor",), ("rules", "list")])
+def test_a_flag_is_shown_without_a_type(words: tuple[str, ...]) -> None:
+    """`--force <bool>` would say that it takes a value."""
+    text = CliRunner().invoke(app, [*words, "--help"]).output
+    assert "--help" in text
+    assert "bool" not in text
+
+
 def test_help_of_score_is_shown_by_group(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     text = CliRunner().invoke(app, ["score", "--help"]).output
