@@ -1,4 +1,4 @@
-"""Request and response models of edits and sweeps: the same for CLI, REST, web UI and client.
+"""Request and response models of edits: the same for CLI, REST, web UI and client.
 
 `EditIn` is the one request: commands take their options from its fields, the queue stores it, and
 a worker scores it (`service.scoring.request`). `Score` is the result, as stored and as shown.
@@ -364,37 +364,3 @@ class EditOut(BaseModel):
     finished_at: str | None = None
     score: Score | None = None
     links: dict[str, str] = {}
-
-
-class SweepIn(SharedOptions):
-    """Several methods (and models, seeds) on several rewrites of one graph."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [{"graph": "hogwarts", "methods": ["none", "rome", "memit"]}]
-        }
-    )
-
-    rewrites: list[Name] = Field(
-        default_factory=list, max_length=2000, description="Empty: all of the graph."
-    )
-    models: list[Name] = Field(default=["organism"], min_length=1, max_length=20)
-    methods: list[Name] = Field(min_length=1, max_length=50)
-    seeds: list[Annotated[int, Field(ge=0, le=2**31 - 1)]] = Field(
-        default=[0], min_length=1, max_length=50
-    )
-
-
-class SweepOut(BaseModel):
-    """A sweep: counts by status, the table over common rewrites, warnings of what it leaves out."""
-
-    id: str
-    request: dict[str, Any]
-    created_at: str
-    counts: dict[Status, int]
-    edits: list[str]
-    measure: Measure = "likelihood"
-    caption: str | None = None
-    warnings: list[str] = []
-    table: list[dict[str, Any]] = []
-    failed: list[dict[str, str]] = []

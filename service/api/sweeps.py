@@ -10,7 +10,8 @@ from pydantic import BaseModel
 from thinkeval.service.api.problems import DESCRIBED
 from thinkeval.service.api.state import Db, Here
 from thinkeval.service.jobs import sweep as job_sweeps
-from thinkeval.service.schemas import Measure, SweepIn, SweepOut
+from thinkeval.service.jobs.schemas import SweepIn, SweepOut
+from thinkeval.service.schemas import Measure
 
 router = APIRouter(prefix="/v1/sweeps", tags=["sweeps"], responses=DESCRIBED)
 

@@ -24,8 +24,9 @@ from thinkeval.service.client.growth import Growth
 from thinkeval.service.client.http import Http, Named, ProblemError, Progress, frame, part, report
 from thinkeval.service.client.lasting import Lasting
 from thinkeval.service.client.results import CHAIN_COLUMNS, LEAK_COLUMNS, Results
+from thinkeval.service.jobs.schemas import SweepOut
 from thinkeval.service.notebook_view import drawn_by
-from thinkeval.service.schemas import ENDED, EditOut, RewriteIn, Score, Status, SweepOut
+from thinkeval.service.schemas import ENDED, EditOut, RewriteIn, Score, Status
 
 if TYPE_CHECKING:
     import httpx

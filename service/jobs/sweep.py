@@ -13,9 +13,10 @@ from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.rewrites import of_one_kind
 from thinkeval.service.jobs import queue, submit
+from thinkeval.service.jobs.schemas import SweepIn, SweepOut
 from thinkeval.service.reports import table as reports
 from thinkeval.service.reports.comparison import compare
-from thinkeval.service.schemas import EditIn, Measure, Score, SweepIn, SweepOut
+from thinkeval.service.schemas import EditIn, Measure, Score
 from thinkeval.service.scoring import metrics
 
 if TYPE_CHECKING:

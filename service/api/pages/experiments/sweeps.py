@@ -14,9 +14,10 @@ from thinkeval.service.api.pages.experiments import matrix
 from thinkeval.service.errors import NothingStoredError
 from thinkeval.service.graphs import datasets
 from thinkeval.service.jobs import sweep as job_sweeps
+from thinkeval.service.jobs.schemas import SweepOut
 from thinkeval.service.reports.comparison import Comparison, compare
 from thinkeval.service.reports.paired import paired
-from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score, SweepOut
+from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
 from thinkeval.service.scoring import record
 
 if TYPE_CHECKING:

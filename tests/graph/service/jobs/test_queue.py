@@ -28,8 +28,9 @@ from thinkeval.service.graphs.write import GraphHeader, write_graph
 from thinkeval.service.jobs import queue, recovery, submit
 from thinkeval.service.jobs import sweep as job_sweeps
 from thinkeval.service.jobs.edit_job import EditJob
+from thinkeval.service.jobs.schemas import SweepIn
 from thinkeval.service.leases import MAX_CRASHES, Lease, event, new_token
-from thinkeval.service.schemas import EditIn, SweepIn
+from thinkeval.service.schemas import EditIn
 from thinkeval.service.settings import Settings
 
 REWRITE = "harry-potter--studied-at"

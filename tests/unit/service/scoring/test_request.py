@@ -14,8 +14,9 @@ from thinkeval.service.cli.options import MeasureName, edit_options
 from thinkeval.service.cli.score import score
 from thinkeval.service.cli.sweep import sequence, sweep
 from thinkeval.service.errors import UsageError
+from thinkeval.service.jobs.schemas import SweepIn
 from thinkeval.service.request_options import flags_of, option_of
-from thinkeval.service.schemas import EditIn, EditOptions, SweepIn
+from thinkeval.service.schemas import EditIn, EditOptions
 from thinkeval.service.scoring.request import (
     ScoreRequest,
     SequenceStep,

@@ -22,10 +22,10 @@ from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.loaders import rules
 from thinkeval.loaders.rules_yaml import load_rules
+from thinkeval.service.jobs.schemas import SweepIn
 from thinkeval.service.lasting import store as lines
 from thinkeval.service.leakcut.coedit import store as coedits
 from thinkeval.service.rules import store as rule_store
-from thinkeval.service.schemas import SweepIn
 from thinkeval.service.settings import Settings
 from thinkeval.service.states import store as comparisons
 

@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from support import openapi
 from thinkeval.service.api.app import create_app
 from thinkeval.service.api.pages.reference import types, values
+from thinkeval.service.schemas import EditIn
 from thinkeval.service.settings import Settings
 
 HTML = {"accept": "text/html"}
@@ -55,8 +56,9 @@ def test_nothing_is_loaded_from_elsewhere_and_nothing_is_inline(pages: dict[str,
 
 def test_an_operation_shows_parameters_body_answers_and_a_command(pages: dict[str, str]) -> None:
     text = pages["/docs/post_edit"]
-    for part in ("POST</span> /v1/edits", "idempotency-key", "Answer 202", "34 fields", "curl"):
+    for part in ("POST</span> /v1/edits", "idempotency-key", "Answer 202", "curl"):
         assert part in text, part
+    assert f"{len(EditIn.model_fields)} fields" in text
     assert "Successful Response" not in text
     assert "at least 1; at most 5; default 5" in text
     assert "/docs/schemas/EditIn" in text
