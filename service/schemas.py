@@ -215,6 +215,14 @@ class MeasuredOptions(ScoringOptions):
         le=200,
         description="Generations a prompt (the papers use 5); 0 measures likelihood only.",
     )
+    max_new_tokens: Annotated[
+        int, Option(limited=True, recorded="probe.max_new_tokens", since=7)
+    ] = Field(
+        default=16,
+        ge=1,
+        le=256,
+        description="Length of a sampled answer at most, in tokens; its first sentence counts.",
+    )
     ask: Annotated[Literal["cloze", "question"], Option(recorded="probe.ask")] = Field(
         default="cloze", description="cloze (the fact's prompt) or question (its question)."
     )

@@ -44,9 +44,9 @@ PANELS: dict[str, tuple[str, ...]] = {
         "min_support", "rank", "typed",
     ),
     "Measurement": (
-        "measure", "samples", "ask", "paraphrases", "generate", "conversation", "implications",
-        "max_steps", "bare", "threshold", "unit", "parallel", "matched", "pass_share", "agreement",
-        "es_over", "ls_over", "paired", "relations", 
+        "measure", "samples", "max_new_tokens", "ask", "paraphrases", "generate", "conversation",
+        "implications", "max_steps", "bare", "threshold", "unit", "parallel", "matched",
+        "pass_share", "agreement", "es_over", "ls_over", "paired", "relations",
     ),
     "Limits": (
         "max_ifr", "min_preservation", "min_subject_retention", "max_calls", "max_tokens",

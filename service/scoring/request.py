@@ -66,6 +66,7 @@ def probe_settings(options: MeasuredOptions, seed: int) -> ProbeSettings:
         samples=max(options.samples, 1),
         ask=options.ask,
         measures=MEASURES if options.samples else EXACT,
+        max_new_tokens=options.max_new_tokens,
         seed=seed,
         paraphrases=options.paraphrases,
         chat=options.chat,

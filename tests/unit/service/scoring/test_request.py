@@ -52,6 +52,7 @@ SUBMITTED = [
     ({"implications": True}, "7faede652e4b2e1c", "rome-harry-potter-ee8bc807fe"),
     ({"parallel": "before"}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
     ({"conversation": False}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
+    ({"max_new_tokens": 16}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
     (ALL, "634472e2b7e43c73", "memit-harry-potter-422193dd1a"),
 ]
 SCORED = [
@@ -169,6 +170,13 @@ def test_a_value_that_the_request_does_not_have_is_refused(
 def test_without_samples_only_the_exact_measures_are_taken() -> None:
     assert probe_settings(EditOptions(samples=0), 0).measures == ("likelihood", "likelihood_norm")
     assert probe_settings(EditOptions(samples=2), 0).measures == schemas.MEASURES
+
+
+def test_longer_answers_are_another_probe_of_another_edit() -> None:
+    short, long = (EditIn(rewrite=REWRITE.id, max_new_tokens=n) for n in (16, 40))
+    assert probe_settings(long, 0).max_new_tokens == 40
+    assert probe_settings(long, 0).digest != probe_settings(short, 0).digest
+    assert body_digest(long, REWRITE) != body_digest(short, REWRITE)
 
 
 def test_there_is_one_list_of_measures() -> None:
