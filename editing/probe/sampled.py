@@ -31,6 +31,7 @@ from thinkeval.editing.probe.batching import default_tokens, in_batches
 from thinkeval.editing.probe.decoding import Continuation, position_limit
 from thinkeval.editing.probe.matching import contains, first_sentence, sentence_end
 from thinkeval.editing.probe.prompts import Query, Rendered, prompt_ids
+from thinkeval.loaders.texts import quoted
 
 
 class Sampling(NamedTuple):
@@ -117,8 +118,8 @@ def _texts(loaded: LoadedModel, queries: Sequence[Query], room: int) -> list[_Te
             raise ProbeError(f"the prompt of '{item}' is empty", remedy="Give it a prompt.")
         if limit is not None and len(ids) + room > limit:
             raise ProbeError(
-                f"the prompt of '{item}' has {len(ids)} tokens, with {room} for the answer; the "
-                f"model reads {limit}",
+                f"the prompt {quoted(rendered.text)} has {len(ids)} tokens, with {room} for the "
+                f"answer; the model reads {limit}",
                 remedy="Shorten the prompt or lower max_new_tokens.",
             )
         texts.append(_Text(rendered, ids, tuple(expected), item))
