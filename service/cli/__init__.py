@@ -11,6 +11,7 @@ import inspect
 import re
 import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -44,7 +45,7 @@ from thinkeval.service.cli.states.compare import compare, comparisons
 from thinkeval.service.cli.states.lasting import lasting
 from thinkeval.service.cli.sweep import sequence, sweep
 from thinkeval.service.errors import KNOWN_ERRORS, describe, is_interrupt
-from thinkeval.service.garbage_collection import collect_seldom
+from thinkeval.service.garbage_collection import LastExit, collect_seldom
 
 app = typer.Typer(
     name="thinkeval",
@@ -110,14 +111,14 @@ _WRAPPED = re.compile(r"\n(?!\s*(?:thinkeval |curl |\$ |[-*] |\d+\. ))")
 
 def _arrange(group: typer.Typer) -> None:
     """Have help texts flow at the terminal's width, not the source's, and options be grouped."""
-    group.info.cls = GroupOfCommands
+    if not isinstance(group.info.cls, type):  # it has none of its own
+        group.info.cls = GroupOfCommands
     for command in group.registered_commands:
         command.cls = GroupedCommand
         text = command.help or inspect.getdoc(command.callback) or ""
         command.help = "\n\n".join(_WRAPPED.sub(" ", each) for each in text.split("\n\n"))
     for inner in group.registered_groups:
         if inner.typer_instance is not None:
-            inner.cls = GroupOfCommands
             _arrange(inner.typer_instance)
 
 
@@ -147,6 +148,8 @@ def _command() -> Any:
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit with 0, 1 (a gate failed) or 2 (an error)."""
+    # A program that calls this function may continue after it.
+    last = LastExit() if Path(sys.argv[0]).stem == "thinkeval" and argv is None else None
     collect_seldom()
     leave_out_tables()
     try:
@@ -169,7 +172,10 @@ def main(argv: list[str] | None = None) -> None:
             raise
     if code == INTERRUPTED:  # typer turns Ctrl-C into this code and prints nothing
         typer.echo("Interrupted: the model is as it was, and no partial graph is stored.", err=True)
-    sys.exit(code if isinstance(code, int) else 0)
+    code = code if isinstance(code, int) else 0
+    if last is not None:
+        last.code = code
+    sys.exit(code)
 
 
 def _print_error(detail: str, remedy: str) -> None:

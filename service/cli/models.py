@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from thinkeval.service.cli.options import (
     PROBED,
@@ -21,6 +20,7 @@ from thinkeval.service.cli.options import (
     takes,
 )
 from thinkeval.service.cli.output import emit_json, emit_table, emit_values
+from thinkeval.service.cli.panels import GroupOfCommands
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets
@@ -120,7 +120,7 @@ def train(
 COLLECT = "collect"
 
 
-class CollectByDefault(TyperGroup):
+class CollectByDefault(GroupOfCommands):
     """A group whose arguments belong to `collect` unless they name another command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

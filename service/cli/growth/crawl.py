@@ -6,12 +6,12 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from thinkeval.service.cli.growth.render_crawl import show_report
 from thinkeval.service.cli.growth.start import score_command
 from thinkeval.service.cli.options import JsonFlag, ModelOption, field_option
 from thinkeval.service.cli.output import emit_json, emit_values
+from thinkeval.service.cli.panels import GroupOfCommands
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.growth.schemas import CrawlOptions, EndpointIn, GrowthIn
 from thinkeval.service.scoring.runtime import Runtime, parse
@@ -22,7 +22,7 @@ MOST = 10**9
 """Neither chains nor iterations stop a crawl: its depth, its budget, or the frontier does."""
 
 
-class RunByDefault(TyperGroup):
+class RunByDefault(GroupOfCommands):
     """A group whose arguments belong to `run` unless they name another command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

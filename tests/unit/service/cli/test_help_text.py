@@ -68,7 +68,9 @@ def test_an_option_is_in_one_group_and_every_group_has_options() -> None:
     assert set(listed) - used <= {"help"}, "options that no command has"
 
 
-@pytest.mark.parametrize("words", [(), ("score",), ("grow",), ("doctor",), ("rules", "list")])
+@pytest.mark.parametrize(
+    "words", [(), ("score",), ("grow",), ("doctor",), ("rules", "list"), ("crawl",)]
+)
 def test_a_flag_is_shown_without_a_type(words: tuple[str, ...]) -> None:
     """`--force <bool>` would say that it takes a value."""
     text = CliRunner().invoke(app, [*words, "--help"]).output
