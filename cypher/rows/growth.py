@@ -277,7 +277,7 @@ class WriteIterationRow(Row):
 
 @dataclass(frozen=True)
 class IterationRow(Row):
-    """The size of a growing graph and what it had cost, after one iteration."""
+    """Sizes and cost after one iteration, in sum over it and those before; seconds are its own."""
 
     QUERY: ClassVar[str] = "growth/iterations"
     number: int

@@ -50,7 +50,9 @@ SECURITY = {
 
 
 SCHEMA_NAMES = {
+    "EvidenceRow": "EvidenceOut",
     "Fraction": "RunShareOut",
+    "IterationRow": "IterationOut",
     "LeakageRow": "LeakOut",
     "LineNote": "LineOut",
     "Link": "LinkOut",

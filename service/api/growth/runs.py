@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -33,23 +32,10 @@ class GrowthRuns(BaseModel):
     items: list[GrowthOut]
 
 
-class IterationOut(BaseModel):
-    """Sizes and cost after one iteration, in sum over it and those before; seconds are its own."""
-
-    number: int
-    triplets: int
-    paths: int
-    cot_queries: int
-    calls: int
-    tokens_in: int
-    tokens_out: int
-    seconds: float
-
-
 class Iterations(BaseModel):
     """The iterations of a run."""
 
-    items: list[IterationOut]
+    items: list[rows.IterationRow]
 
 
 @router.post(
@@ -98,7 +84,7 @@ def get_growth_iterations(run: RunId, db: Db) -> Iterations:
     """Triplets, chains, calls, tokens and seconds after each iteration."""
     row = store.require_run(db, run)
     found = db.read(rows.IterationRow, run=row.id)
-    return Iterations(items=[IterationOut.model_validate(asdict(each)) for each in found])
+    return Iterations(items=found)
 
 
 @router.get(

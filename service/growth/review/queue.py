@@ -7,7 +7,6 @@ whatever the number of candidates (benchmarks/growth/review_queue.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, cast, get_args
 
 from thinkeval.cypher import rows
@@ -18,7 +17,6 @@ from thinkeval.service.growth.review.schemas import (
     CandidateDetail,
     CandidateOut,
     CandidatePage,
-    EvidenceOut,
 )
 
 if TYPE_CHECKING:
@@ -87,7 +85,7 @@ def detail(db: Database, run: str, candidate: str) -> CandidateDetail:
     return CandidateDetail.model_validate(
         out(found[0]).model_dump()
         | {
-            "evidence": [EvidenceOut.model_validate(asdict(row)) for row in evidence],
+            "evidence": evidence,
             "decisions": decisions,
         }
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from thinkeval.cypher.rows.growth import CandidateKind, CandidateState, Verb
+from thinkeval.cypher.rows.growth import CandidateKind, CandidateState, EvidenceRow, Verb
 
 Verdict = Literal["keep", "prune", "correct"]
 DecidedBy = Literal["human", "judge"]
@@ -129,23 +129,10 @@ class CandidatePage(BaseModel):
     total: int = Field(description="Candidates in these states, on all pages.")
 
 
-class EvidenceOut(BaseModel):
-    """An answer that a candidate rests on."""
-
-    role: Literal["statement", "validation"]
-    statement: str | None
-    attempt: int
-    kind: str | None
-    question: str | None
-    answer: str | None
-    sample: int | None
-    id: str | None
-
-
 class CandidateDetail(CandidateOut):
     """A candidate with the answers that it rests on and its decisions, oldest first."""
 
-    evidence: list[EvidenceOut]
+    evidence: list[EvidenceRow]
     decisions: list[DecisionOut]
 
 
