@@ -7,7 +7,6 @@ the same group of every command.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -71,29 +70,27 @@ PLACE = {
 }
 
 
-class GroupOfCommands(TyperGroup):
-    """A group of commands; its flags are shown without the type that Typer writes after them."""
+class _PlainFlags:
+    """Shows flags without the type that Typer writes: `--force <bool>` would take a value."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Its options, with those that Typer adds."""
-        params = super().get_params(ctx)
-        _hide_types_of_flags(params)
+        """Its parameters, with those that Typer adds."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for each in params:
+            if isinstance(each, TyperOption) and each.is_flag:
+                each.metavar = ""
         return params
 
 
-def _hide_types_of_flags(params: Iterable[object]) -> None:
-    """A flag takes no value, so `--force <bool>` would mislead."""
-    for each in params:
-        if isinstance(each, TyperOption) and each.is_flag:
-            each.metavar = ""
+class GroupOfCommands(_PlainFlags, TyperGroup):
+    """A group of commands."""
 
 
-class GroupedCommand(TyperCommand):
+class GroupedCommand(_PlainFlags, TyperCommand):
     """A command whose options are shown by group."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        _hide_types_of_flags(self.params)
         if sum(isinstance(each, TyperOption) for each in self.params) < GROUPED_FROM:
             return
         for each in self.params:
@@ -111,7 +108,6 @@ class GroupedCommand(TyperCommand):
     def get_help_option(self, ctx: Any) -> Any:
         """`--help`, in the last group where there are groups."""
         option = super().get_help_option(ctx)
-        _hide_types_of_flags([option])
         grouped = any(getattr(each, "rich_help_panel", None) for each in self.params)
         if option is not None and grouped:
             vars(option)["rich_help_panel"] = PLACE["help"][1]
