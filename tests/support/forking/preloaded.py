@@ -19,9 +19,10 @@ import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import util
 from types import ModuleType
 from typing import Any
+
+from thinkeval.service.garbage_collection import LastExit
 
 MESSAGE = 1 << 20
 """Bytes of a request at most: arguments and an environment."""
@@ -41,7 +42,10 @@ OF_TESTS = (
 
 def main() -> None:
     """Import, and fork until the pipe is closed; runs what was asked for in what is forked."""
-    atexit.register(_leave)  # first of all, so that it runs last
+    # First of all, so that it runs last: of some hundred processes, each would look at all objects
+    # of torch and transformers, for a second and a half of a processor.
+    last = LastExit()
+    last.code = 0
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _import()
     asked = _Forking(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])).serve()
@@ -56,32 +60,14 @@ def main() -> None:
     _move(request)
     sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     _fork_server_in_advance()
-    global _status
     try:
         _run(*request["command"])
     except SystemExit as ended:
-        _status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        last.code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
         raise
     except BaseException:
-        _status = None
+        last.code = None
         raise
-
-
-_status: int | None = 0
-"""The exit code of this process; None where Python itself is to find it, after an error."""
-
-
-def _leave() -> None:
-    """End this process without collecting what is left of it.
-
-    Looking at all objects of torch and transformers takes a second and a half of a processor, in
-    each of some hundred processes.
-    """
-    util._exit_function()  # type: ignore[attr-defined]  # registered before this one
-    if _status is not None:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(_status)
 
 
 def _move(request: dict[str, Any]) -> None:
@@ -216,6 +202,8 @@ def _fork_server_in_advance() -> None:
 
     It is forked now, while there is one thread, and waits to be given its descriptors.
     """
+    from multiprocessing import util  # later than `LastExit`, so that it cleans up before that
+
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
     if pid == 0:
