@@ -1,4 +1,4 @@
-"""The shape of the tree: rooms of bounded size, files of one subject, docstrings that are true.
+"""The shape of the tree: files of one subject, docstrings that are true.
 
 Layers, circles and the home of each library are import-linter contracts (pyproject.toml); this file
 holds what import-linter does not see.
@@ -11,20 +11,11 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections import Counter
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("service", "cypher", "editing", "loaders")
-FOLDER_FILES = 25
-FILE_LINES = 400
-FUNCTION_LINES = 50
-SHORT_FILE = 40
-
-LONG_FUNCTIONS: frozenset[str] = frozenset()
-"""Algorithm loops that read better in one piece: `file:function`."""
-
 NAME = re.compile(r"`((?:thinkeval\.)?(?:service|cypher|editing|loaders)(?:\.[A-Za-z_]\w*)+)`")
 FILE = re.compile(r"`((?:service|cypher|editing|loaders)/[\w./*{},-]+)`")
 
@@ -37,27 +28,6 @@ def sources() -> list[Path]:
 def trees() -> list[tuple[str, str, ast.Module]]:
     texts = [(path, path.read_text(encoding="utf-8")) for path in sources()]
     return [(path.relative_to(ROOT).as_posix(), text, ast.parse(text)) for path, text in texts]
-
-
-def test_no_folder_holds_more_than_a_room_does() -> None:
-    others = [p for folder in ("tests", "benchmarks") for p in (ROOT / folder).rglob("*.py")]
-    count = Counter(path.parent.relative_to(ROOT).as_posix() for path in [*sources(), *others])
-    assert {folder: n for folder, n in count.items() if n > FOLDER_FILES} == {}
-
-
-def test_files_and_functions_are_of_a_readable_size() -> None:
-    problems = []
-    for name, text, tree in trees():
-        lines = text.count("\n")
-        if lines > FILE_LINES:
-            problems.append(f"{name}: {lines} lines")
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                body = node.body[1:] if ast.get_docstring(node) else node.body
-                length = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
-                if length > FUNCTION_LINES and f"{name}:{node.name}" not in LONG_FUNCTIONS:
-                    problems.append(f"{name}:{node.name}: {length} lines of code")
-    assert problems == []
 
 
 def test_every_file_opens_with_what_it_is_for() -> None:
