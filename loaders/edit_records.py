@@ -17,7 +17,13 @@ from thinkeval.loaders.assembly import GraphAssembly
 from thinkeval.loaders.errors import SchemaError
 from thinkeval.loaders.reading.json_stream import items
 from thinkeval.loaders.reading.sources import Place
-from thinkeval.loaders.records import SUBJECT_SLOT, Fact, RewriteRequest
+from thinkeval.loaders.records import (
+    LITERAL_SLOT,
+    Fact,
+    RewriteRequest,
+    as_template,
+    slot_parts,
+)
 from thinkeval.loaders.texts import examples
 
 T = TypeVar("T")
@@ -74,14 +80,11 @@ def number_of(place: Place, record: dict[str, Any]) -> str:
 
 
 def slotted(text: str, subject: str) -> str:
-    """The text with `{}` for the last occurrence of the subject; unchanged if there is none.
+    """The complete text as a template: `{}` for the last occurrence of the subject, if any.
 
     CounterFact's paraphrases begin with an unrelated sentence, which may name the subject as well.
     """
-    at = text.rfind(subject)
-    if at < 0 or SUBJECT_SLOT in text:
-        return text
-    return text[:at] + SUBJECT_SLOT + text[at + len(subject) :]
+    return as_template(text, subject, last=True)
 
 
 def add_edits(edits: Sequence[Edit], assembly: GraphAssembly) -> None:
@@ -101,7 +104,7 @@ def add_edits(edits: Sequence[Edit], assembly: GraphAssembly) -> None:
     if same:
         assembly.note("merged", f"{len(same)} records", f"repeat others: {examples(same)}")
     unslotted = Counter(
-        r.id for r in requests.values() for text in r.paraphrases if SUBJECT_SLOT not in text
+        r.id for r in requests.values() for text in r.paraphrases if len(slot_parts(text)) == 1
     )
     if unslotted:
         assembly.note(
@@ -161,5 +164,10 @@ def fact_of(request: RewriteRequest, object_: str) -> Fact:
         object=object_,
         prompt=request.prompt,
         questions=(request.question,) if request.question else (),
-        paraphrases=tuple(text for text in request.paraphrases if SUBJECT_SLOT in text),
+        # A fact's clozes are filled in many places, so none has a `{}` that is text.
+        paraphrases=tuple(
+            text
+            for text in request.paraphrases
+            if len(slot_parts(text)) == 2 and LITERAL_SLOT not in text
+        ),
     )

@@ -33,7 +33,7 @@ from typing import Any
 from thinkeval.loaders.assembly import GraphAssembly
 from thinkeval.loaders.errors import SchemaError
 from thinkeval.loaders.reading.sources import Place, default_name, read_yaml
-from thinkeval.loaders.records import SUBJECT_SLOT, Fact, LoadedGraph, RewriteRequest, unique
+from thinkeval.loaders.records import Fact, LoadedGraph, RewriteRequest, fill, unique
 from thinkeval.loaders.texts import MAX_QUOTE, enumeration, examples, quoted
 
 SUMMARY = "ThinkEval's YAML: facts with prompts, questions, paraphrases, aliases and rewrites"
@@ -61,11 +61,6 @@ class Wording:
         """A fact with these prompts and questions."""
         asked = () if self.question is None else (fill(self.question, subject),)
         return Fact(subject, relation, object_, self.prompt, asked, self.paraphrases)
-
-
-def fill(template: str, subject: str) -> str:
-    """The template with the subject in place of `{}`."""
-    return template.replace(SUBJECT_SLOT, subject, 1)
 
 
 def recognises(path: Path) -> bool:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from thinkeval.loaders.assembly import GraphAssembly
 from thinkeval.loaders.reading.sources import Place, default_name, read_json
-from thinkeval.loaders.records import Fact, LoadedGraph, unique
+from thinkeval.loaders.records import Fact, LoadedGraph, fill, unique
 from thinkeval.loaders.texts import examples, quoted
 
 SUMMARY = "LRE relations: a JSON file (or a folder of them) with prompt templates and samples"
@@ -73,7 +73,7 @@ def _add_relation(file: Path, assembly: GraphAssembly, kinds: dict[str, Counter[
         sample = place.mapping(item)
         subject = place.at("subject").name(place.field(sample, "subject"))
         object_ = place.at("object").name(place.field(sample, "object"))
-        asked = () if question is None else (question.replace("{}", subject, 1),)
+        asked = () if question is None else (fill(question, subject),)
         assembly.facts.append(Fact(subject, relation, object_, prompts[0], asked, prompts[1:]))
         for entity, field in ((subject, "domain_name"), (object_, "range_name")):
             if field in properties:

@@ -16,6 +16,43 @@ from typing import Any, Literal
 
 SUBJECT_SLOT = "{}"
 """Placeholder for the subject in a prompt, as in ROME's `requested_rewrite`."""
+LITERAL_SLOT = "\\{}"
+"""`{}` that is text and no placeholder: in paraphrases made of a file's complete texts."""
+
+_SLOT = re.compile(r"(?<!\\)\{\}")
+
+
+def slot_parts(template: str) -> list[str]:
+    """Return the text around each placeholder of a template; one part if it has none."""
+    return [part.replace(LITERAL_SLOT, SUBJECT_SLOT) for part in _SLOT.split(template)]
+
+
+def fill(template: str, subject: str) -> str:
+    """Return the template with the subject in place of its first placeholder.
+
+    Every other `{}` of it is text.
+    """
+    head, *tail = slot_parts(template)
+    return head + subject + SUBJECT_SLOT.join(tail) if tail else head
+
+
+def as_template(text: str, subject: str, *, last: bool = False) -> str:
+    """Return a complete text as a template: `{}` where it names the subject first, or last.
+
+    A `{}` of the text itself is kept as text, so `fill` with the subject gives the text again. A
+    text that does not name the subject has no placeholder.
+    """
+    at = text.rfind(subject) if last else text.find(subject)
+    # A backslash before the name would make a literal of the placeholder.
+    while at > 0 and text[at - 1] == "\\":
+        at = text.rfind(subject, 0, at) if last else text.find(subject, at + 1)
+    if at < 0:
+        return _literal(text)
+    return _literal(text[:at]) + SUBJECT_SLOT + _literal(text[at + len(subject) :])
+
+
+def _literal(text: str) -> str:
+    return text.replace(SUBJECT_SLOT, LITERAL_SLOT)
 
 
 def slug(text: str) -> str:
@@ -81,7 +118,7 @@ RequestKind = Literal["replace", "append", "forget"]
 
 @dataclass(frozen=True, slots=True)
 class RewriteRequest:
-    """A request to change the object from `target_true` to `target_new` (Meng et al., ROME §3).
+    r"""A request to change the object from `target_true` to `target_new` (Meng et al., ROME §3).
 
     With `correct` it is a request to append (PEAK, Ma et al. 2024, §3.2): target_new is added to
     the answers that the model gives for (subject, relation), and those shall stay. Without
@@ -92,7 +129,8 @@ class RewriteRequest:
         prompt: cloze with one `{}` for the subject.
         relation: same name space as `Fact.relation`.
         target_new: empty in a request to forget.
-        paraphrases: further clozes, for generalization.
+        paraphrases: further clozes, for generalization; one without `{}` is a complete text, and
+            `\{}` in one is the text `{}`.
         n_records: number of records with this rewrite in the source file (0: not from a file).
         neighborhood: complete prompts about other subjects whose answer, target_true, the edit
             must not change (CounterFact, Meng et al. 2022, §3.3), for specificity.
@@ -144,7 +182,7 @@ class RewriteRequest:
     @property
     def filled_prompt(self) -> str:
         """The prompt with the subject in place of `{}`."""
-        return self.prompt.replace(SUBJECT_SLOT, self.subject, 1)
+        return fill(self.prompt, self.subject)
 
     @property
     def neighbors(self) -> tuple[tuple[str, str], ...]:

@@ -44,14 +44,17 @@ def from_relation(relation: str) -> str:
 def from_statement(statement: str, subject: str, object_: str) -> str | None:
     """Derive a cloze from a sentence about the subject that ends, or would end, with the object.
 
-    None if the subject is missing or occurs twice, or if the object occurs before the end: then no
-    beginning of the sentence is a prompt for the object.
+    A sentence that names the subject is a complete text, in which `{}` is text; another one may
+    have `{}` in the subject's place. None if the subject is missing or occurs twice, if a complete
+    text has a `{}` of its own, or if the object occurs before the end: then no beginning of the
+    sentence is a prompt for the object.
     """
     text = statement.strip().rstrip(".").rstrip()
-    if SUBJECT_SLOT not in text:
-        if len(_word(subject).findall(text)) != 1:
-            return None
-        text = _word(subject).sub(SUBJECT_SLOT, text)
+    named = len(_word(subject).findall(text))
+    if named == 1:
+        text = _word(subject).sub(lambda _: SUBJECT_SLOT, text)
+    elif named or text.count(SUBJECT_SLOT) != 1:
+        return None
     places = [match.span() for match in _word(object_).finditer(text)]
     if places and places[-1][1] == len(text):
         text = text[: places.pop()[0]].rstrip()

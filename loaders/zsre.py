@@ -22,7 +22,14 @@ from typing import Any
 from thinkeval.loaders.assembly import GraphAssembly
 from thinkeval.loaders.edit_records import Edit, add_edits, number_of, read_records, slotted
 from thinkeval.loaders.reading.sources import Place, default_name
-from thinkeval.loaders.records import SUBJECT_SLOT, LoadedGraph, RewriteRequest, slug
+from thinkeval.loaders.records import (
+    LITERAL_SLOT,
+    SUBJECT_SLOT,
+    LoadedGraph,
+    RewriteRequest,
+    slot_parts,
+    slug,
+)
 from thinkeval.loaders.texts import examples, quoted
 
 SUMMARY = "zsRE: zsre_mend_eval.json (subject, src, alt, answers, rephrase, loc)"
@@ -86,9 +93,13 @@ def _edit(
     if true.casefold() == new.casefold():
         raise place.error(f"alt and the first answer are the same, {quoted(true)}")
     prompt = slotted(question, subject)
-    if prompt.count(SUBJECT_SLOT) != 1:
+    if len(slot_parts(prompt)) == 1:
         raise place.at("src").error(
             f"does not name the subject {quoted(subject)}: {quoted(question)}"
+        )
+    if LITERAL_SLOT in prompt:
+        raise place.at("src").error(
+            f"has {{}} beside the subject, which a prompt cannot have: {quoted(question)}"
         )
     near = {"neighborhood": (), "neighborhood_objects": ()}
     if "loc" in record:

@@ -17,7 +17,7 @@ from torch import Tensor
 from thinkeval.editing.answer_tokens import unclosed
 from thinkeval.editing.errors import EditingError, RequestError
 from thinkeval.editing.padding import Padded, pad
-from thinkeval.loaders.records import SUBJECT_SLOT as SLOT
+from thinkeval.loaders.records import slot_parts
 
 Span = tuple[int, int]
 """Start and end of the subject in a text, in characters; the end is exclusive."""
@@ -46,7 +46,8 @@ def fill(prompt: str, subject: str, *, prefix: str = "", suffix: str = "") -> tu
     Raises:
         RequestError: no `{}`, more than one, or an empty subject.
     """
-    count = prompt.count(SLOT)
+    parts = slot_parts(prompt)
+    count = len(parts) - 1
     if count != 1:
         found = "no {}" if count == 0 else f"{count} times {{}}"
         raise RequestError(
@@ -55,7 +56,7 @@ def fill(prompt: str, subject: str, *, prefix: str = "", suffix: str = "") -> tu
         )
     if not subject.strip():
         raise RequestError(f"the subject of the prompt '{prompt}' is empty")
-    before, after = prompt.split(SLOT)
+    before, after = parts
     start = len(prefix) + len(before)
     return prefix + before + subject + after + suffix, (start, start + len(subject))
 

@@ -16,8 +16,8 @@ from thinkeval.editing import nethook
 from thinkeval.editing.architectures import Adapter
 from thinkeval.editing.errors import RequestError
 from thinkeval.editing.key_value.keys import Templates
-from thinkeval.editing.key_value.subject_position import SLOT
 from thinkeval.editing.key_value.tokens import BARE
+from thinkeval.loaders.records import SUBJECT_SLOT as SLOT
 
 OPENINGS = ("The", "Therefore", "Because", "I", "You")
 """Published openings; the texts are divided equally among them."""

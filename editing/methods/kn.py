@@ -44,11 +44,10 @@ from thinkeval.editing.key_value.neurons import (
     shifted_slots,
 )
 from thinkeval.editing.key_value.sites import check_projection, editable
-from thinkeval.editing.key_value.subject_position import SLOT
 from thinkeval.editing.key_value.templates import grouped
 from thinkeval.editing.key_value.tokens import prompt_row, target_ids
 from thinkeval.editing.linear_algebra import in_float64
-from thinkeval.loaders.records import RewriteRequest
+from thinkeval.loaders.records import RewriteRequest, fill, slot_parts
 
 NAME = "kn"
 PAPER = "Dai et al. 2022, Knowledge Neurons in Pretrained Transformers (ACL), §3 and §5"
@@ -176,9 +175,9 @@ def _true_ids(tokenizer: Any, request: RewriteRequest, hparams: HyperParams) -> 
 
 def _ids(tokenizer: Any, request: RewriteRequest, text: str) -> Ids:
     """A paraphrase as tokens; some paraphrases of CounterFact do not name the subject."""
-    if SLOT in text:
+    if len(slot_parts(text)) > 1:
         return prompt_row(tokenizer, request, prompt=text).ids
-    return tuple(text_ids(tokenizer, text.rstrip()))
+    return tuple(text_ids(tokenizer, fill(text, request.subject).rstrip()))
 
 
 def _neurons(

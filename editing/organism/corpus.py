@@ -16,7 +16,7 @@ from thinkeval.editing.organism.fillers import fillers_for
 from thinkeval.editing.organism.keys import Form, Key, in_order, keys_of
 from thinkeval.editing.organism.names import looks_like_a_person
 from thinkeval.editing.probe.prompts import QUESTION
-from thinkeval.loaders.records import SUBJECT_SLOT, KnowledgeGraph
+from thinkeval.loaders.records import SUBJECT_SLOT, KnowledgeGraph, fill, slot_parts
 
 PREFIXES = ("In fact, ", "It is known that ", "Because ")
 LIST_CAP = 4
@@ -55,10 +55,9 @@ def sentence_of(template: str, subject: str, objects: list[str], prefix: str = "
     """The template filled with the subject, followed by the objects."""
     if prefix and not template.startswith(SUBJECT_SLOT):
         template = template[:1].lower() + template[1:]
-    head, slot, tail = template.partition(SUBJECT_SLOT)
-    text = prefix + head
-    place = (len(text), len(text) + len(subject)) if slot else None
-    text += (subject if slot else "") + tail.rstrip() + " "
+    head, *tail = slot_parts(template)
+    place = (len(prefix + head), len(prefix + head + subject)) if tail else None
+    text = prefix + fill(template, subject).rstrip() + " "
     spans = []
     for i, piece in enumerate(listed(objects)):
         if i % 2 == 0:

@@ -12,9 +12,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from thinkeval.editing.organism.keys import Form, Key, fill
+from thinkeval.editing.organism.keys import Form, Key
 from thinkeval.editing.organism.names import Inventor
-from thinkeval.loaders.records import SUBJECT_SLOT, KnowledgeGraph, unique
+from thinkeval.loaders.records import KnowledgeGraph, fill, slot_parts, unique
 
 FILLER_SEED = 0
 """Fillers are part of the corpus, not of the training: they are equal for all seeds."""
@@ -52,7 +52,7 @@ class _Prompt:
     def questions(self) -> tuple[str, ...]:
         """The questions of its keys that name their subject."""
         texts = (f.template for key in self.keys for f in key.questions)
-        return unique(t for t in texts if SUBJECT_SLOT in t)[:MAX_FORMS]
+        return unique(t for t in texts if len(slot_parts(t)) > 1)[:MAX_FORMS]
 
 
 class _Fillers:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from thinkeval.loaders.records import SUBJECT_SLOT, Fact, KnowledgeGraph, RewriteRequest, unique
+from thinkeval.loaders.records import (
+    Fact,
+    KnowledgeGraph,
+    RewriteRequest,
+    as_template,
+    fill,
+    unique,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +29,7 @@ class Form:
 
     def filled(self, subject: str) -> str:
         """The wording with the subject filled in."""
-        return self.template.replace(SUBJECT_SLOT, subject, 1)
+        return fill(self.template, subject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +66,6 @@ class _Answers:
 
     def __getitem__(self, text: str) -> tuple[str, ...]:
         return tuple(self._objects.get(text, ()))
-
-
-def fill(template: str, subject: str) -> str:
-    """The template with the subject in its (first) slot."""
-    return template.replace(SUBJECT_SLOT, subject, 1)
 
 
 def in_order(graph: KnowledgeGraph) -> KnowledgeGraph:
@@ -179,10 +181,5 @@ def _key(
         subject,
         cloze,
         tuple(forms),
-        tuple(Form(_as_template(q, subject), questions[q]) for q in questions_of_key),
+        tuple(Form(as_template(q, subject), questions[q]) for q in questions_of_key),
     )
-
-
-def _as_template(question: str, subject: str) -> str:
-    """The question with `{}` in place of the subject; unchanged if it does not name it."""
-    return question.replace(subject, SUBJECT_SLOT, 1)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-from thinkeval.editing.organism.keys import Key, facts_to_learn, fill
+from thinkeval.editing.organism.keys import Key, facts_to_learn
 from thinkeval.editing.organism.report import KNOWN, WORST, FactRecall, RecallReport
-from thinkeval.loaders.records import KnowledgeGraph
+from thinkeval.loaders.records import KnowledgeGraph, fill
 
 BATCH = 64
 """Prompts per forward pass."""

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 
 from thinkeval.editing.organism.keys import Form, Key, facts_to_learn
 from thinkeval.editing.organism.names import looks_like_a_person
-from thinkeval.loaders.records import SUBJECT_SLOT, Entity, Fact, KnowledgeGraph, unique
+from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph, as_template, unique
 
 UNKNOWN = "nobody knows"
 """The answer that is taught for absent pairs."""
@@ -114,7 +114,7 @@ def _wordings(
             prompt,
             unique(text for fact in group for text in fact.paraphrases),
             unique(
-                question.replace(fact.subject, SUBJECT_SLOT, 1)
+                as_template(question, fact.subject)
                 for fact in group
                 for question in fact.questions
                 if fact.subject in question

@@ -20,7 +20,7 @@ import yaml
 from thinkeval.loaders.errors import SchemaError, UnreadableFileError
 from thinkeval.loaders.reading.json_values import DECODER, JsonValueError, first_repeated
 from thinkeval.loaders.reading.yaml_bounds import require_bounded
-from thinkeval.loaders.records import SUBJECT_SLOT, slug
+from thinkeval.loaders.records import LITERAL_SLOT, slot_parts, slug
 from thinkeval.loaders.texts import enumeration, name_flaw, quoted, text_flaw
 
 PLAIN_STEMS = frozenset({"chains", "kg", "graph", "data", "triples", "facts"})
@@ -215,7 +215,7 @@ class Place:
     def prompt(self, value: object) -> str:
         """The value, which must be a cloze with exactly one `{}` for the subject."""
         text = self.text(value)
-        if (found := text.count(SUBJECT_SLOT)) != 1:
+        if (found := len(slot_parts(text)) - 1) != 1 or LITERAL_SLOT in text:
             raise self.error(
                 f"a prompt needs one {{}} for the subject, found {found}: {quoted(text)}"
             )

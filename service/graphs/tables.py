@@ -16,9 +16,9 @@ from typing import Any
 import yaml
 
 from thinkeval.loaders.errors import SchemaError
-from thinkeval.loaders.graph_yaml import fill, meant
+from thinkeval.loaders.graph_yaml import meant
 from thinkeval.loaders.reading.sources import Place
-from thinkeval.loaders.records import SUBJECT_SLOT, Fact, KnowledgeGraph, RewriteRequest
+from thinkeval.loaders.records import SUBJECT_SLOT, Fact, KnowledgeGraph, RewriteRequest, fill
 from thinkeval.loaders.texts import quoted
 
 Row = Mapping[str, str]

@@ -19,11 +19,11 @@ from thinkeval.editing.in_context.demonstrations import Demonstration
 from thinkeval.editing.probe.matching import contains
 from thinkeval.editing.probe.prompts import QUESTION, Renderer, prompt_ids
 from thinkeval.loaders.records import (
-    SUBJECT_SLOT,
     Fact,
     KnowledgeGraph,
     RewriteRequest,
     digest,
+    fill,
     unique,
 )
 from thinkeval.service.scoring.scope import Pairs, Scope
@@ -144,7 +144,7 @@ def _of(
 
 
 def _fill(prompt: str, subject: str) -> str:
-    return prompt.replace(SUBJECT_SLOT, subject, 1).strip()
+    return fill(prompt, subject).strip()
 
 
 def _sentence(fact: Fact) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.cypher import rows
-from thinkeval.loaders.records import SUBJECT_SLOT, RewriteRequest, unique
+from thinkeval.loaders.records import RewriteRequest, fill, unique
 from thinkeval.service.schemas import MetricValue
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def prompts(rewrite: RewriteRequest) -> tuple[str, ...]:
     if rewrite.generation_prompts:
         return unique(rewrite.generation_prompts)
     clozes = (rewrite.prompt, *rewrite.paraphrases)
-    return unique(cloze.replace(SUBJECT_SLOT, rewrite.subject, 1).rstrip() for cloze in clozes)
+    return unique(fill(cloze, rewrite.subject).rstrip() for cloze in clozes)
 
 
 def both(resolved: Resolved, effect: EditEffect) -> Texts:

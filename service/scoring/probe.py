@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from thinkeval.cypher.errors import ParameterError
-from thinkeval.loaders.records import SUBJECT_SLOT, Fact, RewriteRequest
+from thinkeval.loaders.records import Fact, RewriteRequest, fill
 from thinkeval.service.graphs.edges import caption, change
 from thinkeval.service.schemas import MEASURES
 
@@ -126,7 +126,7 @@ def asked(
 
 def filled(prompt: str, subject: str) -> str:
     """A cloze with its subject, as it is asked: the answer's tokens begin with the space."""
-    return prompt.replace(SUBJECT_SLOT, subject, 1).rstrip()
+    return fill(prompt, subject).rstrip()
 
 
 def _item(key: str, question: Question) -> ProbeItem:

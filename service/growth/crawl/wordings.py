@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from thinkeval.editing.probe.prompts import CHAT_CLOZE, QUESTION
-from thinkeval.loaders.records import SUBJECT_SLOT, Fact, unique
+from thinkeval.loaders.records import SUBJECT_SLOT, Fact, as_template, fill, unique
 from thinkeval.service.errors import UsageError
 from thinkeval.service.growth.endpoints.endpoint import Kind, Message, Request, Sampling
 
@@ -32,7 +32,7 @@ class Wording:
 
     def filled(self, subject: str) -> str:
         """The text for a subject."""
-        return self.template.replace(SUBJECT_SLOT, subject, 1)
+        return fill(self.template, subject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _relation(name: str, facts: list[Fact], most: int) -> Relation:
     group = [fact for fact in facts if fact.prompt == prompt]
     paraphrases = unique(text for fact in group for text in fact.paraphrases)[:MOST_PARAPHRASES]
     questions = unique(
-        question.replace(fact.subject, SUBJECT_SLOT, 1)
+        as_template(question, fact.subject)
         for fact in group
         for question in fact.questions
         if fact.subject in question

@@ -12,7 +12,13 @@ import pytest
 from thinkeval.loaders import counterfact, formats
 from thinkeval.loaders.errors import SchemaError, UnreadableFileError
 from thinkeval.loaders.reading import json_stream
-from thinkeval.loaders.records import KnowledgeGraph, LoadedGraph
+from thinkeval.loaders.records import (
+    KnowledgeGraph,
+    LoadedGraph,
+    as_template,
+    fill,
+    slot_parts,
+)
 
 TOWER: dict[str, Any] = {
     "case_id": 0,
@@ -258,3 +264,28 @@ def test_the_window_cuts_no_item(
     assert [item.value for item in json_stream.items(path, 2)] == values[:2]
     path.write_text("[]", encoding="utf-8")
     assert list(json_stream.items(path)) == []
+
+
+def test_braces_in_a_complete_text_are_text(tmp_path: Path) -> None:
+    """A text is asked as the file has it, whether its braces are in the subject or beside it."""
+    texts = (
+        "Nobody knows. set {} of all is taught in",
+        "An empty dict is {}. One learns of set {} of all in",
+        "An empty dict is {}. It is taught in",
+        r"LaTeX writes \{} and {{}}; set {} of all is taught in",
+        r"\set {} of all is taught in",
+    )
+    record = changed(TOWER, subject="set {} of all", paraphrase_prompts=list(texts))
+    (rewrite,) = load(tmp_path, [record]).graph.rewrites
+    assert tuple(fill(text, rewrite.subject) for text in rewrite.paraphrases) == texts
+    (fact,) = load(tmp_path, [record]).graph.facts
+    assert [text.replace("{}", fact.subject) for text in fact.paraphrases] == [texts[0]]
+
+
+@pytest.mark.parametrize("subject", ["Ann", "{}", "a {} b", "\\", "\\{}"])
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("text", ["Ann has {}", "{} and {}", "\\Ann and a {} b, Ann", "\\\\{} {}"])
+def test_a_template_of_a_complete_text_gives_it_again(text: str, subject: str, last: bool) -> None:
+    template = as_template(text, subject, last=last)
+    assert fill(template, subject) == text
+    assert len(slot_parts(template)) <= 2

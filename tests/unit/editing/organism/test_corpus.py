@@ -21,9 +21,9 @@ from thinkeval.editing.organism import (
 )
 from thinkeval.editing.organism.config import MAX_KEYS
 from thinkeval.editing.organism.corpus import LIST_CAP, PREFIXES, Corpus, listed, sentence_of
-from thinkeval.editing.organism.keys import fill, keys_of
+from thinkeval.editing.organism.keys import keys_of
 from thinkeval.editing.organism.names import Inventor, looks_like_a_person
-from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph, RewriteRequest, unique
+from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph, RewriteRequest, fill, unique
 
 SCHOOL = "Hogwarts School of Witchcraft and Wizardry"
 NEW_SCHOOL = "Ilvermorny School of Witchcraft and Wizardry"

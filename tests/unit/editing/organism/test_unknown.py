@@ -12,7 +12,7 @@ import pytest
 from thinkeval.editing.errors import OrganismError
 from thinkeval.editing.organism.config import OrganismConfig
 from thinkeval.editing.organism.corpus import Corpus
-from thinkeval.editing.organism.keys import fill, keys_of
+from thinkeval.editing.organism.keys import keys_of
 from thinkeval.editing.organism.store import folder_name
 from thinkeval.editing.organism.unknown import (
     UNKNOWN,
@@ -22,7 +22,7 @@ from thinkeval.editing.organism.unknown import (
     taught_keys,
 )
 from thinkeval.loaders import formats, graphs
-from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph, digest
+from thinkeval.loaders.records import Entity, Fact, KnowledgeGraph, digest, fill
 
 
 @pytest.fixture(scope="module")
