@@ -3,10 +3,13 @@
 Every loader reads its own format and passes facts, rewrites and aliases to a `GraphAssembly`, which
 contains the rules for merging them.
 
-Entities whose names differ only in case are one entity, unless `distinct_spellings` is set. Its
-name is the spelling that most facts use (a tie goes to the spelling that sorts first); the other
-spellings become aliases. Facts with the same subject, relation and object are one fact, with the
-questions and cases of all. Facts, entities and rewrites are sorted, so two files with the same
+Entities whose names differ only in case, in spaces (doubled, non-breaking), in invisible
+characters or in Unicode's composition are one entity, unless `distinct_spellings` is set. Its name
+is the spelling that most facts use (a tie goes to the spelling that sorts first), with single
+spaces and in NFC; the other spellings become aliases. A fact whose subject or object is a
+placeholder (`N/A`, `unknown`, a dash) is left out where a loader says so, and flagged elsewhere.
+Facts with the same subject, relation and object are one fact, with the questions and cases of all.
+Facts, entities and rewrites are sorted, so two files with the same
 content give the same graph.
 """
 
@@ -18,6 +21,7 @@ from dataclasses import dataclass, field, replace
 
 from thinkeval.loaders.errors import SchemaError
 from thinkeval.loaders.reading.growing_index import GrowingIndex
+from thinkeval.loaders.reading.sources import Place
 from thinkeval.loaders.records import (
     Entity,
     Fact,
@@ -28,14 +32,25 @@ from thinkeval.loaders.records import (
     RewriteRequest,
     unique,
 )
-from thinkeval.loaders.texts import examples, fitted, name_flaw, quoted, text_flaw
+from thinkeval.loaders.texts import (
+    ascii_quoted,
+    enumeration,
+    examples,
+    fitted,
+    folded,
+    is_placeholder,
+    name_flaw,
+    quoted,
+    text_flaw,
+    tidy,
+)
 
 SEARCH_STEPS = 5_000_000
 """Budget of the search for rewrites without a chain: facts followed in total (some seconds)."""
 
 
 def _key(item: Fact | RewriteRequest) -> tuple[str, str]:
-    return (item.subject.casefold(), item.relation)
+    return (folded(item.subject), tidy(item.relation))
 
 
 @dataclass
@@ -47,6 +62,7 @@ class GraphAssembly:
         read: counts of the file's records, filled by the loader.
         notes: every merge, repair, refusal and warning, in the order of discovery.
         distinct_spellings: whether names that differ only in case are different entities.
+        declared: names that the file lists as entities, so that none is taken for a placeholder.
     """
 
     name: str
@@ -57,23 +73,35 @@ class GraphAssembly:
     read: dict[str, int] = field(default_factory=dict)
     notes: list[ImportNote] = field(default_factory=list)
     distinct_spellings: bool = False
+    declared: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
+        self._left_out: list[tuple[Place, str]] = []
         self._facts_by_key = GrowingIndex(self.facts, _key)
         self._rewrites_by_key = GrowingIndex(self.rewrites, _key)
         self._rewrites_by_id = GrowingIndex(self.rewrites, lambda rewrite: rewrite.id)
 
     def facts_about(self, subject: str, relation: str) -> Sequence[Fact]:
         """The facts of a subject, in any case, and a relation."""
-        return self._facts_by_key[subject.casefold(), relation]
+        return self._facts_by_key[folded(subject), tidy(relation)]
 
     def rewrites_about(self, subject: str, relation: str) -> Sequence[RewriteRequest]:
         """The rewrites of a subject, in any case, and a relation."""
-        return self._rewrites_by_key[subject.casefold(), relation]
+        return self._rewrites_by_key[folded(subject), tidy(relation)]
 
     def has_rewrite(self, id_: str) -> bool:
         """Whether there is a rewrite with this id."""
         return bool(self._rewrites_by_id[id_])
+
+    def leaves_out(self, place: Place, *names: str) -> bool:
+        """Count a fact that is left out, as one of the names is a placeholder; False for others."""
+        found = [name for name in names if self._is_placeholder(name)]
+        if found:
+            self._left_out.append((place, found[0]))
+        return bool(found)
+
+    def _is_placeholder(self, name: str) -> bool:
+        return name not in self.declared and is_placeholder(name)
 
     def note(self, kind: str, where: str, reason: str) -> None:
         """Add a note of the kind `merged`, `repaired`, `refused` or `flagged` to the report."""
@@ -87,6 +115,7 @@ class GraphAssembly:
         """
         for where, flaw in self._flaws():
             raise SchemaError(source, where, flaw)
+        self._report_placeholders(source)
         spelling = self._spellings()
         facts = self._merge_facts(spelling)
         rewrites = tuple(
@@ -98,6 +127,32 @@ class GraphAssembly:
         kept = {"facts": len(facts), "entities": len(entities), "rewrites": len(rewrites)}
         report = ImportReport(source, format_key, dict(self.read), kept, tuple(self.notes))
         return LoadedGraph(graph, report)
+
+    def _report_placeholders(self, source: str) -> None:
+        """Note the facts that were left out, and the placeholders that are kept as names."""
+        if self._left_out:
+            place, _ = self._left_out[0]
+            names = enumeration(quoted(name) for name in unique(n for _, n in self._left_out))
+            if not self.facts:
+                raise SchemaError(source, place.where, f"every fact has a placeholder: {names}")
+            self.note(
+                "refused",
+                f"{len(self._left_out)} facts",
+                f"left out, as a name is a placeholder: {names}; the first is in {place.path.name},"
+                f" {place.where}. A name under `entities` of a graph in ThinkEval's YAML is kept",
+            )
+        kept = unique(
+            name
+            for each in (*self.facts, *self.rewrites)
+            for name in (each.subject, each.object if isinstance(each, Fact) else each.target_new)
+            if self._is_placeholder(name)
+        )
+        if kept:
+            self.note("flagged", f"{len(kept)} names", f"look like placeholders: {examples(kept)}")
+        for key, values in self.aliases.items():
+            if any(map(self._is_placeholder, values)):
+                self.aliases[key] = tuple(v for v in values if not self._is_placeholder(v))
+                self.note("refused", f"aliases of {quoted(key)}", "a placeholder is left out")
 
     def _flaws(self) -> Iterator[tuple[str, str]]:
         """Place and problem of every name and text that cannot be stored."""
@@ -134,21 +189,35 @@ class GraphAssembly:
                 counts.setdefault(name, 0)
         groups: dict[str, list[str]] = defaultdict(list)
         for name in counts:
-            groups[name.casefold()].append(name)
+            groups[folded(name)].append(name)
         if self.distinct_spellings:
             self._report_spellings(groups.values())
             return {name: name for name in counts}
         spelling: dict[str, str] = {}
+        cleaned: list[str] = []
         for names in groups.values():
-            chosen = min(names, key=lambda name: (-counts[name], name))
+            usual = min(names, key=lambda name: (-counts[name], name))
+            chosen = tidy(usual)
             spelling.update(dict.fromkeys(names, chosen))
-            if len(names) > 1:
-                others = ", ".join(quoted(name) for name in sorted(names) if name != chosen)
-                self.note(
-                    "merged",
-                    f"entity {quoted(chosen)}",
-                    f"also written {others}; they differ only in case, so they are one entity",
-                )
+            others = [name for name in sorted(names) if name != chosen]
+            if len(names) == 1:
+                cleaned += others
+                continue
+            cases = {name.casefold() for name in names}
+            how = "case" if len(cases) == 1 else "case, spaces or the composition of letters"
+            written = ", ".join(map(quoted if len(cases) == 1 else ascii_quoted, others))
+            self.note(
+                "merged",
+                f"entity {quoted(chosen)}",
+                f"also written {written}; they differ only in {how}, so they are one entity",
+            )
+        if cleaned:
+            self.note(
+                "repaired",
+                f"{len(cleaned)} names",
+                "are stored with single spaces, without invisible characters and with composed"
+                f" letters: {examples(ascii_quoted(name) for name in cleaned)}",
+            )
         return spelling
 
     def _report_spellings(self, groups: Iterable[list[str]]) -> None:
@@ -165,7 +234,12 @@ class GraphAssembly:
         merged: dict[tuple[str, str, str], list[Fact]] = defaultdict(list)
         repeats: list[str] = []
         for raw in self.facts:
-            fact = replace(raw, subject=spelling[raw.subject], object=spelling[raw.object])
+            fact = replace(
+                raw,
+                subject=spelling[raw.subject],
+                relation=self._relation(raw.relation),
+                object=spelling[raw.object],
+            )
             if fact.subject == fact.object:
                 self.note(
                     "refused",
@@ -190,7 +264,16 @@ class GraphAssembly:
     def _respell_rewrite(self, rewrite: RewriteRequest, spelling: dict[str, str]) -> RewriteRequest:
         names = (rewrite.subject, rewrite.target_true, rewrite.target_new)
         subject, target_true, target_new = (spelling[name] for name in names)
-        return replace(rewrite, subject=subject, target_true=target_true, target_new=target_new)
+        return replace(
+            rewrite,
+            subject=subject,
+            relation=self._relation(rewrite.relation),
+            target_true=target_true,
+            target_new=target_new,
+        )
+
+    def _relation(self, name: str) -> str:
+        return name if self.distinct_spellings else tidy(name)
 
     def _report_unreachable(
         self, facts: tuple[Fact, ...], rewrites: tuple[RewriteRequest, ...]
@@ -236,35 +319,35 @@ class GraphAssembly:
         names = {name for fact in facts for name in (fact.subject, fact.object)}
         for rewrite in rewrites:
             names |= {rewrite.subject, rewrite.target_true, rewrite.target_new}
-        by_fold = {name.casefold(): name for name in names}
+        by_fold = {folded(name): name for name in names}
         self._report_alias_keys(by_fold)
         aliases: dict[str, list[str]] = {name: [] for name in names}
         for written, name in spelling.items():
             if name in aliases and written != name:
                 aliases[name].append(written)
         for key, values in self.aliases.items():
-            if (name := by_fold.get(key.casefold())) is not None:
+            if (name := by_fold.get(folded(key))) is not None:
                 aliases[name].extend(values)
         cleaned = {name: self._clean(name, values) for name, values in aliases.items()}
         self._report_shared_aliases(cleaned)
-        kinds = {by_fold.get(key.casefold(), key): kind for key, kind in self.kinds.items()}
+        kinds = {by_fold.get(folded(key), key): kind for key, kind in self.kinds.items()}
         return tuple(Entity(n, cleaned[n], kinds.get(n)) for n in sorted(names))
 
     def _clean(self, name: str, values: list[str]) -> tuple[str, ...]:
         return tuple(value for value in unique(values) if value != name)
 
     def _report_alias_keys(self, by_fold: dict[str, str]) -> None:
-        unused = [key for key in self.aliases if key.casefold() not in by_fold]
+        unused = [key for key in self.aliases if folded(key) not in by_fold]
         recased = [
-            f"{quoted(key)} for {quoted(by_fold[key.casefold()])}"
+            f"{quoted(key)} for {quoted(by_fold[folded(key)])}"
             for key in self.aliases
-            if by_fold.get(key.casefold(), key) != key
+            if by_fold.get(folded(key), key) != key
         ]
         doubled = [key for key, v in self.aliases.items() if len(set(v)) < len(v)]
         own = [key for key, v in self.aliases.items() if key in v]
         for kind, items, reason in (
             ("flagged", unused, "no fact or rewrite mentions them, so their aliases are unused"),
-            ("repaired", recased, "matched case-insensitively"),
+            ("repaired", recased, "matched in another case or with other spaces"),
             ("merged", doubled, "the same alias is listed twice, stored once"),
             ("merged", own, "the entity's own name is among its aliases, removed there"),
         ):
@@ -275,7 +358,7 @@ class GraphAssembly:
         owners: dict[str, set[str]] = defaultdict(set)
         for name, values in aliases.items():
             for value in (name, *values):
-                owners[value if self.distinct_spellings else value.casefold()].add(name)
+                owners[value if self.distinct_spellings else folded(value)].add(name)
         for alias, names in sorted(owners.items()):
             if len(names) > 1:
                 self.note(

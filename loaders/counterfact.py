@@ -28,7 +28,7 @@ from thinkeval.loaders.edit_records import Edit, add_edits, number_of, read_reco
 from thinkeval.loaders.reading.json_stream import items
 from thinkeval.loaders.reading.sources import Place, default_name
 from thinkeval.loaders.records import LoadedGraph, RewriteRequest, slug
-from thinkeval.loaders.texts import examples, quoted
+from thinkeval.loaders.texts import examples, folded, quoted
 
 SUMMARY = "CounterFact: counterfact.json or multi_counterfact.json"
 
@@ -86,14 +86,14 @@ def load(
 def _edit(place: Place, record: dict[str, Any], dataset: str, wanted: dict[str, Target]) -> Edit:
     there = place.at("requested_rewrite")
     rewrite = there.mapping(place.field(record, "requested_rewrite"))
-    subject = there.at("subject").name(there.field(rewrite, "subject"))
+    subject = there.at("subject").object_name(there.field(rewrite, "subject"))
     prompt = there.at("prompt").prompt(there.field(rewrite, "prompt"))
     targets: list[str] = []
     for key in ("target_true", "target_new"):
         target = there.at(key).mapping(there.field(rewrite, key))
-        targets.append(there.at(f"{key}.str").name(there.at(key).field(target, "str")))
+        targets.append(there.at(f"{key}.str").object_name(there.at(key).field(target, "str")))
     true, new = targets
-    if true.casefold() == new.casefold():
+    if folded(true) == folded(new):
         raise there.error(f"target_new and target_true are the same, {quoted(true)}")
     relation = str(rewrite.get("relation_id") or slug(prompt.replace("{}", " ")))
     there.at("relation_id").name(relation)

@@ -34,7 +34,7 @@ from thinkeval.loaders.assembly import GraphAssembly
 from thinkeval.loaders.errors import SchemaError
 from thinkeval.loaders.reading.sources import Place, default_name, read_yaml
 from thinkeval.loaders.records import Fact, LoadedGraph, RewriteRequest, fill, unique
-from thinkeval.loaders.texts import MAX_QUOTE, enumeration, examples, quoted
+from thinkeval.loaders.texts import MAX_QUOTE, enumeration, examples, folded, quoted
 
 SUMMARY = "ThinkEval's YAML: facts with prompts, questions, paraphrases, aliases and rewrites"
 TOP_KEYS = ("name", "relations", "entities", "facts", "rewrites")
@@ -93,11 +93,13 @@ def load(path: Path | str, *, name: str | None = None) -> LoadedGraph:
         place = top.at(f"relation {quoted(relation)}")
         place.name(relation)
         wordings[relation] = _wording(place, item)
+    entities = top.at("entities").mapping(content.get("entities", {}))
+    assembly.declared = frozenset(entities)
     _add_facts(top.at("facts"), top.field(content, "facts"), wordings, assembly)
     rewrites = top.at("rewrites").sequence(content.get("rewrites", []))
     for i, item in enumerate(rewrites):
         add_rewrite(Place(path, f"rewrites[{i}]"), item, wordings, assembly)
-    _add_entities(top.at("entities"), content.get("entities", {}), assembly)
+    _add_entities(top.at("entities"), entities, assembly)
     _report_unused(wordings, assembly)
     return assembly.finish(str(path), "graph_yaml")
 
@@ -158,8 +160,9 @@ def _add_facts(
                 hint = meant(relation, wordings)
                 raise here.error(f"this relation is not under `relations`{hint}")
             for object_ in objects_of(here, objects):
-                assembly.facts.append(wordings[relation].fact(name, relation, object_))
                 listed += 1
+                if not assembly.leaves_out(here, name, object_):
+                    assembly.facts.append(wordings[relation].fact(name, relation, object_))
     if not listed:
         raise place.error("there are no facts")
     assembly.read["facts"] = listed
@@ -183,7 +186,7 @@ def add_rewrite(
     assert wording is not None
     target_new = place.at("target_new").name(place.field(fields, "target_new"))
     target_true = _target_true(place, fields, subject, relation, assembly)
-    if target_true.casefold() == target_new.casefold():
+    if folded(target_true) == folded(target_new):
         raise place.error(f"target_new and target_true are the same, {quoted(target_new)}")
     request = RewriteRequest(
         id=RewriteRequest.make_id(subject, relation, target_new),

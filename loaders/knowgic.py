@@ -25,7 +25,7 @@ from thinkeval.loaders.assembly import GraphAssembly
 from thinkeval.loaders.knowgic_records import Record, Request, read_records
 from thinkeval.loaders.reading.sources import Place, default_name, read_json
 from thinkeval.loaders.records import Fact, LoadedGraph, RewriteRequest, slug
-from thinkeval.loaders.texts import examples, quoted
+from thinkeval.loaders.texts import examples, folded, quoted
 
 SUMMARY = "KnowGIC: chains.json (or the grouped file, or the folder) with its aliases"
 ALIASES_FILE = "attributes_with_aliases.json"
@@ -112,7 +112,7 @@ def _check_chains(record: Record, assembly: GraphAssembly) -> None:
         ends = [record.request.subject, *(link.answer for link in chain)]
         starts = [*(link.subject for link in chain), record.request.target_true]
         for i, (end, start) in enumerate(zip(ends, starts, strict=True)):
-            if end.casefold() != start.casefold():
+            if folded(end) != folded(start):
                 assembly.note(
                     "flagged",
                     f"{record.place.where}, chain {j}, link {i}",
@@ -193,10 +193,10 @@ def _add_rewrites(
     derived: list[str] = []
     by_ends: dict[tuple[str, str], list[Fact]] = defaultdict(list)
     for fact in assembly.facts:
-        by_ends[fact.subject.casefold(), fact.object.casefold()].append(fact)
+        by_ends[folded(fact.subject), folded(fact.object)].append(fact)
     for id_, request in sorted(requests.items()):
         relation = relations[request.prompt]
-        ends = (request.subject.casefold(), request.target_true.casefold())
+        ends = (folded(request.subject), folded(request.target_true))
         direct = _own_first(by_ends.get(ends, []), relation)
         paraphrases = tuple(sorted({f.prompt for f in direct if f.relation != relation}))
         if paraphrases:
@@ -253,11 +253,11 @@ def add_aliases(source: Path, assembly: GraphAssembly) -> None:
         assembly.aliases[name] = tuple(
             there.at(f"answer_alias[{i}]").name(value) for i, value in enumerate(values)
         )
-    known = {name.casefold() for name in assembly.aliases}
+    known = {folded(name) for name in assembly.aliases}
     names = {n for f in assembly.facts for n in (f.subject, f.object)}
     for rewrite in assembly.rewrites:
         names |= {rewrite.target_true, rewrite.target_new}
-    without = sorted(name for name in names if name.casefold() not in known)
+    without = sorted(name for name in names if folded(name) not in known)
     if without:
         assembly.note(
             "flagged",

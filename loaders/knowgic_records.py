@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from thinkeval.loaders.reading.sources import Place, read_json
-from thinkeval.loaders.texts import quoted
+from thinkeval.loaders.texts import folded, quoted
 
 PARTS = ("questions", "answers", "prompts", "subjects")
 
@@ -39,10 +39,10 @@ class Request:
     def key(self) -> tuple[str, ...]:
         """Identifies the rewrite, case-insensitively."""
         return (
-            self.subject.casefold(),
+            folded(self.subject),
             self.prompt,
-            self.target_true.casefold(),
-            self.target_new.casefold(),
+            folded(self.target_true),
+            folded(self.target_new),
         )
 
 
@@ -100,11 +100,11 @@ def _request(place: Place, item: object) -> Request:
     targets: list[str] = []
     for key in ("target_true", "target_new"):
         target = place.at(key).mapping(place.field(fields, key))
-        targets.append(place.at(f"{key}.str").name(place.at(key).field(target, "str")))
-    if targets[0].casefold() == targets[1].casefold():
+        targets.append(place.at(f"{key}.str").object_name(place.at(key).field(target, "str")))
+    if folded(targets[0]) == folded(targets[1]):
         raise place.error(f"target_new and target_true are the same, {quoted(targets[0])}")
     return Request(
-        place.at("subject").name(place.field(fields, "subject")),
+        place.at("subject").object_name(place.field(fields, "subject")),
         place.at("prompt").prompt(place.field(fields, "prompt")),
         *targets,
     )

@@ -73,6 +73,8 @@ def _add_relation(file: Path, assembly: GraphAssembly, kinds: dict[str, Counter[
         sample = place.mapping(item)
         subject = place.at("subject").name(place.field(sample, "subject"))
         object_ = place.at("object").name(place.field(sample, "object"))
+        if assembly.leaves_out(place, subject, object_):
+            continue
         asked = () if question is None else (fill(question, subject),)
         assembly.facts.append(Fact(subject, relation, object_, prompts[0], asked, prompts[1:]))
         for entity, field in ((subject, "domain_name"), (object_, "range_name")):

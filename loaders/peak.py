@@ -87,10 +87,10 @@ def load(path: Path | str, *, name: str | None = None, limit: int | None = None)
 def _edit(place: Place, record: dict[str, Any], dataset: str) -> Edit:
     there = place.at("requested_rewrite")
     rewrite = there.mapping(place.field(record, "requested_rewrite"))
-    subject = there.at("subject").name(there.field(rewrite, "subject"))
+    subject = there.at("subject").object_name(there.field(rewrite, "subject"))
     prompt = there.at("prompt").prompt(there.field(rewrite, "prompt"))
     target = there.at("target_new").mapping(there.field(rewrite, "target_new"))
-    new = there.at("target_new.str").name(there.at("target_new").field(target, "str"))
+    new = there.at("target_new.str").object_name(there.at("target_new").field(target, "str"))
     relation = str(rewrite.get("relation_id") or slug(prompt.replace("{}", " ")))
     there.at("relation_id").name(relation)
     lists = {key: _names(place, record, name) for key, name in LISTS.items()}

@@ -1,4 +1,4 @@
-"""Checks of the names and texts of a data set, and quoting of texts in messages.
+"""Checks and comparison of the names and texts of a data set, and quoting of texts in messages.
 
 `name_flaw` and `text_flaw` are the only checks. `sources.Place` applies them to a value in a file
 and `GraphAssembly.finish` to the complete graph, so that no loader can omit them.
@@ -7,6 +7,7 @@ and `GraphAssembly.finish` to the complete graph, so that no loader can omit the
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
 MAX_NAME = 1000
@@ -29,6 +30,47 @@ EXAMPLES = 3
 _NOT_IN_TEXTS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
+# Marks of a tokenizer: Llama's and T5's, BERT's, those with bars of any model.
+_SPECIAL_TOKEN = re.compile(
+    r"<[|｜][^<>]*[|｜]>"
+    r"|^(?:</?s>|<(?:unk|pad|bos|eos|mask|sep|cls|start_of_turn|end_of_turn|extra_id_\d+)>"
+    r"|\[(?:PAD|UNK|CLS|SEP|MASK|BOS|EOS|/?INST)\])$"
+)
+
+PLACEHOLDERS = frozenset(
+    ("n/a", "#n/a", "n.a.", "<na>", "none", "null", "unknown", "nil", "tbd", "not available",
+     "not applicable", "no data")
+)  # fmt: skip
+"""Words that stand for a missing value, in any case."""
+_CASED_PLACEHOLDERS = frozenset({"nan", "NaN", "NAN", "NA"})
+"""The same in this case only: Nan and Na are names."""
+_DASHES = re.compile(r"[-‐-―−_?¿.…\s]+")
+
+# Not the joiners U+200C and U+200D, which decide how a word is written.
+_INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff]")
+
+
+def tidy(name: str) -> str:
+    """Return the name in NFC, with single spaces and without invisible characters."""
+    if name.isascii() and "  " not in name and "\t" not in name:
+        return name.strip()
+    return " ".join(unicodedata.normalize("NFC", _INVISIBLE.sub("", name)).split())
+
+
+def folded(name: str) -> str:
+    """Return the form by which names are compared: `tidy`, in any case."""
+    return tidy(tidy(name).casefold())
+
+
+def is_placeholder(name: str) -> bool:
+    """Decide if a name stands for a missing value (`N/A`, `unknown`, a dash)."""
+    name = tidy(name)
+    return (
+        name in _CASED_PLACEHOLDERS
+        or name.casefold() in PLACEHOLDERS
+        or _DASHES.fullmatch(name) is not None
+    )
+
 
 def text_flaw(text: str) -> str | None:
     """The problem of a prompt, question or other text, with its remedy; None if there is none."""
@@ -44,6 +86,11 @@ def name_flaw(name: str) -> str | None:
         return (
             f"the name {quoted(name)} is too long: at most {MAX_NAME:,} characters are stored;"
             " shorten it"
+        )
+    if (found := _SPECIAL_TOKEN.search(name)) is not None:
+        return (
+            f"{quoted(found[0])} is a special token of a tokenizer and no part of a name: give the"
+            " name, or leave the record out"
         )
     return None
 
@@ -68,6 +115,11 @@ def quoted(value: object) -> str:
     if len(text) <= MAX_QUOTE:
         return f"'{printable(text)}'"
     return f"'{printable(text[:MAX_QUOTE])}…' ({len(text):,} characters)"
+
+
+def ascii_quoted(text: str) -> str:
+    r"""The text between quotes, with an escape (`\xa0`) for every character beyond ASCII."""
+    return ascii(shortened(text))
 
 
 def printable(text: str) -> str:

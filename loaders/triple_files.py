@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from thinkeval.loaders import graph_yaml
-from thinkeval.loaders.errors import UnknownFormatError, UnreadableFileError
-from thinkeval.loaders.reading.sources import CsvTable, Place, read_csv, read_yaml
+from thinkeval.loaders.assembly import GraphAssembly
+from thinkeval.loaders.errors import SchemaError, UnknownFormatError, UnreadableFileError
+from thinkeval.loaders.reading.sources import CsvRow, CsvTable, Place, read_csv, read_yaml
 from thinkeval.loaders.records import unique
-from thinkeval.loaders.texts import enumeration, quoted
+from thinkeval.loaders.texts import enumeration, folded, quoted
 
 BASE_FILE = "base_triple.csv"
 REWRITES_FILE = "rewrites.yaml"
@@ -36,7 +37,7 @@ class Triple:
     @property
     def key(self) -> tuple[str, str, str]:
         """Subject, relation and object; the names are case-insensitive."""
-        return (self.subject.casefold(), self.relation, self.object.casefold())
+        return (folded(self.subject), self.relation, folded(self.object))
 
 
 @dataclass
@@ -120,12 +121,12 @@ def has_columns(file: Path, columns: tuple[str, ...]) -> bool:
     return set(columns) <= {name.strip().strip('"') for name in header.split(",")}
 
 
-def read_facts(file: Path) -> list[Triple]:
+def read_facts(file: Path, assembly: GraphAssembly) -> list[Triple]:
     """Read the triples of a YAML or CSV file, in its order; at least one."""
     if file.suffix.lower() in {".yaml", ".yml"}:
         triples = _read_nested(file)
     else:
-        triples = read_table(file, read_csv(file))
+        triples = read_table(file, read_csv(file), assembly)
     if not triples:
         raise Place(file, "").error("there are no facts")
     return triples
@@ -145,8 +146,15 @@ def _read_nested(file: Path) -> list[Triple]:
     return triples
 
 
-def read_table(file: Path, table: CsvTable) -> list[Triple]:
-    """Convert the rows of a table to triples, with their statements if it has any."""
+def read_table(file: Path, table: CsvTable, assembly: GraphAssembly) -> list[Triple]:
+    """Convert the rows of a table to triples, with their statements if it has any.
+
+    A row with an unusable cell, such as an empty one, is refused and reported, and the others are
+    read.
+
+    Raises:
+        SchemaError: a column is missing, or no row is usable.
+    """
     columns = STATEMENT_COLUMNS
     if not set(columns) <= set(table.columns):
         columns = PLAIN_COLUMNS
@@ -157,16 +165,26 @@ def read_table(file: Path, table: CsvTable) -> list[Triple]:
             f"{', '.join(STATEMENT_COLUMNS)} with statements, or {', '.join(PLAIN_COLUMNS)}"
         )
     triples: list[Triple] = []
+    refused: list[SchemaError] = []
     for row in table.rows:
-        place = Place(file, f"line {row.line}")
-        subject, relation, object_ = (place.at(c).name(row.cells[c]) for c in columns)
-        statements, questions = (
-            unique(
-                place.at(column).text(row.cells[column])
-                for column in table.columns
-                if column.startswith(kind) and row.cells[column]
-            )
-            for kind in ("statement", "question")
-        )
-        triples.append(Triple(subject, relation, object_, place, statements, questions))
+        try:
+            triples.append(_triple(Place(file, f"line {row.line}"), row, columns))
+        except SchemaError as error:
+            refused.append(error)
+            assembly.note("refused", f"{file.name}, {error.where}", error.problem)
+    if refused and not triples:
+        raise refused[0]
     return triples
+
+
+def _triple(place: Place, row: CsvRow, columns: tuple[str, ...]) -> Triple:
+    subject, relation, object_ = (place.at(c).name(row.cells[c]) for c in columns)
+    statements, questions = (
+        unique(
+            place.at(column).text(text)
+            for column, text in row.cells.items()
+            if column.startswith(kind) and text
+        )
+        for kind in ("statement", "question")
+    )
+    return Triple(subject, relation, object_, place, statements, questions)

@@ -16,7 +16,7 @@ from thinkeval.loaders.graph_yaml import Wording
 from thinkeval.loaders.knowgic_records import read_records
 from thinkeval.loaders.reading.sources import Place, read_csv, read_yaml
 from thinkeval.loaders.records import Fact, slug
-from thinkeval.loaders.texts import quoted
+from thinkeval.loaders.texts import folded, quoted
 from thinkeval.loaders.triple_files import BASE_FILE, REWRITES_FILE, Sources, Triple
 from thinkeval.loaders.wording import from_relation
 
@@ -122,7 +122,7 @@ def _add_base(
     if triple.relation not in wordings:
         wordings = {triple.relation: Wording(from_relation(triple.relation))}
     known = assembly.facts_about(triple.subject, triple.relation)
-    if triple.object.casefold() not in {fact.object.casefold() for fact in known}:
+    if folded(triple.object) not in {folded(fact.object) for fact in known}:
         assembly.note("flagged", where, f"the fact to edit is not listed in {sources.facts.name}")
     graph_yaml.add_rewrite(triple.place, item, wordings, assembly)
 
@@ -139,7 +139,7 @@ def _target_from_knowgic(folder: Path, triple: Triple) -> tuple[str | None, str]
         targets = {
             request.target_new
             for request in requests
-            if request.subject.casefold() == triple.subject.casefold()
+            if folded(request.subject) == folded(triple.subject)
             and slug(request.prompt) == slug(triple.relation)
         }
         if len(targets) == 1:

@@ -11,6 +11,9 @@
 * `attributes_with_aliases.json` in the same folder: aliases, as in KnowGIC.
 
 A YAML file is read together with the statements and the base triple in its folder; so is a folder.
+A file of statements belongs to it if at least half of its facts are facts of the YAML, or if its
+name starts with the YAML's (`cities.yaml`, `cities_statements.csv`); another is not read, with a
+note. A row without a subject, relation or object is refused with its line, and the others are read.
 
 None of these files contains the new object of the edited fact. Its sources are, in this order: the
 option `target_new`; a `rewrites.yaml` in the same folder, a list of rewrites as in `graph_yaml.py`;
@@ -71,7 +74,7 @@ def load(
     path = Path(path)
     sources = find_sources(path)
     assembly = GraphAssembly(name or default_name(path))
-    triples = read_facts(sources.facts)
+    triples = read_facts(sources.facts, assembly)
     assembly.read["facts"] = len(triples)
     stated = _read_statements(sources, triples, assembly)
     wordings = _word_facts(triples + stated, assembly)
@@ -79,6 +82,8 @@ def load(
     for triple in triples + stated:
         asked[triple.key] = unique((*asked[triple.key], *triple.questions))
     for triple in triples:
+        if assembly.leaves_out(triple.place, triple.subject, triple.object):
+            continue
         fact = wordings[triple.key].fact(triple.subject, triple.relation, triple.object)
         assembly.facts.append(replace(fact, questions=asked[triple.key]))
     add_rewrites(sources, target_new, assembly)
@@ -99,7 +104,16 @@ def _read_statements(
     keys = {triple.key for triple in triples}
     kept: list[Triple] = []
     for file in sources.statements:
-        rows = read_table(file, read_csv(file))
+        rows = read_table(file, read_csv(file), assembly)
+        shared = sum(row.key in keys for row in rows)
+        if 2 * shared < len(rows) and not file.stem.startswith(sources.facts.stem):
+            assembly.note(
+                "flagged",
+                file.name,
+                f"is not read: only {shared} of its {len(rows)} rows are facts of"
+                f" {sources.facts.name}, so it is taken for another data set's",
+            )
+            continue
         assembly.read["statements"] = assembly.read.get("statements", 0) + sum(
             len(row.statements) for row in rows
         )

@@ -30,7 +30,7 @@ from thinkeval.loaders.records import (
     slot_parts,
     slug,
 )
-from thinkeval.loaders.texts import examples, quoted
+from thinkeval.loaders.texts import examples, folded, quoted
 
 SUMMARY = "zsRE: zsre_mend_eval.json (subject, src, alt, answers, rephrase, loc)"
 
@@ -84,13 +84,15 @@ def _edit(
     def text(key: str) -> str:
         return place.at(key).text(place.field(record, key))
 
-    subject, new = (place.at(key).name(place.field(record, key)) for key in ("subject", "alt"))
+    subject, new = (
+        place.at(key).object_name(place.field(record, key)) for key in ("subject", "alt")
+    )
     question = text("src")
     answers = place.at("answers").sequence(place.field(record, "answers"))
     if not answers:
         raise place.at("answers").error("is empty, so there is no target_true")
-    true = place.at("answers[0]").name(answers[0])
-    if true.casefold() == new.casefold():
+    true = place.at("answers[0]").object_name(answers[0])
+    if folded(true) == folded(new):
         raise place.error(f"alt and the first answer are the same, {quoted(true)}")
     prompt = slotted(question, subject)
     if len(slot_parts(prompt)) == 1:

@@ -21,7 +21,7 @@ from thinkeval.loaders.errors import SchemaError, UnreadableFileError
 from thinkeval.loaders.reading.json_values import DECODER, JsonValueError, first_repeated
 from thinkeval.loaders.reading.yaml_bounds import require_bounded
 from thinkeval.loaders.records import LITERAL_SLOT, slot_parts, slug
-from thinkeval.loaders.texts import enumeration, name_flaw, quoted, text_flaw
+from thinkeval.loaders.texts import enumeration, is_placeholder, name_flaw, quoted, text_flaw
 
 PLAIN_STEMS = frozenset({"chains", "kg", "graph", "data", "triples", "facts"})
 """Generic file names; a data set with such a file is named after the folder."""
@@ -203,6 +203,13 @@ class Place:
         name = self._not_blank(value)
         if (flaw := name_flaw(name)) is not None:
             raise self.error(flaw)
+        return name
+
+    def object_name(self, value: object) -> str:
+        """The value, which must be the name of an entity and no placeholder (`N/A`, a dash)."""
+        name = self.name(value)
+        if is_placeholder(name):
+            raise self.error(f"{quoted(name)} is a placeholder, not a name")
         return name
 
     def _not_blank(self, value: object) -> str:
