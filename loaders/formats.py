@@ -17,8 +17,10 @@ from pathlib import Path
 from thinkeval import loaders
 from thinkeval.loaders.errors import LoaderError, UnknownFormatError, UnreadableFileError
 from thinkeval.loaders.reading.sources import is_plain
+from thinkeval.loaders.reading.unrecognised import why
 from thinkeval.loaders.records import LoadedGraph
 from thinkeval.loaders.texts import quoted
+from thinkeval.loaders.triple_files import PLAIN_COLUMNS, STATEMENT_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,14 @@ def detect(path: Path | str) -> str:
         raise UnknownFormatError(f"{path}: could be {' or '.join(keys)}")
     if path.is_file() and not path.stat().st_size:
         raise UnreadableFileError(f"{path}: the file is empty")
-    raise UnknownFormatError(f"{path}: no format recognises it; known are {', '.join(formats())}")
+    try:
+        problem, remedy = why(path, (PLAIN_COLUMNS, STATEMENT_COLUMNS))
+    except OSError as error:
+        raise UnreadableFileError(f"{path}: {error.strerror or error}") from error
+    raise UnknownFormatError(
+        f"{path}: {problem}; the formats are {', '.join(formats())}",
+        remedy=" ".join(filter(None, (remedy, UnknownFormatError.remedy))),
+    )
 
 
 def in_named_folder(path: Path, format: str | None = None) -> Path:

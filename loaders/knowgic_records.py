@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from thinkeval.loaders.reading.sources import Place, read_json
+from thinkeval.loaders.reading.sources import Place, read_json, read_text
+from thinkeval.loaders.reading.unrecognised import layout_problem
 from thinkeval.loaders.texts import folded, quoted
 
 PARTS = ("questions", "answers", "prompts", "subjects")
@@ -66,7 +67,10 @@ class Record:
 def read_records(file: Path) -> list[Record]:
     """Read and check the records of a file in either layout."""
     top = Place(file, "")
-    items = top.sequence(read_json(file))
+    content = read_json(file)
+    if isinstance(content, dict) and (layout := layout_problem(read_text(file))) is not None:
+        raise top.error(f"it {layout}")
+    items = top.sequence(content)
     if not items:
         raise top.error("the list of records is empty")
     checked: dict[tuple[str, object], str] = {}

@@ -17,7 +17,7 @@ from typing import Any, Literal
 SUBJECT_SLOT = "{}"
 """Placeholder for the subject in a prompt, as in ROME's `requested_rewrite`."""
 LITERAL_SLOT = "\\{}"
-"""`{}` that is text and no placeholder: in paraphrases made of a file's complete texts."""
+"""`{}` that is text and no placeholder, in a paraphrase from a complete text of a file."""
 
 _SLOT = re.compile(r"(?<!\\)\{\}")
 

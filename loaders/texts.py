@@ -41,7 +41,7 @@ PLACEHOLDERS = frozenset(
     ("n/a", "#n/a", "n.a.", "<na>", "none", "null", "unknown", "nil", "tbd", "not available",
      "not applicable", "no data")
 )  # fmt: skip
-"""Words that stand for a missing value, in any case."""
+"""Words in place of a missing value, in any case."""
 _CASED_PLACEHOLDERS = frozenset({"nan", "NaN", "NAN", "NA"})
 """The same in this case only: Nan and Na are names."""
 _DASHES = re.compile(r"[-‐-―−_?¿.…\s]+")
@@ -63,7 +63,7 @@ def folded(name: str) -> str:
 
 
 def is_placeholder(name: str) -> bool:
-    """Decide if a name stands for a missing value (`N/A`, `unknown`, a dash)."""
+    """Decide if a name is a word in place of a missing value (`N/A`, `unknown`, a dash)."""
     name = tidy(name)
     return (
         name in _CASED_PLACEHOLDERS

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 from thinkeval.loaders.errors import SchemaError, UnreadableFileError
 from thinkeval.loaders.reading.json_values import DECODER, SKIPPER, JsonValueError
 from thinkeval.loaders.reading.sources import readable
+from thinkeval.loaders.reading.unrecognised import layout_problem
 
 CHUNK = 1 << 20
 """Characters of the first read; doubled while an item is larger."""
@@ -60,7 +61,9 @@ class _Reader:
         if not (first := self._peek()):
             raise UnreadableFileError(f"{self._path}: the file is empty")
         if first != "[":
-            raise SchemaError(self._path, "top level", "expected a list of records")
+            found = layout_problem(self._text[self._at :])
+            problem = "expected a list of records" if found is None else f"it {found}"
+            raise SchemaError(self._path, "top level", problem)
         self._at += 1
         if self._peek() == "]":
             return

@@ -19,6 +19,12 @@ import yaml
 
 from thinkeval.loaders.errors import SchemaError, UnreadableFileError
 from thinkeval.loaders.reading.json_values import DECODER, JsonValueError, first_repeated
+from thinkeval.loaders.reading.unrecognised import (
+    RECORDS,
+    byte_problem,
+    layout_problem,
+    tab_line,
+)
 from thinkeval.loaders.reading.yaml_bounds import require_bounded
 from thinkeval.loaders.records import LITERAL_SLOT, slot_parts, slug
 from thinkeval.loaders.texts import enumeration, is_placeholder, name_flaw, quoted, text_flaw
@@ -47,7 +53,7 @@ def readable(path: Path) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise UnreadableFileError(
-            f"{path}: byte {error.start} is not UTF-8 text",
+            f"{path}: {byte_problem(error)}",
             remedy="Save the file as UTF-8, or check that it is the right file.",
         ) from error
     except OSError as error:
@@ -75,6 +81,8 @@ def read_json(path: Path) -> Any:
     except JsonValueError as error:
         raise SchemaError(path, error.where, error.problem) from error
     except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and (layout := layout_problem(text)) is not None:
+            raise UnreadableFileError(f"{path}: it {layout}", remedy=RECORDS) from error
         cut = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
         hint = "the file seems cut off" if cut else "not valid JSON"
         raise UnreadableFileError(
@@ -112,6 +120,10 @@ def read_yaml(path: Path) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "unknown place"
+        if (number := tab_line(text)) is not None and "token" in str(error.problem):
+            raise UnreadableFileError(
+                f"{path}: line {number}: indented by a tab", remedy="Indent YAML by spaces."
+            ) from error
         raise UnreadableFileError(f"{path}: {place}: {error.problem or error.context}") from error
     except (yaml.YAMLError, RecursionError, TypeError) as error:
         raise UnreadableFileError(f"{path}: not valid YAML ({error})") from error

@@ -226,7 +226,7 @@ def test_no_facts(tmp_path: Path) -> None:
     [
         (SMALL.replace("[Oslo]", "[Oslo"), r"line \d+, column \d+"),
         (SMALL.replace("  Ben:\n", "  Anna:\n"), "the key 'Anna' occurs twice"),
-        ("facts:\n\t- x", "line 2, column 1"),
+        ("facts:\n\t- x", "line 2: indented by a tab"),
         ("", "the file is empty"),
         ("facts: \x07", "not valid YAML"),
     ],

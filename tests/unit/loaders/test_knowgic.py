@@ -338,7 +338,7 @@ def test_missing_field(tmp_path: Path, records: list[dict[str, Any]], missing: s
     ("content", "problem"),
     [
         ("[]", "top level: the list of records is empty"),
-        ("{}", "top level: expected a list, found an object"),
+        ("{}", "top level: it is one JSON object, where a list of records is expected"),
         ("[3]", "record 0: expected an object, found a number"),
         ('[{"a": 1, "a": 2}]', "key 'a': occurs twice"),
     ],
@@ -362,7 +362,7 @@ def test_unreadable(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFileError, match="empty"):
         knowgic.load(write(tmp_path, " \n"))
     (tmp_path / "latin.json").write_bytes('["Zoë"]'.encode("latin-1"))
-    with pytest.raises(UnreadableFileError, match="byte 4 is not UTF-8"):
+    with pytest.raises(UnreadableFileError, match=r"byte 4 \(0xEB\) is not UTF-8 text; in Latin-1"):
         knowgic.load(tmp_path / "latin.json")
 
 

@@ -1,0 +1,175 @@
+"""The reason why no format recognises a file: its encoding, separator, columns, or layout.
+
+A guess for a message; nothing is imported by it.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from thinkeval.loaders.texts import enumeration, quoted
+
+HEAD = 65536
+"""Bytes of the file that are looked at."""
+
+_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_SEPARATORS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
+_OTHERS = {
+    "hyperparameters of EasyEdit": {"alg_name", "model_name"},
+    "a result of EasyEdit": {"requested_rewrite", "post"},
+    "KnowEdit": {"prompt", "target_new", "ground_truth", "portability"},
+    "MQuAKE": {"requested_rewrite", "new_single_hops"},
+    "RippleEdits": {"example_type", "edit"},
+    "ELKEN": {"event", "fact", "tendency"},
+    "WMDP": {"question", "choices"},
+    "TOFU": {"question", "answer"},
+    "HalluEditBench": {"subject", "relation", "object", "question"},
+}
+"""Data sets that are not read, by keys of their records or columns."""
+
+CONVERT = (
+    "Convert its facts to a CSV file with the columns Entity, Relationship, Attribute, or to"
+    " ThinkEval's YAML: `thinkeval import --help`."
+)
+RECORDS = "A file of records is one JSON list: [{...}, {...}]."
+
+
+def encoding_problem(start: bytes) -> str | None:
+    """The other encoding that a file seems to have, by its first bytes; None if it is none."""
+    for mark, name in _MARKS.items():
+        if start.startswith(mark):
+            return f"is {name} text, not UTF-8"
+    if start[1:2] == b"\0" or start[:1] == b"\0":
+        return "is UTF-16 text or no text, not UTF-8"
+    return None
+
+
+def byte_problem(error: UnicodeDecodeError) -> str:
+    """The byte that is not UTF-8, with its value and the encodings in which it is a letter."""
+    if (other := encoding_problem(bytes(error.object[:4]))) is not None:
+        return other
+    value = error.object[error.start]
+    guess = ""
+    if value >= 0xA0:
+        guess = f"; in Latin-1 and Windows-1252 it is {chr(value)!r}"
+    return f"byte {error.start} (0x{value:02X}) is not UTF-8 text{guess}"
+
+
+def layout_problem(text: str) -> str | None:
+    """The layout of JSON that is not one list of records; None if it seems to be one."""
+    text = text.lstrip("\ufeff \t\r\n")
+    if not text.startswith("{"):
+        return None
+    if re.search(r"\}\s*\n\s*\{", text) and _is_record(text.splitlines()[0]):
+        return "has JSON lines, one record a line, where one list of records is expected"
+    if (key := re.match(r'\{\s*"([^"]{1,100})"\s*:\s*\[', text)) is not None:
+        return f"has its list under the key {quoted(key[1])}, where the list itself is expected"
+    return "is one JSON object, where a list of records is expected"
+
+
+def _is_record(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def why(path: Path, tables: Sequence[Sequence[str]]) -> tuple[str, str | None]:
+    """What is wrong with a file that no format recognises, and the remedy if there is one.
+
+    Args:
+        tables: the columns of each table that is read.
+    """
+    if path.is_dir():
+        names = enumeration(sorted(file.name for file in path.iterdir())) or "nothing"
+        return f"no format recognises this folder, which has {names}", None
+    with path.open("rb") as file:
+        start = file.read(HEAD)
+    if (problem := encoding_problem(start)) is not None:
+        return problem, "Save the file as UTF-8."
+    try:
+        text = start.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if error.end < len(start) or len(start) < HEAD:
+            return byte_problem(error), "Save the file as UTF-8."
+        text = start.decode("utf-8-sig", errors="ignore")
+    kind = path.suffix.lower()
+    if kind in {".json", ".jsonl"} or text.lstrip()[:1] in {"{", "["}:
+        return _json_problem(text)
+    if kind in {".yaml", ".yml"}:
+        return _yaml_problem(text)
+    if kind in {".csv", ".tsv", ".tab"}:
+        return _table_problem(text, kind, tables)
+    return "no format recognises it", None
+
+
+def _json_problem(text: str) -> tuple[str, str | None]:
+    keys = list(dict.fromkeys(re.findall(r'"([^"\\]{1,60})"\s*:', text[:20_000])))
+    if (problem := _foreign(keys)) is not None:
+        return problem, CONVERT
+    if (problem := layout_problem(text)) is not None:
+        return f"no format recognises it: it {problem}", RECORDS
+    return f"no format recognises its records, whose keys are {enumeration(keys) or 'none'}", None
+
+
+def _yaml_problem(text: str) -> tuple[str, str | None]:
+    if (number := tab_line(text)) is not None:
+        return f"line {number}: indented by a tab", "Indent YAML by spaces."
+    keys = re.findall(r"^(['\"]?)([^\s#'\"-][^:\n]{0,60}?)\1\s*:", text, re.M)
+    names = [name for _, name in keys]
+    if (problem := _foreign(names)) is not None:
+        return problem, CONVERT
+    return (
+        "no format recognises this YAML; a graph has the keys relations and facts, or subject ->"
+        f" relation -> objects, and this one has {enumeration(names) or 'no key'}",
+        None,
+    )
+
+
+def tab_line(text: str) -> int | None:
+    """The number of the first line that is indented by a tab; None if none is."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and "\t" in line[: len(line) - len(line.lstrip())]:
+            return number
+    return None
+
+
+def _table_problem(text: str, kind: str, tables: Sequence[Sequence[str]]) -> tuple[str, str | None]:
+    header = text.partition("\n")[0].rstrip("\r")
+    by_mark = {mark: _cells(header, mark) for mark in _SEPARATORS}
+    mark = max(by_mark, key=lambda mark: len(by_mark[mark]))
+    found = by_mark[mark]
+    expected = " or ".join(", ".join(columns) for columns in tables)
+    if mark != "," and len(found) > 1:
+        whole = any(set(columns) <= set(found) for columns in tables)
+        rest = "" if whole else f"; its columns are {enumeration(found)}, expected {expected}"
+        return (
+            f"the separator of its columns is {_SEPARATORS[mark]}, expected a comma{rest}",
+            "Save it as CSV with commas, in UTF-8.",
+        )
+    if (problem := _foreign(found)) is not None:
+        return f"{problem}; a table of facts has the columns {expected}", CONVERT
+    if kind != ".csv":
+        return "a table of facts is a .csv file", "Rename it."
+    return (
+        f"its columns are {enumeration(found)}; expected {expected}",
+        "Rename the columns; upper and lower case matter.",
+    )
+
+
+def _cells(header: str, mark: str) -> list[str]:
+    try:
+        return [cell.strip() for cell in next(csv.reader([header], delimiter=mark), [])]
+    except csv.Error:
+        return []
+
+
+def _foreign(keys: Sequence[str]) -> str | None:
+    for name, needed in _OTHERS.items():
+        if needed <= set(keys):
+            return f"it seems to be {name}, which is none of the formats"
+    return None

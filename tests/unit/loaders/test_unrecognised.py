@@ -1,0 +1,79 @@
+"""Messages about files that no loader can read: encoding, separator, columns, layout."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from thinkeval.loaders import formats
+from thinkeval.loaders.errors import LoaderError, UnknownFormatError
+
+ROWS = "Entity,Relationship,Attribute\nZürich,lies in,Switzerland\n"
+EDIT: dict[str, Any] = {
+    "requested_rewrite": {
+        "prompt": "{} is in",
+        "subject": "Basel",
+        "target_true": {"str": "Switzerland"},
+        "target_new": {"str": "Austria"},
+    },
+    "paraphrase_prompts": [],
+}
+CHAIN = EDIT | {"chains": [], "broader_context": {}}
+
+
+def refusal(tmp_path: Path, name: str, content: str | bytes) -> LoaderError:
+    path = tmp_path / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(LoaderError) as caught:
+        formats.load(path)
+    assert str(path) in caught.value.detail
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.csv", ROWS.replace(",", ";"), "the separator of its columns is a semicolon"),
+        ("a.csv", ROWS.replace(",", "\t"), "the separator of its columns is a tab"),
+        ("a.tsv", ROWS.replace(",", "\t"), "the separator of its columns is a tab"),
+        ("a.csv", ROWS.replace(",", "|"), "the separator of its columns is a bar"),
+        ("a.csv", "head;tail\na;b\n", "its columns are head, tail, expected Entity, Relationship"),
+        ("a.csv", ROWS.encode("utf-16"), "is UTF-16 text, not UTF-8"),
+        ("a.csv", ROWS.encode("utf-16-be"), "is UTF-16 text or no text, not UTF-8"),
+        ("a.csv", ROWS.encode("cp1252"), "byte 31 (0xFC) is not UTF-8 text; in Latin-1"),
+        ("a.csv", ROWS.lower(), "its columns are entity, relationship, attribute; expected Ent"),
+        ("a.csv", "head,relation,tail\na,b,c\n", "its columns are head, relation, tail; expected"),
+        ("a.tsv", ROWS, "a table of facts is a .csv file"),
+        ("a.yaml", "Basel:\n\tlies in: [Switzerland]\n", "line 2: indented by a tab"),
+        ("a.yaml", "towns: [Basel]\n", "this one has towns"),
+        ("a.yaml", "alg_name: ROME\nmodel_name: x\n", "hyperparameters of EasyEdit"),
+        ("a.json", json.dumps([{"town": "Basel"}]), "no format recognises its records, whose keys"),
+        ("a.json", json.dumps([{"question": "?", "choices": []}]), "seems to be WMDP"),
+        ("a.jsonl", json.dumps(EDIT) + "\n" + json.dumps(EDIT), "has JSON lines, one record a"),
+        ("a.json", json.dumps(EDIT) + "\n" + json.dumps(EDIT), "has JSON lines, one record a"),
+        ("a.json", json.dumps(CHAIN) + "\n" + json.dumps(CHAIN), "has JSON lines, one record a"),
+        ("a.json", json.dumps({"rows": [EDIT]}), "has its list under the key 'rows'"),
+        ("a.json", json.dumps({"rows": [CHAIN]}), "has its list under the key 'rows'"),
+        ("a.json", json.dumps({"rows": [{"town": 1}]}), "has its list under the key 'rows'"),
+        ("a.json", json.dumps(EDIT), "is one JSON object, where a list of records is expected"),
+        ("a.md", "# Towns; and more\n", "no format recognises it"),
+    ],
+)  # fmt: skip
+def test_a_refused_file_is_told_why(
+    tmp_path: Path, name: str, content: str | bytes, told: str
+) -> None:
+    assert told in refusal(tmp_path, name, content).detail
+
+
+def test_a_letter_cut_in_the_middle_of_the_head_is_no_other_encoding(tmp_path: Path) -> None:
+    detail = refusal(tmp_path, "a.csv", "ü" * 65536).detail
+    assert "UTF-8" not in detail
+
+
+def test_a_folder_without_data_is_told_by_its_content(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x", encoding="utf-8")
+    with pytest.raises(UnknownFormatError, match=r"this folder, which has notes\.txt"):
+        formats.load(tmp_path)
