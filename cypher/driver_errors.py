@@ -11,6 +11,7 @@ from thinkeval.cypher.errors import (
     QueryTimeoutError,
     QueryTooLargeError,
     ServerUnavailableError,
+    UnknownDatabaseError,
 )
 
 _GONE = (
@@ -45,6 +46,8 @@ def _translation(error: Exception, where: str) -> GraphError:
         return ServerUnavailableError(
             detail, remedy="Give an address such as bolt://127.0.0.1:7687 or neo4j+s://HOST."
         )
+    if code.endswith("Database.DatabaseNotFound"):
+        return UnknownDatabaseError(f"{where}: {message} ({code})")
     if "TransactionTimedOut" in code or "TransactionTerminated" in code:
         return QueryTimeoutError(f"{where}: stopped because it ran too long ({code}).")
     if code.endswith("Transaction.Terminated"):

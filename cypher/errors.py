@@ -65,6 +65,15 @@ class ServerUnavailableError(GraphError):
     remedy = "Start it with `thinkeval db start`, or point THINKEVAL_NEO4J_URI at a running server."
 
 
+class UnknownDatabaseError(ServerUnavailableError):
+    """The server has no database of the configured name."""
+
+    remedy = (
+        "Set THINKEVAL_NEO4J_DATABASE to one that `SHOW DATABASES` lists in Neo4j Browser, or unset"
+        " it for the server's default. Neo4j Community has one database, which is called neo4j."
+    )
+
+
 class NewerDatabaseError(GraphError):
     """A newer version of ThinkEval has migrated the database; this one would damage it."""
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from thinkeval.cypher import migrations
+from thinkeval.cypher.address import connection_remedy, require_usable
 from thinkeval.cypher.catalog import Query, query
 from thinkeval.cypher.driver import neo4j
 from thinkeval.cypher.driver_errors import translated
@@ -99,11 +100,7 @@ class Database:
             if strict
             else neo4j.NotificationMinimumSeverity.OFF
         )
-        if not uri.startswith(("bolt", "neo4j")):
-            raise ServerUnavailableError(
-                f"{uri!r} is not an address of Bolt, the protocol of Neo4j's drivers.",
-                remedy="Give one such as bolt://127.0.0.1:7687 or neo4j+s://HOST.",
-            )
+        require_usable(uri)
         with translated(f"connecting to {uri}"):
             self._driver = neo4j.GraphDatabase.driver(
                 uri,
@@ -131,8 +128,14 @@ class Database:
         Raises:
             ServerUnavailableError: it does not; the remedy says how to fix it.
         """
-        with translated(f"connecting to {self.uri}"):
-            self._driver.verify_connectivity()
+        try:
+            with translated(f"connecting to {self.uri}"):
+                self._driver.verify_connectivity()
+        except ServerUnavailableError as error:
+            gone = isinstance(error.__cause__, neo4j.exceptions.ServiceUnavailable)
+            if gone and (remedy := connection_remedy(self.uri)) is not None:
+                error.remedy = remedy
+            raise
         server = self.read(ServerRow)[0]
         if tuple(int(part) for part in server.version.split(".")[:2]) < OLDEST_SERVER:
             raise ServerUnavailableError(

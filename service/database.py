@@ -48,7 +48,13 @@ def connect(settings: Settings, progress: Progress = silent) -> Database:
     else:
         info = embedded_server(settings).ensure_running(progress)
         uri, user, password = info.bolt, info.user, info.password
-    database = Database(uri, user, password, timeout_s=settings.query_timeout_s)
+    database = Database(
+        uri,
+        user,
+        password,
+        timeout_s=settings.query_timeout_s,
+        database=settings.neo4j_database,
+    )
     try:
         database.verify()
         database.setup_schema()

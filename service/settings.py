@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +15,13 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from thinkeval.service.errors import UsageError
 
 PREFIX = "THINKEVAL_"
+
+ELSEWHERE = frozenset(
+    # The client, the embedded server, `db user`, `grow audit`, and tests and benchmarks.
+    ("URL", "JAVA", "MAVEN_URL", "NEW_PASSWORD", "API_KEY", "DATA", "TEST_HOLD",
+     "TEST_SCREENSHOTS", "WRITE_EXAMPLES", "WRITE_SCREENS", "WRITE_SURFACE")
+)  # fmt: skip
+"""Variables that are read elsewhere, without the prefix."""
 
 PUBLISHED = (
     "gpt2-xl,openai-community/gpt2-xl,EleutherAI/gpt-j-6b,EleutherAI/gpt-j-6B,"
@@ -55,6 +64,11 @@ class Settings(BaseSettings):
     )
     neo4j_user: str = Field(default="neo4j", description="User of that server.")
     neo4j_password: SecretStr | None = Field(default=None, description="Its password.")
+    neo4j_database: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Name of the database on the server; default: the server's own default.",
+    )
     browser_url: str | None = Field(
         default=None, description="Address of Neo4j Browser, if it is not served by that server."
     )
@@ -140,6 +154,12 @@ class Settings(BaseSettings):
     body_limit_mb: int = Field(default=64, ge=1, description="Largest upload, in megabytes.")
 
     @property
+    def database_name(self) -> str:
+        """The name of the database, for display."""
+        default = "neo4j" if self.neo4j_uri is None else "the server's default"
+        return self.neo4j_database or default
+
+    @property
     def lease_ms(self) -> int:
         """The length of a lease in milliseconds."""
         return round(1000 * self.lease_s)
@@ -148,8 +168,9 @@ class Settings(BaseSettings):
         """Read the environment.
 
         Raises:
-            UsageError: a variable has an invalid value; names the variable.
+            UsageError: a variable has an invalid value, or a name that is not read.
         """
+        _require_known(os.environ)
         try:
             super().__init__(**values)
         except ValidationError as error:
@@ -161,3 +182,21 @@ class Settings(BaseSettings):
                 f"{name}={shown} is invalid: {first['msg']}.",
                 remedy="Correct the variable, or unset it to use the default.",
             ) from error
+
+
+def _require_known(environment: Mapping[str, str]) -> None:
+    """Refuse variables with the prefix that are not read: a misspelt one would be ignored.
+
+    Raises:
+        UsageError: there is one; names it, and the nearest that is read.
+    """
+    known = {PREFIX + name for name in ELSEWHERE}
+    known |= {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
+    for name in sorted(environment):
+        if name.upper().startswith(PREFIX) and name.upper() not in known:
+            near = difflib.get_close_matches(name.upper(), known, n=1)
+            meant = f"Did you mean {near[0]}? " if near else ""
+            raise UsageError(
+                f"The environment variable {name} is not read by ThinkEval.",
+                remedy=f"{meant}Correct its name or unset it; the reference of settings has all.",
+            )

@@ -34,6 +34,7 @@ from thinkeval.service.cli.hparams import hparams
 from thinkeval.service.cli.leakcut.coedit import coedit, coedits
 from thinkeval.service.cli.leakcut.cut import leakcut
 from thinkeval.service.cli.models import covariance, organism, probe, train_mend
+from thinkeval.service.cli.output import print_unencodable
 from thinkeval.service.cli.panels import GroupedCommand, GroupOfCommands
 from thinkeval.service.cli.report import chains, report
 from thinkeval.service.cli.results.show import show
@@ -149,6 +150,7 @@ def _command() -> Any:
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit with 0, 1 (a gate failed) or 2 (an error)."""
     # A program that calls this function may continue after it.
+    print_unencodable()
     last = LastExit() if Path(sys.argv[0]).stem == "thinkeval" and argv is None else None
     collect_seldom()
     leave_out_tables()

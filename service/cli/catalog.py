@@ -226,16 +226,17 @@ def _disk(home: Path) -> Finding:
 
 
 def _database(settings: Settings) -> Finding:
+    named = settings.database_name
     if settings.neo4j_uri:
         try:
             connect(settings).close()
         except KNOWN_ERRORS as error:
             problem = describe(error)
             return Finding("neo4j server", False, problem.detail, problem.remedy)
-        return Finding("neo4j server", True, settings.neo4j_uri)
+        return Finding("neo4j server", True, f"{settings.neo4j_uri}, database: {named}")
     status = embedded_server(settings).status()
     found = f"running at {status.bolt}" if status.running else "not running; started on demand"
-    return Finding("embedded neo4j", True, f"{found} ({status.home})")
+    return Finding("embedded neo4j", True, f"{found} ({status.home}), database: {named}")
 
 
 def _device() -> Finding:

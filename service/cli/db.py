@@ -92,7 +92,8 @@ def user(
 
 
 def _show(json: bool) -> None:
-    shown = asdict(embedded_server(_own_server()).status())
+    settings = _own_server()
+    shown = asdict(embedded_server(settings).status()) | {"database": settings.database_name}
     if json:
         emit_json(shown)
         return

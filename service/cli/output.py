@@ -8,8 +8,11 @@ row and of any length; with COLUMNS in the environment they are fitted to that w
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 import os
+import sys
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +31,9 @@ from thinkeval.service.reports.formats import Column, indexed
 
 Row = TypeVar("Row")
 
+ESCAPES = "thinkeval-escapes"
+"""Name of the way to encode what an encoding lacks, see `print_unencodable`."""
+
 UNLIMITED = 10_000
 """Width of plain output: no line is wrapped."""
 
@@ -39,6 +45,23 @@ READABLE = 20
 
 FRAME = 3
 """Characters that a column's frame takes beside its cells; the table's edge takes one more."""
+
+
+def print_unencodable() -> None:
+    r"""Have both streams print an escape (`\u2264`) for a character that their encoding lacks.
+
+    The escape is JSON's, so that JSON stays JSON.
+    """
+
+    def escaped(error: UnicodeError) -> tuple[str, int]:
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
+        return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+    codecs.register_error(ESCAPES, escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors=ESCAPES)
 
 
 def console() -> Console:

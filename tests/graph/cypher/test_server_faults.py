@@ -164,3 +164,29 @@ def test_what_the_server_refuses_is_told_with_the_query(
     with pytest.raises(GraphError, match=r"(?s)graph/list_graphs: .*SyntaxError") as caught:
         db.read(rows.GraphRow)
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize("scheme", ["neo4j+s", "bolt+s", "neo4j+ssc"])
+def test_tls_is_asked_of_a_server_that_has_none(
+    db: Database, login: dict[str, Any], scheme: str
+) -> None:
+    address = db.uri.partition("://")[2]
+    with Database(f"{scheme}://{address}", **login) as secure:  # noqa: SIM117
+        with pytest.raises(ServerUnavailableError) as caught:
+            secure.verify()
+    assert "does not speak TLS" in caught.value.remedy
+    assert f"{scheme.partition('+')[0]}://{address}" in caught.value.remedy
+
+
+@pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
+def test_a_database_that_the_server_does_not_have(
+    db: Database, login: dict[str, Any], scheme: str
+) -> None:
+    address = f"{scheme}://{db.uri.partition('://')[2]}"
+    with Database(address, **login, database="neo4j") as there:
+        there.verify()
+    with Database(address, **login, database="think-eval") as elsewhere:
+        for use in (elsewhere.verify, elsewhere.setup_schema):
+            with pytest.raises(ServerUnavailableError, match="think-eval") as caught:
+                use()
+            assert "THINKEVAL_NEO4J_DATABASE" in caught.value.remedy

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -125,3 +130,33 @@ def test_a_panel_has_no_frame_in_a_pipe(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("╭─ Chains ─")
     assert {len(line) for line in lines} == {40}
+
+
+def test_an_encoding_that_lacks_a_character_gets_its_escape(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Tables, notes and JSON alike, also beyond the first 65,536 characters of Unicode."""
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="latin-1"))
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    output.print_unencodable()
+    output.emit_note("IFR ≤ .1 in Zürich")
+    output.emit_values("Names", {"Wrocław": "𝔸 →"})
+    output.emit_json({"name": "Łódź 𝔸 é"})
+    sys.stdout.flush()
+    text = raw.getvalue().decode("latin-1")
+    assert r"IFR \u2264 .1 in Zürich" in text
+    assert r"Wroc\u0142aw" in text
+    assert json.loads(text[text.index("{") :]) == {"name": "Łódź 𝔸 é"}
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_help_in_a_narrow_encoding(encoding: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "thinkeval.service.cli", "compare", "--help"],
+        env=os.environ | {"PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"thinkeval compare" in done.stdout
