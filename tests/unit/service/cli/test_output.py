@@ -153,7 +153,7 @@ def test_an_encoding_that_lacks_a_character_gets_its_escape(
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
 def test_help_in_a_narrow_encoding(encoding: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "thinkeval.service.cli", "compare", "--help"],
+        [sys.executable, "-c", "from thinkeval.service import cli; cli.main(['compare', '-h'])"],
         env=os.environ | {"PYTHONIOENCODING": encoding},
         capture_output=True,
         check=False,
