@@ -2,18 +2,78 @@
 
 from __future__ import annotations
 
-import unicodedata
+import json
+from pathlib import Path
 
 import pytest
 
-from thinkeval.editing.probe import matching
+from thinkeval.editing.probe import folding
 from thinkeval.editing.probe.matching import (
     contains,
     first_sentence,
+    gives,
     mentions,
     normalise,
     sentence_end,
+    share,
 )
+
+PAIRS = json.loads(Path(__file__).with_name("matching_pairs.json").read_text("utf-8"))["pairs"]
+
+
+@pytest.mark.parametrize("pair", [pytest.param(pair, id=pair["id"]) for pair in PAIRS])
+def test_labelled_pairs(pair: dict):
+    """Each pair has the verdict that a reader gives it; null: undecided."""
+    names = (pair["object"], *pair["aliases"])
+    assert gives(first_sentence(pair["answer"], names), names) is pair["expected"], pair["why"]
+
+
+def test_a_cut_answer_is_judged_as_the_whole_one():
+    """Answers are stored cut, and read again from there."""
+    for pair in PAIRS:
+        names = (pair["object"], *pair["aliases"])
+        cut = first_sentence(pair["answer"], names)
+        assert first_sentence(cut, names) == cut
+        assert gives(first_sentence(cut, names), names) is pair["expected"]
+
+
+def test_the_first_answer_wins_where_the_options_are_known():
+    answer = "Lyon, which is near Paris."
+    assert gives(answer, ["Paris"]) is True
+    assert gives(answer, ["Paris"], ["Lyon", "Nice"]) is False
+    assert gives("Not Lyon but Paris.", ["Paris"], ["Lyon"]) is True
+    assert gives("New York is the city.", ["New York"], ["York"]) is True
+    assert gives("York is not New York.", ["York"], ["New York"]) is True
+
+
+def test_undecided_answers_are_in_no_proportion():
+    assert share([True, None, False, True]) == pytest.approx(2 / 3)
+    assert share([False, None]) == 0
+    assert share([None, None]) is None
+
+
+def test_a_generation_does_not_end_inside_a_reasoning_block():
+    text = "<think>Maybe Paris. No.\nSo Oslo.</think>\n\nOslo. It is"
+    ends = [sentence_end(text[:end], unfinished=True) for end in range(len(text) + 1)]
+    first = next(end for end in ends if end is not None)
+    assert text[:first].endswith("</think>\n\nOslo.")
+    assert first_sentence(text[:first]) == "Oslo."
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("<think>A. B.</think> Oslo. More.", "Oslo."),
+        ("A. B.</thinking>\n\nOslo\nMore", "Oslo"),
+        ("<THINK>A.</THINK><thought>B.</thought>Oslo", "Oslo"),
+        ("Oslo. Surely.<think>or not</think>", "Oslo."),
+        ("<think>\nMaybe Oslo. Or", "<think> Maybe Oslo."),
+        ("Oslo? <reasoning>Maybe", "<reasoning> Maybe"),
+        ("a < b and <b>c</b>", "a < b and <b>c</b>"),
+    ],
+)
+def test_reasoning_is_not_part_of_the_first_sentence(text: str, sentence: str):
+    assert first_sentence(text) == sentence
 
 
 @pytest.mark.parametrize(
@@ -94,7 +154,12 @@ def test_normalised_text_has_single_spaces_and_no_ends():
         ("Prof. Snape. No", (), "Prof. Snape."),
         ("Apple Inc. in 1976. Later", ("Apple Inc.",), "Apple Inc. in 1976."),
         ("apple inc. in 1976. Later", ("Apple Inc.", "Apple"), "apple inc. in 1976."),
-        ("Apple Inc. in 1976. Later", ("Microsoft",), "Apple Inc."),
+        ("Apple Inc. in 1976. Later", ("Microsoft",), "Apple Inc. in 1976."),
+        ("Apple Inc. Later in 1976", ("Microsoft",), "Apple Inc."),
+        ("Am 3. Oktober. Nein", (), "Am 3. Oktober."),
+        ("Question no. 5 of it. No", (), "Question no. 5 of it."),
+        ("He said no. Then he left", (), "He said no."),
+        ("首都是北京。很大", (), "首都是北京。"),
         ("Apple. Inc. was added", ("Apple",), "Apple."),
         ("Sta. Clara’s. Then", ("Sta. Clara's",), "Sta. Clara’s."),
         ("Sta. Monica. Then", ("Sta. Clara's",), "Sta."),
@@ -113,7 +178,8 @@ def test_what_stands_after_the_first_sentence_does_not_count():
 def test_a_dot_at_the_end_of_an_unfinished_text_decides_nothing():
     assert sentence_end("at St", ("Apple",), unfinished=True) is None
     assert sentence_end("in 3.", (), unfinished=True) is None
-    assert sentence_end("in 3. No", (), unfinished=True) == 5
+    assert sentence_end("in 3. No", (), unfinished=True) is None  # 3. November
+    assert sentence_end("in 3. So", (), unfinished=True) == 5
     assert sentence_end("in 3.", ()) == 5
 
 
@@ -146,13 +212,13 @@ def test_mentions_are_places_in_the_original_text():
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The characters that are normalised from now on."""
     seen: list[str] = []
-    whole = unicodedata.normalize
+    whole = folding._of_char
 
-    def normal(form: str, text: str) -> str:
-        seen.append(text)
-        return whole(form, text)  # type: ignore[arg-type]
+    def of_char(char: str) -> str:
+        seen.append(char)
+        return whole(char)
 
-    monkeypatch.setattr(matching.unicodedata, "normalize", normal)
+    monkeypatch.setattr(folding, "_of_char", of_char)
     return seen
 
 
@@ -163,7 +229,7 @@ def test_a_repeated_text_is_normalised_once(monkeypatch: pytest.MonkeyPatch):
         "creme brulee unrepeated"
     ] * 3
     assert len(seen) == len("Crème brûlée, unrepeated")
-    long = "é" * (matching.CACHED + 1)
+    long = "é" * (folding.CACHED + 1)
     assert normalise(long) == normalise(long) == "e" * len(long)
     assert len(seen) == len("Crème brûlée, unrepeated") + 2 * len(long)
 

@@ -1,0 +1,147 @@
+"""Mentions of names in a text: words, numbers by value, and dates. No torch.
+
+A name is found
+
+- as a number (`editing.probe.numbers`) if it consists of one: `984` is not in `1,984`;
+- as a date (`editing.probe.dates`) if it is a full one;
+- else as complete words of the normal form (`editing.probe.folding`): `Paris` is not in `Parisian`,
+  but it is in `Paris's`. `editing.probe.scripts` has the borders of words in scripts without
+  spaces, and of Korean words. Articles and plurals are not normalised; use aliases. A name that
+  consists of punctuation only is found literally.
+
+A place where the name may be meant, but need not be, is a mention that is not certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from thinkeval.editing.probe.dates import date_of, dates
+from thinkeval.editing.probe.folding import CACHED, folded, normalise
+from thinkeval.editing.probe.numbers import Number, number_of, numbers, plain
+from thinkeval.editing.probe.scripts import left_border, right_border
+
+ACRONYM = 4
+"""Most letters of a name in capitals whose case decides."""
+
+
+class Mention(NamedTuple):
+    """A place of a name in a text.
+
+    Attributes:
+        start, end: in characters of the text.
+        certain: False where the name may be meant.
+    """
+
+    start: int
+    end: int
+    certain: bool = True
+
+
+class Name(NamedTuple):
+    """A name, prepared to be found.
+
+    Attributes:
+        text: as it is written.
+        needle: its normal form.
+        value: of a number.
+        readings: of a full date.
+        cased: one word with a capital, whose case may decide.
+        acronym: all capitals, and few.
+    """
+
+    text: str
+    needle: str
+    value: float | None
+    readings: tuple[tuple[int, int, int], ...]
+    cased: bool
+    acronym: bool
+
+
+@lru_cache(maxsize=16384)
+def prepared(name: str) -> Name:
+    """Return a name with its normal form, and its value or date."""
+    date = date_of(plain(name))
+    value = None if date else number_of(name)
+    letters = [char for char in name if char.isalpha()]
+    cased = len(name.split()) == 1 and any(char.isupper() for char in letters)
+    acronym = cased and len(letters) <= ACRONYM and all(char.isupper() for char in letters)
+    readings = date.readings if date else ()
+    return Name(name, normalise(name), value, readings, cased, acronym)
+
+
+def found(text: str, name: str) -> Iterator[Mention]:
+    """Return the mentions of a name."""
+    ready = prepared(name)
+    if ready.readings:
+        yield from _dates(text, ready.readings)
+    elif ready.value is not None:
+        for number in numbers_of(text):
+            if ready.value in number.readings:
+                yield Mention(number.start, number.end, len(number.readings) == 1)
+    elif ready.needle:
+        yield from _words(text, ready)
+    elif (literal := name.strip()) and (place := text.find(literal)) >= 0:
+        yield Mention(place, place + len(literal))
+
+
+def mentions(text: str, names: Iterable[str]) -> list[tuple[int, int]]:
+    """Return start and end, in characters of `text`, of every mention of one of the names.
+
+    A dot that ends a name (`Apple Inc.`) belongs to its mention.
+    """
+    return [(each.start, each.end) for name in names for each in found(text, name)]
+
+
+def contains(text: str, names: Iterable[str]) -> bool:
+    """Return whether the text mentions one of the names, or may mention it.
+
+    That an answer gives a name is another question: see `editing.probe.matching`.
+    """
+    return any(True for name in names for _ in found(text, name))
+
+
+def numbers_of(text: str) -> tuple[Number, ...]:
+    """Return the numbers of a text."""
+    return _short_numbers(text) if len(text) <= CACHED else tuple(numbers(plain(text)))
+
+
+@lru_cache(maxsize=2048)
+def _short_numbers(text: str) -> tuple[Number, ...]:
+    return tuple(numbers(plain(text)))
+
+
+def _dates(text: str, readings: tuple[tuple[int, int, int], ...]) -> Iterator[Mention]:
+    for date in dates(plain(text)):
+        if set(readings) & set(date.readings):
+            single = len(readings) == 1 == len(date.readings)
+            yield Mention(date.start, date.end, single)
+
+
+def _words(text: str, name: Name) -> Iterator[Mention]:
+    """Return the places of a name as complete words."""
+    hay, needle = folded(text), name.needle
+    start = hay.text.find(needle)
+    while start >= 0:
+        end = start + len(needle)
+        left = left_border(hay.text, start, needle)
+        right = left if left is False else right_border(hay.text, end, needle)
+        if left is not False and right is not False:
+            first, last = hay.places[start], hay.places[end - 1] + 1
+            if not _part_of_number(text, first, last):
+                if name.text.rstrip().endswith(".") and text[last : last + 1] == ".":
+                    last += 1
+                yield Mention(first, last, left is True and right is True)
+        start = hay.text.find(needle, start + 1)
+
+
+def _part_of_number(text: str, first: int, last: int) -> bool:
+    """Return whether the digits at an end of a mention continue after a dot or comma (`1,984`)."""
+    before, after = text[max(0, first - 2) : first + 1], text[last - 1 : last + 2]
+    return _continues(before) or _continues(after)
+
+
+def _continues(text: str) -> bool:
+    return len(text) == 3 and text[1] in ".," and text[0].isdigit() and text[2].isdigit()
