@@ -131,6 +131,13 @@ class ScoringOptions(BaseModel):
         return 0.0 if measure == "p" else 0.01
 
     @property
+    def rule_text(self) -> str:
+        """The rule by which facts and chains count, in words."""
+        if self.rule == "papers":
+            return "the papers' rule: what is not 0 before the edit counts"
+        return f"known before: facts from p {self.known:g}, chains from R {self.known_chain:g}"
+
+    @property
     def counted(self) -> dict[str, Any]:
         """The rule by which facts and chains count, as parameters of queries."""
         of_papers = self.rule == "papers"

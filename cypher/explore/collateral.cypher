@@ -1,7 +1,7 @@
 // Collateral damage: facts about others that lost half of their probability or more.
 //
-// The model knew them: their probability before the edit was at least $known. Answers after the edit are in the property
-// `answers_post`.
+// The model knew them: their probability before the edit was at least $known. Answers after the
+// edit are in the property `answers_post`.
 //
 // mode: read
 // params:

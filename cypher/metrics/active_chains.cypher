@@ -1,8 +1,9 @@
 // Active chains: number of chains that survive the edit, by length and in total.
 //
-// A chain survives if the model knew it, R >= $known_chain, and R' > $threshold * R and R' > 0, where
-// R and R' are the products of its facts' probabilities before and after the edit. Undefined where
-// no chain counts: the value is null and n is 0. A missing probability is an error: null with n > 0.
+// A chain survives if the model knew it, R >= $known_chain, and R' > $threshold * R and R' > 0,
+// where R and R' are the products of its facts' probabilities before and after the edit. Undefined
+// where no chain counts: the value is null and n is 0. A missing probability is an error: null with
+// n > 0.
 //
 // mode: read
 // higher-is-better: no
@@ -51,9 +52,10 @@ CALL (c, s, o) {
   // include: chains/_scored
   WITH n, count(*) AS chains, count(R * R_post) AS complete,
     sum(CASE WHEN R >= $known_chain THEN 1 ELSE 0 END) AS counted,
-    sum(CASE WHEN R >= $known_chain AND R_post > $threshold * R AND R_post > 0 THEN 1 ELSE 0 END)
-      AS active
-  WITH collect({n: n, chains: chains, complete: complete, counted: counted, active: active}) AS found
+    sum(CASE WHEN R >= $known_chain AND R_post > $threshold * R AND R_post > 0 THEN 1
+      ELSE 0 END) AS active
+  WITH collect({n: n, chains: chains, complete: complete, counted: counted,
+    active: active}) AS found
   UNWIND [null] + range(1, $max_steps) AS step
   WITH step, [x IN found WHERE step IS NULL OR x.n = step] AS lengths
   RETURN step, reduce(k = 0, x IN lengths | k + x.chains) AS chains,
@@ -62,6 +64,7 @@ CALL (c, s, o) {
     reduce(k = 0, x IN lengths | k + x.active) AS active
 }
 RETURN c.id AS id, step,
-  CASE WHEN complete = chains AND (known > 0 OR $rule = 'papers') THEN toFloat(active) END AS value,
+  CASE WHEN complete = chains AND (known > 0 OR $rule = 'papers')
+    THEN toFloat(active) END AS value,
   CASE WHEN complete < chains THEN chains ELSE known END AS n, chains - known AS excluded
 ORDER BY id, step IS NOT NULL, step

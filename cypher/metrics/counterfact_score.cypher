@@ -3,8 +3,8 @@
 // The three scores are fractions of prompts for which the correct object is the likelier one. The
 // value is 1 only if the edit is efficacious, generalizes to paraphrases and leaves other subjects
 // unchanged; 0 if one of the scores is 0. Undefined, null with n = 0, where paraphrases or
-// neighborhood are missing or not probed. The paper averages the three scores over the data set first; tables over
-// several edits do so too.
+// neighborhood are missing or not probed. The paper averages the three scores over the data set
+// first; tables over several edits do so too.
 //
 // The paper uses the probability of a target per token, exp of the mean log-probability of its
 // tokens: that is $post = likelihood_norm_post. Other measures are used unchanged.

@@ -51,9 +51,10 @@ CALL (c, s, o) {
   // include: chains/_scored
   WITH n, count(*) AS chains, count(R * R_post) AS complete,
     sum(CASE WHEN R >= $known_chain THEN 1 ELSE 0 END) AS counted,
-    sum(CASE WHEN R >= $known_chain AND R_post > $threshold * R AND R_post > 0 THEN 1 ELSE 0 END)
-      AS active
-  WITH collect({n: n, chains: chains, complete: complete, counted: counted, active: active}) AS found
+    sum(CASE WHEN R >= $known_chain AND R_post > $threshold * R AND R_post > 0 THEN 1
+      ELSE 0 END) AS active
+  WITH collect({n: n, chains: chains, complete: complete, counted: counted,
+    active: active}) AS found
   UNWIND [null] + range(1, $max_steps) AS step
   WITH step, [x IN found WHERE step IS NULL OR x.n <= step] AS lengths
   RETURN step, reduce(k = 0, x IN lengths | k + x.chains) AS chains,

@@ -1,8 +1,8 @@
 // Generalization magnitude (PM): mean margin of the new object over paraphrases.
 //
 // The mean of new[i] - true[i] over the lists `paraphrases_` + $post of the facts with roles
-// target_new and target_true. Undefined, null with n = 0, where there are none, or none were probed.
-// Lists of different lengths are an error: null with n > 0.
+// target_new and target_true. Undefined, null with n = 0, where there are none, or none were
+// probed. Lists of different lengths are an error: null with n > 0.
 //
 // The paper uses the probability of a target per token, exp of the mean log-probability of its
 // tokens: that is $post = likelihood_norm_post. Other measures are used unchanged.

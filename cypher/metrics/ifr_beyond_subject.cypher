@@ -55,7 +55,8 @@ CALL (c, s, o) {
     THEN R_post ELSE f[$pre] * rest END AS beyond
   RETURN count(*) AS chains, count(R * R_post) AS complete,
     sum(CASE WHEN R > 0 AND R >= $known_chain THEN 1 ELSE 0 END) AS used,
-    sum(CASE WHEN R > 0 AND R >= $known_chain THEN beyond / R / sqrt(n) ELSE 0.0 END) AS numerator,
+    sum(CASE WHEN R > 0 AND R >= $known_chain THEN beyond / R / sqrt(n)
+      ELSE 0.0 END) AS numerator,
     sum(CASE WHEN R > 0 AND R >= $known_chain THEN 1 / sqrt(n) ELSE 0.0 END) AS denominator
 }
 RETURN c.id AS id, null AS step,

@@ -46,7 +46,8 @@ CALL (c, s, o) {
   WITH n, count(*) AS chains, count(R * R_post) AS complete,
     sum(CASE WHEN R > 0 AND R >= $known_chain THEN 1 ELSE 0 END) AS used,
     sum(CASE WHEN R > 0 AND R >= $known_chain THEN R_post / R ELSE 0.0 END) AS retained
-  WITH collect({n: n, chains: chains, complete: complete, used: used, retained: retained}) AS found
+  WITH collect({n: n, chains: chains, complete: complete, used: used,
+    retained: retained}) AS found
   UNWIND range(1, $max_steps) AS step
   WITH step, coalesce(head([x IN found WHERE x.n = step]),
     {chains: 0, complete: 0, used: 0, retained: 0.0}) AS x

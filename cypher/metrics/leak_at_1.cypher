@@ -3,7 +3,8 @@
 // 1 - (1 - p_post)^1, of the fact with role target_true. By likelihoods it is exact for answers
 // drawn at temperature 1, and says that an answer begins with the object, not that it is about it.
 // By samples p_post is a fraction of few answers: the value is 0 where none of them named the
-// object, whatever the model may say later. Undefined, null with n = 0, where the graph has no such fact.
+// object, whatever the model may say later. Undefined, null with n = 0, where the graph has no such
+// fact.
 //
 // mode: read
 // higher-is-better: no

@@ -1,12 +1,12 @@
 // Preservation: how much of the probability of the broader context the edit preserves.
 //
 // The broader context is the set of facts on chains of at most $max_steps facts whose subject is
-// not s0. Unit `rewrite`: the mean of p_post / p_pre over those that the model knew, p_pre >= $known
-// and > 0. Unit `record`, as in the records of the published data set: this mean for each chain,
-// over the facts that share a question with one of its facts (a fact without questions: that fact),
-// then the mean over the chains that have such a fact. Undefined where nothing counts: the value is
-// null and n is 0. By the papers' rule it is 1 there, as is the mean of a chain without such a fact.
-// A missing probability is an error: null with n > 0.
+// not s0. Unit `rewrite`: the mean of p_post / p_pre over those that the model knew, p_pre >=
+// $known and > 0. Unit `record`, as in the records of the published data set: this mean for each
+// chain, over the facts that share a question with one of its facts (a fact without questions: that
+// fact), then the mean over the chains that have such a fact. Undefined where nothing counts: the
+// value is null and n is 0. By the papers' rule it is 1 there, as is the mean of a chain without
+// such a fact. A missing probability is an error: null with n > 0.
 //
 // mode: read
 // higher-is-better: yes
@@ -75,7 +75,8 @@ CALL (c, s, o) {
         AND any(q IN coalesce(link.questions, []) WHERE q IN coalesce(f.questions, []))))]
         AS context
     }
-    WITH [f IN context WHERE f[$pre] > 0 AND f[$pre] >= $known | 1.0 * f[$post] / f[$pre]] AS ratios
+    WITH [f IN context WHERE f[$pre] > 0 AND f[$pre] >= $known |
+      1.0 * f[$post] / f[$pre]] AS ratios
     WHERE ratios <> [] OR $rule = 'papers'
     RETURN collect(ratios) AS terms
   }
@@ -84,7 +85,8 @@ CALL (c, s, o) {
     all(f IN scope WHERE f[$pre] IS NOT NULL AND f[$post] IS NOT NULL) AS complete
 }
 RETURN c.id AS id, null AS step,
-  CASE WHEN NOT complete THEN null WHEN terms = [] THEN CASE $rule WHEN 'papers' THEN 1.0 END ELSE
+  CASE WHEN NOT complete THEN null
+    WHEN terms = [] THEN CASE $rule WHEN 'papers' THEN 1.0 END ELSE
     reduce(x = 0.0, ratios IN terms | x + CASE ratios WHEN [] THEN 1.0
       ELSE reduce(y = 0.0, ratio IN ratios | y + ratio) / size(ratios) END) / size(terms)
   END AS value,

@@ -1,9 +1,9 @@
 // Specificity score (NS): fraction of neighborhood prompts with the correct answer likelier.
 //
 // The fraction of entries i with true[i] > new[i]; equal counts as 0. Undefined, null with n = 0,
-// where there are none, or none were probed; lists of different lengths are an error. Read from the lists
-// `neighborhood_` + $post of the facts with roles target_true (there the correct answer of each
-// prompt: target_true unless the data set states another) and target_new.
+// where there are none, or none were probed; lists of different lengths are an error. Read from the
+// lists `neighborhood_` + $post of the facts with roles target_true (there the correct answer of
+// each prompt: target_true unless the data set states another) and target_new.
 //
 // The paper uses the probability of a target per token, exp of the mean log-probability of its
 // tokens: that is $post = likelihood_norm_post. Other measures are used unchanged.

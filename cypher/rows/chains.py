@@ -55,7 +55,7 @@ class ScoredChainRow(Row):
     """One chain with its reliability R before and R' after the edit (ThinkEval §5.1).
 
     Attributes:
-        ratio: R'/R, the chain's retention; None where R is 0.
+        ratio: R'/R, the chain's retention; None where it was not known, or R is 0.
         known: the model knew the chain before the edit; by the papers' rule each counts.
         surviving: it was known, R' > threshold · R and R' > 0.
     """

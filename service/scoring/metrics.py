@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from thinkeval.service.scoring.request import ScoreRequest
 
 PREFIX = "metrics/"
+OLD = "target_true"
+"""The role of the edited fact in its old form."""
 
 
 def measure(db: Database, edit: str, request: ScoreRequest) -> list[MetricValue]:
@@ -153,7 +155,18 @@ def chain_facts(db: Database, score: Score) -> frozenset[str]:
 
 def leakage_rows(db: Database, score: Score, measure: str) -> list[rows.LeakageRow]:
     """The facts of a scored edit by how many surviving chains they carry."""
-    return db.read(rows.LeakageRow, **_chain_params(db, score, measure))
+    params = _chain_params(db, score, measure)
+    del params["known"]  # it is about chains alone
+    return db.read(rows.LeakageRow, **params)
+
+
+def told_before(db: Database, score: Score, measure: str) -> float | None:
+    """The probability of the edited fact's old object before the edit; None if it was not asked."""
+    for row in db.read(rows.FactRow, graph=score.edit):
+        if row.role == OLD:
+            value: float | None = getattr(row, f"{measure}_pre")
+            return value
+    return None
 
 
 def query_params(db: Database, score: Score, measure: str, name: str) -> dict[str, Any]:
@@ -227,13 +240,11 @@ def _chain_params(db: Database, score: Score, measure: str) -> dict[str, Any]:
             remedy=f"Use --measure {' or '.join(taken)}, or score it again with --samples.",
         )
     pool = _pool(score.options, measure)
-    for of_metrics in ("unit", "rule", "known"):
-        pool.pop(of_metrics)
     return {
         "graph": score.edit,
         "subject": score.subject,
         "object": score.target_true,
         "relation": score.relation,
         "rewrite": None,
-        **pool,
+        **{name: value for name, value in pool.items() if name not in ("unit", "rule")},
     }
