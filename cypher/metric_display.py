@@ -7,6 +7,7 @@
 // integer: yes           values are whole numbers, printed without decimals (default: no)
 // interval: yes          tables over edits have columns for its 95 % interval (default: no)
 // kinds: replace, append kinds of requests that it is taken of (default: replace, forget)
+// over: chain            what `n` and `excluded` count: chain, fact or prompt (default: fact)
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from typing import Final
 
 from thinkeval.cypher.errors import QueryContractError
 
-FIELDS: Final = ("headline", "order", "short", "meaning", "integer", "interval", "kinds")
+FIELDS: Final = ("headline", "order", "short", "meaning", "integer", "interval", "kinds", "over")
 """The header fields of this module; only metrics may have them."""
 
 _LAST: Final = 1_000_000
+OVER: Final = ("chain", "fact", "prompt")
+"""What a value is taken over."""
 KINDS: Final = ("replace", "append", "forget")
 """The kinds of requests: an answer is replaced, one is added, or one is forgotten."""
 _DEFAULT: Final = "replace, forget"
@@ -39,6 +42,7 @@ class MetricDisplay:
         integer: whether its values are whole numbers.
         interval: whether tables over several edits have columns for its 95 % interval.
         kinds: kinds of requests that it is taken of.
+        over: what it is taken over, in the singular.
     """
 
     headline: bool
@@ -48,6 +52,7 @@ class MetricDisplay:
     integer: bool
     interval: bool
     kinds: tuple[str, ...]
+    over: str
 
     @property
     def title(self) -> str:
@@ -67,6 +72,9 @@ def read_display(name: str, fields: Mapping[str, str]) -> MetricDisplay:
     kinds = tuple(kind.strip() for kind in fields.get("kinds", _DEFAULT).split(","))
     if not set(kinds) <= set(KINDS):
         raise QueryContractError(f"{name}: `kinds:` is {kinds!r}, not of {', '.join(KINDS)}.")
+    over = fields.get("over", "fact")
+    if over not in OVER:
+        raise QueryContractError(f"{name}: `over:` is {over!r}, not of {', '.join(OVER)}.")
     order = fields.get("order", str(_LAST))
     if not order.replace(".", "", 1).isdecimal():
         raise QueryContractError(f"{name}: `order:` is {order!r}, not a number.")
@@ -78,6 +86,7 @@ def read_display(name: str, fields: Mapping[str, str]) -> MetricDisplay:
         integer=flag("integer"),
         interval=flag("interval"),
         kinds=kinds,
+        over=over,
     )
     if display.headline and not (display.short and display.meaning):
         raise QueryContractError(f"{name}: a headline metric needs `short:` and `meaning:`.")

@@ -13,6 +13,11 @@ def number(value: float | None, missing: str = UNDEFINED) -> str:
     return missing if value is None or math.isnan(value) else f"{value:.3f}"
 
 
+def least(value: float) -> str:
+    """A small probability with one digit that counts: `0.0003`, `2e-09`."""
+    return number(value) if value >= 0.01 or not value else f"{value:.1g}"
+
+
 def fine(value: float | None) -> str:
     """Five decimals: `0.48399`, for values of which small differences count."""
     return UNDEFINED if value is None or math.isnan(value) else f"{value:.5f}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field
+from pydantic import BaseModel, ConfigDict, Field, computed_field, model_validator
 
 from thinkeval.loaders.records import RequestKind, kind_of
 from thinkeval.service.append_schemas import AppendOptions, AppendOut
@@ -53,6 +53,12 @@ class RewriteIn(BaseModel):
     )
 
 
+KNOWN = 0.05
+"""Probability from which a fact counts as known: a ratio to less says nothing."""
+KNOWN_CHAIN = 0.01
+"""Product of a chain's probabilities from which the chain counts as known."""
+
+
 class ScoringOptions(BaseModel):
     """How chains are counted; part of the score's provenance.
 
@@ -63,6 +69,10 @@ class ScoringOptions(BaseModel):
             (the papers' R' > 0) and 0.01 for likelihoods, which are never exactly 0.
         unit: Preservation over the rewrite's facts, or averaged over its records.
         parallel: of parallel facts, the likeliest before or after the edit counts for R'.
+        rule: which facts and chains count. `known`: those that the model knew before the edit; a
+            metric without one is undefined. `papers`: those whose probability is not 0; where
+            there is none, IFR is 0 and Preservation 1.
+        known, known_chain: from which probability on a fact, and a chain, counts as known.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -89,6 +99,16 @@ class ScoringOptions(BaseModel):
         default="before",
         description="Of parallel facts, count the likeliest before or after the edit for R'.",
     )
+    rule: Annotated[Literal["known", "papers"], Option(recorded="options.rule", since=8)] = Field(
+        default="known",
+        description="Count what the model knew before (known), or all that is not 0 (papers).",
+    )
+    known: Annotated[float, Option(recorded="options.known", since=8)] = Field(
+        default=KNOWN, ge=0, lt=1, description="A fact is known from this probability on."
+    )
+    known_chain: Annotated[float, Option(recorded="options.known_chain", since=8)] = Field(
+        default=KNOWN_CHAIN, ge=0, lt=1, description="A chain is known from this product on."
+    )
 
     def digested(self) -> dict[str, Any]:
         """All that decides the result, for its digest, without later options at their default."""
@@ -110,6 +130,23 @@ class ScoringOptions(BaseModel):
             return self.threshold
         return 0.0 if measure == "p" else 0.01
 
+    @property
+    def rule_text(self) -> str:
+        """The rule by which facts and chains count, in words."""
+        if self.rule == "papers":
+            return "the papers' rule: what is not 0 before the edit counts"
+        return f"known before: facts from p {self.known:g}, chains from R {self.known_chain:g}"
+
+    @property
+    def counted(self) -> dict[str, Any]:
+        """The rule by which facts and chains count, as parameters of queries."""
+        of_papers = self.rule == "papers"
+        return {
+            "rule": self.rule,
+            "known": 0.0 if of_papers else self.known,
+            "known_chain": 0.0 if of_papers else self.known_chain,
+        }
+
 
 class MetricValue(BaseModel):
     """One number of a score, with the number of items it was taken over.
@@ -117,8 +154,9 @@ class MetricValue(BaseModel):
     Attributes:
         step: chain length for metrics by steps; None for the overall value.
         value: None where the metric is undefined; then n is 0.
-        n: chains, facts or prompts the value was taken over.
-        excluded: chains or facts left out because their pre-edit value is 0.
+        reason: why it is undefined, such as `the model knows 0 of 103 chains`; else None.
+        n: chains, facts or prompts the value was taken over: those that the model knew before.
+        excluded: chains or facts left out, as it did not know them.
         low, high: 95 % interval where the measure is a sample; None where it is exact.
     """
 
@@ -130,6 +168,7 @@ class MetricValue(BaseModel):
     excluded: int = 0
     low: float | None = None
     high: float | None = None
+    reason: str | None = None
 
 
 class Score(ShownScore, BaseModel):
@@ -154,6 +193,15 @@ class Score(ShownScore, BaseModel):
     conversation: ConversationOut | None = None
     append: AppendOut | None = None
     reused: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_older_version(cls, data: Any) -> Any:
+        """A score that was stored before there was a rule was made by that of the papers."""
+        options = data.get("options") if isinstance(data, dict) else None
+        if isinstance(options, dict) and options and "rule" not in options:
+            return {**data, "options": {**options, "rule": "papers"}}
+        return data
 
     @computed_field
     @property

@@ -27,6 +27,7 @@ class Entry(Protocol):
     excluded: int
     low: float | None
     high: float | None
+    reason: str | None
 
 
 class StepValue(BaseModel):
@@ -41,7 +42,8 @@ class StepValue(BaseModel):
         description="Number of chains, facts or prompts that the value was taken over; null where"
         " the metric has values by chain length only."
     )
-    excluded: int = Field(description="Number of those left out as their value before is 0.")
+    excluded: int = Field(description="Number of those left out: not known before the edit.")
+    reason: str | None = Field(default=None, description="Why the value is undefined; else null.")
 
 
 class MetricView(StepValue):
@@ -65,7 +67,7 @@ def by_metric(values: Iterable[Entry]) -> ByMetric:
         metric = each.metric if each.step is None else each.metric.removesuffix(BY_STEPS)
         shown = {
             "value": each.value, "low": each.low, "high": each.high,
-            "n": each.n, "excluded": each.excluded,
+            "n": each.n, "excluded": each.excluded, "reason": each.reason,
         }  # fmt: skip
         measures = found.setdefault(metric, {})
         view = measures.setdefault(

@@ -1,5 +1,6 @@
 // Facts on the surviving chains, by which the old object can still be deduced.
 //
+// A chain survives if the model knew it, R >= $known_chain, and R' > $threshold * R and R' > 0.
 // Editing the first fact as well cuts the most chains. A fact on a surviving chain without a
 // probability comes first, with a null.
 //
@@ -24,6 +25,8 @@
 //                                                        likeliest before or after the edit
 //   $threshold  FLOAT = 0.0                              a chain survives if R' > $threshold * R
 //                                                        and R' > 0
+//   $known_chain  FLOAT = 0.01                          a chain counts if R >= $known_chain; 0 by
+//                                                        the papers' rule: all chains
 //   $limit      INTEGER(0..1000000) = 100000             maximum number of rows; chains/count
 //                                                        counts all chains
 // returns: one row a fact on a surviving chain, by number of chains, then fraction of IFR, then id
@@ -44,7 +47,8 @@ MATCH (o:Entity {key: $graph + '|' + $object})
 CALL (c, s, o) {
   // include: chains/_scored
   WITH after AS links, CASE WHEN R <> 0 THEN R_post / R / sqrt(n) ELSE 0.0 END AS weight,
-    coalesce(R_post > $threshold * R AND R_post > 0, true) AS surviving
+    coalesce(R >= $known_chain AND R_post > $threshold * R AND R_post > 0, true)
+      AS surviving
   WHERE surviving
   RETURN collect({links: links, weight: weight}) AS leaks
 }

@@ -27,13 +27,19 @@
 //   $threshold       FLOAT = 0.0
 //         a chain survives if R' > $threshold * R and R' > 0
 //   $unit            STRING(rewrite|record) = rewrite         unit of the mean of Preservation
+//   $known           FLOAT = 0.05
+//         a fact counts if its probability before is >= $known; 0 by the papers' rule
+//   $known_chain     FLOAT = 0.01
+//         a chain counts if R >= $known_chain; 0 by the papers' rule
+//   $rule            STRING(known|papers) = known
+//         the value where nothing counts: null, or by the papers that of each metric
 // returns: one row a metric, case and length, in no order
 //   metric    STRING        name of the metric, such as metrics/ifr
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  facts in the chains; null: all lengths
 //   value     FLOAT|NULL    the metric
 //   n         INTEGER       number of chains, facts or records it covers
-//   excluded  INTEGER       number left out because their probability before the edit is 0
+//   excluded  INTEGER       number left out: the model did not know them
 
 // include: metrics/_cases
 CALL (c, s, o) {

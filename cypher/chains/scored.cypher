@@ -1,7 +1,8 @@
 // The chains of a rewrite with their reliability: R before and R' after the edit.
 //
-// R is the product of the facts' probabilities. A chain survives if R' > $threshold * R and R' > 0
-// (ThinkEval, section 5.1). A missing probability makes R null; such chains come first.
+// R is the product of the facts' probabilities. The model knew a chain with R >= $known_chain. Such
+// a chain survives if R' > $threshold * R and R' > 0 (ThinkEval, section 5.1). A missing
+// probability makes R null; such chains come first.
 //
 // mode: read
 // params:
@@ -24,6 +25,11 @@
 //                                                        likeliest before or after the edit
 //   $threshold  FLOAT = 0.0                              a chain survives if R' > $threshold * R
 //                                                        and R' > 0
+//   $known      FLOAT = 0.05                             a fact has a ratio if its probability
+//                                                        before is >= $known; 0 by the papers'
+//                                                        rule
+//   $known_chain  FLOAT = 0.01                          a chain counts if R >= $known_chain; 0 by
+//                                                        the papers' rule: all chains
 //   $surviving  BOOLEAN = false                          only chains that survive
 //   $limit      INTEGER(0..1000000) = 100000             maximum number of rows; chains/count
 //                                                        counts all chains
@@ -32,7 +38,8 @@
 //   entities   LIST<STRING>  names, from subject to object
 //   r_pre      FLOAT         R, reliability before the edit
 //   r_post     FLOAT         R', the same after the edit
-//   ratio      FLOAT|NULL    R'/R, retention; null when R is 0
+//   ratio      FLOAT|NULL    R'/R, retention; null when the model did not know the chain, or R is 0
+//   known      BOOLEAN       whether the model knew it before the edit
 //   surviving  BOOLEAN       whether the old object can still be deduced by it
 //   links      LIST<MAP>     id, subject, relation, object, prompt, question, pre, post, ratio of
 //                            each fact; post: of the parallel fact that $parallel chooses
@@ -44,16 +51,17 @@ CALL (c, s, o) {
   // include: chains/_scored
   RETURN links, after, n, R, R_post
 }
-WITH links, after, n, R, R_post, R_post > $threshold * R AND R_post > 0 AS surviving
+WITH links, after, n, R, R_post, R >= $known_chain AS known,
+  R >= $known_chain AND R_post > $threshold * R AND R_post > 0 AS surviving
 WHERE NOT $surviving OR coalesce(surviving, true)
-WITH links, after, n, R, R_post, surviving,
+WITH links, after, n, R, R_post, known, surviving,
   [startNode(links[0]).name] + [f IN links | endNode(f).name] AS entities
 ORDER BY R_post DESC, n, entities
 LIMIT $limit
 RETURN n AS steps, entities, R AS r_pre, R_post AS r_post,
-  CASE WHEN R <> 0 THEN R_post / R END AS ratio, surviving,
+  CASE WHEN R > 0 AND known THEN R_post / R END AS ratio, known, surviving,
   [p IN [i IN range(0, n - 1) | {f: links[i], post: after[i][$post]}] | {
     id: p.f.id, subject: startNode(p.f).name, relation: p.f.relation, object: endNode(p.f).name,
     prompt: p.f.prompt, question: p.f.question, pre: p.f[$pre], post: p.post,
-    ratio: CASE WHEN p.f[$pre] <> 0 THEN 1.0 * p.post / p.f[$pre] END
+    ratio: CASE WHEN p.f[$pre] > 0 AND p.f[$pre] >= $known THEN 1.0 * p.post / p.f[$pre] END
   }] AS links

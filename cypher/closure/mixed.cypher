@@ -3,7 +3,8 @@
 // Steps are counted in facts: a fact is one step, an implied link as many as its proof has facts. A
 // chain is an entity sequence; of its forms and numbers of facts the row shows the strongest after
 // the edit that survives, else the strongest. R and R' use the best proofs of that many facts,
-// chosen separately before and after the edit (closure/settle); the links decompose R'.
+// chosen separately before and after the edit (closure/settle); the links decompose R'. The
+// model knew a chain with R >= $known_chain; others are left out.
 //
 // mode: read
 // params:
@@ -16,6 +17,8 @@
 //                                             the same as for the closure
 //   $post       STRING                        property with the probability after the edit
 //   $threshold  FLOAT                         a chain survives if R' > $threshold * R and R' > 0
+//   $known_chain  FLOAT = 0.01                a chain counts if R >= $known_chain; 0 by the papers'
+//                                             rule
 //   $limit      INTEGER(0..1000000) = 100000  maximum number of rows; closure/omega counts all
 // returns: one row a chain, strongest (by R') first; before them chains with a missing probability
 //   steps      INTEGER|NULL  facts in the chain
@@ -51,7 +54,7 @@ WITH b, r, known, before, after,
       THEN {p: v[t - k].p * w[k - 1], k: v[t - k].k + k} ELSE m END)]) AS best
 UNWIND range(1, 5) AS n
 WITH b, r, n, known, before, after, R[n] AS R, best[n].p AS R_post, best[n].k AS sizes
-WHERE n <= $max_steps AND (R >= 0 AND R_post >= 0 OR NOT known)
+WHERE n <= $max_steps AND (R >= 0 AND R >= $known_chain AND R_post >= 0 OR NOT known)
 WITH b, r, before, after, known, CASE WHEN known THEN n END AS n, CASE WHEN known THEN R END AS R,
   CASE WHEN known THEN R_post END AS R_post, CASE WHEN known THEN sizes END AS sizes
 WITH *, R_post > $threshold * R AND R_post > 0 AS alive

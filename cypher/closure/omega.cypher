@@ -4,7 +4,7 @@
 // old form from other facts, by number of facts. both: chains with at least one implied link, with
 // steps counted in facts; an entity sequence counts once and survives if one of its forms does. An
 // implied link counts by its best proofs without the edited fact (closure/settle). A chain or proof
-// survives if R' > $threshold * R and R' > 0.
+// counts if the model knew it, R >= $known_chain; it survives if R' > $threshold * R and R' > 0.
 //
 // mode: read
 // params:
@@ -23,19 +23,27 @@
 //   $parallel   STRING(before|after) = before            which of parallel facts counts for R': the
 //                                                        likeliest before or after the edit
 //   $threshold  FLOAT                                    it survives if R' > $threshold * R
+//   $known_chain  FLOAT = 0.01                           it counts if R >= $known_chain; 0 by the
+//                                                        papers' rule
+//   $rule       STRING(known|papers) = known             value where nothing counts: null, or by
+//                                                        the papers 1
 // returns: one row a kind and number of facts, kinds in the order above
 //   kind        STRING(paths|rules|both)                 kind of way
 //   step        INTEGER                                  n: maximum number of facts
-//   chains      INTEGER                                  number of chains, or of sizes of proofs
+//   chains      INTEGER                                  number of chains that count, or of
+//                                                        sizes of proofs
 //   surviving   INTEGER                                  number of those that survive
 //   value       FLOAT|NULL                               deep-edited up to n: 1 if none survives,
-//                                                        else 0; null: a probability is missing
+//                                                        else 0; null: a probability is missing,
+//                                                        or nothing counts
 
 WITH {rewrite: $rewrite, relation: $relation} AS c
 OPTIONAL MATCH (s:Entity {key: $graph + '|' + $subject})
 OPTIONAL MATCH (o:Entity {key: $graph + '|' + $object})
 CALL (c, s, o) {
   // include: chains/_scored
+  WITH n, R, R_post
+  WHERE R * R_post IS NULL OR R >= $known_chain
   RETURN collect({n: n, known: R * R_post IS NOT NULL,
     alive: coalesce(R_post > $threshold * R AND R_post > 0, false)}) AS paths
 }
@@ -44,7 +52,7 @@ CALL (c, s, o) {
   WHERE i.relation = c.relation
   UNWIND range(1, 5) AS n
   WITH n, i.other_pre[n - 1] AS R, i.other_post[n - 1] AS R_post
-  WHERE R >= 0 AND R_post >= 0
+  WHERE R >= 0 AND R >= $known_chain AND R_post >= 0
   RETURN collect({n: n, known: true, alive: R_post > $threshold * R AND R_post > 0}) AS rules
 }
 CALL (c, s, o) {
@@ -71,7 +79,7 @@ CALL (c, s, o) {
         AND v[t - k] * w[k - 1] > m THEN v[t - k] * w[k - 1] ELSE m END)]) AS R_post
   UNWIND range(1, 5) AS n
   WITH b, n, known, R[n] AS R, R_post[n] AS R_post
-  WHERE R >= 0 AND R_post >= 0 OR NOT known
+  WHERE R >= 0 AND R >= $known_chain AND R_post >= 0 OR NOT known
   WITH b, n, min(known) AS known, max(R_post > $threshold * R AND R_post > 0) AS alive
   WITH b, collect({n: n, alive: alive}) AS sizes, min(known) AS known, min(n) AS least
   RETURN collect({n: least, known: known,
@@ -88,6 +96,6 @@ UNWIND range(1, $max_steps) AS step
 WITH part, step, [x IN part.found WHERE x.n <= step] AS counted
 WITH part, step, counted, size([x IN counted WHERE x.alive <= step]) AS surviving
 RETURN part.kind AS kind, step, size(counted) AS chains, surviving,
-  CASE WHEN any(x IN counted WHERE NOT x.known) THEN null
+  CASE WHEN any(x IN counted WHERE NOT x.known) OR counted = [] AND $rule = 'known' THEN null
     WHEN surviving = 0 THEN 1.0 ELSE 0.0 END AS value
 ORDER BY part.place, step

@@ -1,7 +1,8 @@
 // Indirect Fact Recovery of this edit, recomputed from its graph: the number of the score.
 //
-// IFR = sum of (R'/R) / sqrt(n) over sum of 1 / sqrt(n), over the chains with R > 0, n their length
-// (ThinkEval, Definition 3); by steps the weights cancel, and it is the mean of R'/R.
+// IFR = sum of (R'/R) / sqrt(n) over sum of 1 / sqrt(n), over the chains that the model knew, R > 0
+// and R >= $known_chain, n their length (ThinkEval, Definition 3); by steps the weights cancel, and
+// it is the mean of R'/R.
 //
 // mode: read
 // params:
@@ -9,17 +10,19 @@
 //   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
 //                                                        measure whose probabilities are read
 //   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
+//   $known_chain  FLOAT = 0.01                           a chain counts if R >= $known_chain; a
+//                                                        score by the papers' rule takes 0
 //   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a chain: if the
 //                                                        data set lists it, always, never
 // returns: one row for all chains, then one a length
 //   steps   STRING      `all`, or facts in the chain
-//   chains  INTEGER     chains with R > 0
+//   chains  INTEGER     chains that count
 //   ifr     FLOAT|NULL  Indirect Fact Recovery; null without a chain
 
 MATCH (e:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 // include: explore/_chains
 WITH chain.n AS n, chain.R_post / chain.R AS ratio, chain.R AS R
-WHERE R > 0
+WHERE R > 0 AND R >= $known_chain
 WITH collect({n: n, ratio: ratio}) AS chains
 UNWIND range(0, $max_steps) AS step
 WITH step, [chain IN chains WHERE step = 0 OR chain.n = step] AS chains

@@ -7,10 +7,13 @@
 // params:
 //   $edit       STRING                                   id of the edit
 //   $facts      LIST<STRING>                             ids of the cut's facts within the data set
-//   $leak       FLOAT = 0.1                              a chain leaks if R' > $leak * R
+//   $leak       FLOAT = 0.1                              a chain that the model knew leaks if
+//                                                        R' > $leak * R
 //   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
 //                                                        measure whose probabilities are read
 //   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
+//   $known_chain  FLOAT = 0.01                           a chain counts if R >= $known_chain; a
+//                                                        score by the papers' rule takes 0
 //   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a chain: if the
 //                                                        data set lists it, always, never
 // returns: one row a fact, by number of chains that it closes
@@ -20,7 +23,7 @@
 
 MATCH (e:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 // include: explore/_chains
-WHERE chain.R_post > $leak * chain.R
+WHERE chain.R > 0 AND chain.R >= $known_chain AND chain.R_post > $leak * chain.R
 WITH chain ORDER BY chain.R_post DESC, chain.n
 WITH collect(chain) AS chains
 UNWIND $facts AS id

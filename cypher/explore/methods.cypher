@@ -11,6 +11,8 @@
 //   $threshold  FLOAT = 0.01                             a chain survives if R' > $threshold * R;
 //                                                        a score takes 0 for p, else 0.01
 //   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
+//   $known_chain  FLOAT = 0.01                           a chain counts if R >= $known_chain; a
+//                                                        score by the papers' rule takes 0
 //   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a chain: if the
 //                                                        data set lists it, always, never
 // returns: one row an edit, the deepest first, then by IFR
@@ -30,13 +32,14 @@ WHERE g.complete AND $measure IN g.measures
 CALL (e, r) {
   // include: explore/_chains
   RETURN count(*) AS chains,
-    sum(CASE WHEN chain.R_post > $threshold * chain.R AND chain.R_post > 0 THEN 1 ELSE 0 END)
-      AS surviving,
-    min(CASE WHEN chain.R_post > $threshold * chain.R AND chain.R_post > 0 THEN chain.n END)
-      AS shortest,
-    CASE WHEN max(chain.R) > 0
-      THEN sum(CASE WHEN chain.R > 0 THEN chain.R_post / chain.R / sqrt(chain.n) END)
-        / sum(CASE WHEN chain.R > 0 THEN 1 / sqrt(chain.n) END)
+    sum(CASE WHEN chain.R >= $known_chain AND chain.R_post > $threshold * chain.R
+      AND chain.R_post > 0 THEN 1 ELSE 0 END) AS surviving,
+    min(CASE WHEN chain.R >= $known_chain AND chain.R_post > $threshold * chain.R
+      AND chain.R_post > 0 THEN chain.n END) AS shortest,
+    CASE WHEN max(chain.R) > 0 AND max(chain.R) >= $known_chain
+      THEN sum(CASE WHEN chain.R > 0 AND chain.R >= $known_chain
+        THEN chain.R_post / chain.R / sqrt(chain.n) END)
+        / sum(CASE WHEN chain.R > 0 AND chain.R >= $known_chain THEN 1 / sqrt(chain.n) END)
     END AS ifr
 }
 RETURN e.method AS method, e.id AS edit, efficacy, coalesce(shortest - 1, $max_steps) AS deep, ifr,

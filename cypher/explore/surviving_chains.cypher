@@ -10,6 +10,8 @@
 //   $threshold  FLOAT = 0.01                             a chain survives if R' > $threshold * R;
 //                                                        a score takes 0 for p, else 0.01
 //   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
+//   $known_chain  FLOAT = 0.01                           a chain counts if R >= $known_chain; a
+//                                                        score by the papers' rule takes 0
 //   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a chain: if the
 //                                                        data set lists it, always, never
 // returns: one row a chain, strongest (by R') first; at most 10, to keep the drawing readable
@@ -20,7 +22,7 @@
 
 MATCH (e:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 // include: explore/_chains
-WHERE chain.R_post > $threshold * chain.R AND chain.R_post > 0
+WHERE chain.R >= $known_chain AND chain.R_post > $threshold * chain.R AND chain.R_post > 0
 RETURN chain.p AS chain, chain.n AS steps, chain.R_post AS r_post,
   CASE WHEN chain.R > 0 THEN chain.R_post / chain.R END AS retention
 ORDER BY r_post DESC, steps, [node IN nodes(chain) | node.name]

@@ -1,10 +1,11 @@
 // What a round of co-edits cost, over the facts that were not edited, and what it installed.
 //
-// Each value is a mean of p_post / p_pre over the facts with p_pre <> 0; null where none is left.
-// `preservation`: facts on chains whose subject is not s0. `subject_retention`: facts on chains
-// about s0, without those with the object o0 or of the edited relation. `coedited_retention`: all
-// stored facts about the subjects of the co-edits other than s0. None of them counts an edited
-// fact. A fact without a probability makes its value null with n > 0.
+// Each value is a mean of p_post / p_pre over the facts that the model knew, p_pre >= $known and >
+// 0; null where there is none. `preservation`: facts on chains whose subject is not s0.
+// `subject_retention`: facts on chains about s0, without those with the object o0 or of the edited
+// relation. `coedited_retention`: all stored facts about the subjects of the co-edits other than
+// s0. None of them counts an edited fact. A fact without a probability makes its value null with n
+// > 0.
 //
 // mode: read
 // params:
@@ -24,6 +25,9 @@
 //                                                             the edit
 //   $post            STRING = p_post                          property with the probability after
 //                                                             the edit
+//   $known           FLOAT = 0.05                             a fact counts if its probability
+//                                                             before is >= $known; 0 by the
+//                                                             papers' rule
 //   $edited          LIST<MAP>                                the co-edits
 //   $edited.fact     STRING                                   id within the data set of the fact
 //                                                             that was edited
@@ -69,7 +73,8 @@ CALL (context, about, beside) {
   UNWIND range(0, 2) AS i
   WITH i, [context, about, beside][i] AS facts
   WITH i, [f IN facts WHERE f[$pre] IS NULL OR f[$post] IS NULL] AS missing,
-    [f IN facts WHERE f[$pre] <> 0 | 1.0 * f[$post] / f[$pre]] AS ratios, size(facts) AS all
+    [f IN facts WHERE f[$pre] > 0 AND f[$pre] >= $known | 1.0 * f[$post] / f[$pre]] AS ratios,
+    size(facts) AS all
   ORDER BY i
   RETURN collect({
     value: CASE WHEN missing = [] AND ratios <> []

@@ -1,8 +1,9 @@
 // Active chains: number of chains that survive the edit, by length and in total.
 //
-// A chain survives if R' > $threshold * R and R' > 0, where R and R' are the products of its facts'
-// probabilities before and after the edit.
-// A chain with a missing probability makes the value null.
+// A chain survives if the model knew it, R >= $known_chain, and R' > $threshold * R and R' > 0,
+// where R and R' are the products of its facts' probabilities before and after the edit. Undefined
+// where no chain counts: the value is null and n is 0. A missing probability is an error: null with
+// n > 0.
 //
 // mode: read
 // higher-is-better: no
@@ -12,6 +13,7 @@
 // short: active chains
 // meaning: chains that survive; good: 0
 // integer: yes
+// over: chain
 // params:
 //   $cases           LIST<MAP>                                the rewrites to evaluate
 //   $cases.id        STRING                                   label of the row
@@ -33,26 +35,36 @@
 //   $parallel        STRING(before|after) = before
 //         which of parallel facts counts for R': the likeliest before or after the edit
 //   $threshold       FLOAT = 0.0
-//         a chain survives if R' > $threshold * R and R' > 0
+//         a chain that counts survives if R' > $threshold * R and R' > 0
+//   $known_chain     FLOAT = 0.01
+//         a chain counts if R >= $known_chain; 0 by the papers' rule: all chains
+//   $rule            STRING(known|papers) = known
+//         the value where nothing counts: null, or by the papers 0
 // returns: one row a case and length; null first: all lengths
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  facts in the chains; null: all lengths
-//   value     FLOAT         surviving chains
-//   n         INTEGER       all chains
-//   excluded  INTEGER       always 0
+//   value     FLOAT|NULL    surviving chains
+//   n         INTEGER       chains that count
+//   excluded  INTEGER       those that do not: the model did not know them
 
 // include: metrics/_cases
 CALL (c, s, o) {
   // include: chains/_scored
-  WITH n, count(*) AS chains, count(R * R_post) AS known,
-    sum(CASE WHEN R_post > $threshold * R AND R_post > 0 THEN 1 ELSE 0 END) AS active
-  WITH collect({n: n, chains: chains, known: known, active: active}) AS found
+  WITH n, count(*) AS chains, count(R * R_post) AS complete,
+    sum(CASE WHEN R >= $known_chain THEN 1 ELSE 0 END) AS counted,
+    sum(CASE WHEN R >= $known_chain AND R_post > $threshold * R AND R_post > 0 THEN 1
+      ELSE 0 END) AS active
+  WITH collect({n: n, chains: chains, complete: complete, counted: counted,
+    active: active}) AS found
   UNWIND [null] + range(1, $max_steps) AS step
-  WITH step, [x IN found WHERE step IS NULL OR x.n = step] AS counted
-  RETURN step, reduce(k = 0, x IN counted | k + x.chains) AS chains,
-    reduce(k = 0, x IN counted | k + x.known) AS known,
-    reduce(k = 0, x IN counted | k + x.active) AS active
+  WITH step, [x IN found WHERE step IS NULL OR x.n = step] AS lengths
+  RETURN step, reduce(k = 0, x IN lengths | k + x.chains) AS chains,
+    reduce(k = 0, x IN lengths | k + x.complete) AS complete,
+    reduce(k = 0, x IN lengths | k + x.counted) AS known,
+    reduce(k = 0, x IN lengths | k + x.active) AS active
 }
-RETURN c.id AS id, step, CASE WHEN known = chains THEN toFloat(active) END AS value, chains AS n,
-  0 AS excluded
+RETURN c.id AS id, step,
+  CASE WHEN complete = chains AND (known > 0 OR $rule = 'papers')
+    THEN toFloat(active) END AS value,
+  CASE WHEN complete < chains THEN chains ELSE known END AS n, chains - known AS excluded
 ORDER BY id, step IS NOT NULL, step

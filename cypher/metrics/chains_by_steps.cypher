@@ -6,6 +6,7 @@
 // higher-is-better: neither
 // source: ThinkEval (Baser et al., TMLR 2026), Table 3, n-step chains
 // integer: yes
+// over: chain
 // params:
 //   $cases           LIST<MAP>                                the rewrites to evaluate
 //   $cases.id        STRING                                   label of the row

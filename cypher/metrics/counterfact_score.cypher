@@ -2,9 +2,9 @@
 //
 // The three scores are fractions of prompts for which the correct object is the likelier one. The
 // value is 1 only if the edit is efficacious, generalizes to paraphrases and leaves other subjects
-// unchanged; 0 if one of the scores is 0; 0 with n = 0 where paraphrases or neighborhood are
-// missing or not probed. The paper averages the three scores over the data set first; tables over
-// several edits do so too.
+// unchanged; 0 if one of the scores is 0. Undefined, null with n = 0, where paraphrases or
+// neighborhood are missing or not probed. The paper averages the three scores over the data set
+// first; tables over several edits do so too.
 //
 // The paper uses the probability of a target per token, exp of the mean log-probability of its
 // tokens: that is $post = likelihood_norm_post. Other measures are used unchanged.
@@ -13,6 +13,7 @@
 // higher-is-better: yes
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022), section 3.3: Score (S)
 // kinds: replace
+// over: prompt
 // params:
 //   $cases           LIST<MAP>        the rewrites to evaluate
 //   $cases.id        STRING           label of the row
@@ -26,7 +27,7 @@
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
-//   value     FLOAT         from 0 to 1
+//   value     FLOAT|NULL    from 0 to 1
 //   n         INTEGER       prompts: the rewrite's, paraphrases, neighborhood
 //   excluded  INTEGER       always 0
 
@@ -44,7 +45,7 @@ WITH *, CASE WHEN new > old THEN 1.0 WHEN new <= old THEN 0.0 END AS es,
   size([i IN range(0, size(para_new) - 1) WHERE para_new[i] > para_old[i]]) AS para,
   size([i IN range(0, size(near_new) - 1) WHERE near_old[i] > near_new[i]]) AS near
 RETURN c.id AS id, null AS step,
-  CASE WHEN n = 0 THEN 0.0
+  CASE WHEN n = 0 THEN null
     WHEN size(para_new) <> size(para_old) OR size(near_new) <> size(near_old) THEN null
     WHEN es * para * near = 0 THEN 0.0
     ELSE 3.0 / (1 / es + 1.0 * size(para_new) / para + 1.0 * size(near_new) / near) END AS value,

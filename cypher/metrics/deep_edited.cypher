@@ -1,7 +1,8 @@
 // Deep-edited up to n steps: 1 if no chain of at most n facts survives the edit, else 0.
 //
-// A chain survives if R' > $threshold * R and R' > 0. 1 where there is no chain at all.
-// A chain with a missing probability makes the value null.
+// A chain survives if the model knew it, R >= $known_chain, and R' > $threshold * R and R' > 0.
+// Undefined where no chain counts: the value is null and n is 0. A missing probability is an error:
+// null with n > 0.
 //
 // mode: read
 // higher-is-better: yes
@@ -11,6 +12,7 @@
 // short: deep edited
 // meaning: 1 if no chain survives
 // integer: yes
+// over: chain
 // params:
 //   $cases           LIST<MAP>                                the rewrites to evaluate
 //   $cases.id        STRING                                   label of the row
@@ -32,27 +34,36 @@
 //   $parallel        STRING(before|after) = before
 //         which of parallel facts counts for R': the likeliest before or after the edit
 //   $threshold       FLOAT = 0.0
-//         a chain survives if R' > $threshold * R and R' > 0
+//         a chain that counts survives if R' > $threshold * R and R' > 0
+//   $known_chain     FLOAT = 0.01
+//         a chain counts if R >= $known_chain; 0 by the papers' rule: all chains
+//   $rule            STRING(known|papers) = known
+//         the value where nothing counts: null, or by the papers 1
 // returns: one row a case and n, first $max_steps
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  n; null: $max_steps
-//   value     FLOAT         1 or 0
-//   n         INTEGER       chains of at most n facts
-//   excluded  INTEGER       always 0
+//   value     FLOAT|NULL    1 or 0
+//   n         INTEGER       chains of at most n facts that count
+//   excluded  INTEGER       those that do not: the model did not know them
 
 // include: metrics/_cases
 CALL (c, s, o) {
   // include: chains/_scored
-  WITH n, count(*) AS chains, count(R * R_post) AS known,
-    sum(CASE WHEN R_post > $threshold * R AND R_post > 0 THEN 1 ELSE 0 END) AS active
-  WITH collect({n: n, chains: chains, known: known, active: active}) AS found
+  WITH n, count(*) AS chains, count(R * R_post) AS complete,
+    sum(CASE WHEN R >= $known_chain THEN 1 ELSE 0 END) AS counted,
+    sum(CASE WHEN R >= $known_chain AND R_post > $threshold * R AND R_post > 0 THEN 1
+      ELSE 0 END) AS active
+  WITH collect({n: n, chains: chains, complete: complete, counted: counted,
+    active: active}) AS found
   UNWIND [null] + range(1, $max_steps) AS step
-  WITH step, [x IN found WHERE step IS NULL OR x.n <= step] AS counted
-  RETURN step, reduce(k = 0, x IN counted | k + x.chains) AS chains,
-    reduce(k = 0, x IN counted | k + x.known) AS known,
-    reduce(k = 0, x IN counted | k + x.active) AS active
+  WITH step, [x IN found WHERE step IS NULL OR x.n <= step] AS lengths
+  RETURN step, reduce(k = 0, x IN lengths | k + x.chains) AS chains,
+    reduce(k = 0, x IN lengths | k + x.complete) AS complete,
+    reduce(k = 0, x IN lengths | k + x.counted) AS known,
+    reduce(k = 0, x IN lengths | k + x.active) AS active
 }
 RETURN c.id AS id, step,
-  CASE WHEN known < chains THEN null WHEN active = 0 THEN 1.0 ELSE 0.0 END AS value, chains AS n,
-  0 AS excluded
+  CASE WHEN complete = chains AND (known > 0 OR $rule = 'papers')
+    THEN CASE active WHEN 0 THEN 1.0 ELSE 0.0 END END AS value,
+  CASE WHEN complete < chains THEN chains ELSE known END AS n, chains - known AS excluded
 ORDER BY id, step IS NOT NULL, step

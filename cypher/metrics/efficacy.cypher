@@ -1,6 +1,7 @@
 // Efficacy: the probability of the new object (target_new) after the edit.
 //
-// Read from the fact with role target_new. 0 with n = 0 where the graph has none.
+// Read from the fact with role target_new. Undefined, null with n = 0, where the
+// graph has none.
 //
 // mode: read
 // higher-is-better: yes
@@ -25,7 +26,7 @@
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
-//   value     FLOAT         a probability
+//   value     FLOAT|NULL    a probability
 //   n         INTEGER       1, or 0 without such a fact
 //   excluded  INTEGER       always 0
 
@@ -33,6 +34,6 @@ UNWIND $cases AS c
 OPTIONAL MATCH (:Entity {key: c.graph + '|' + c.subject})-[new:FACT {role: 'target_new'}]->()
 WHERE c.rewrite IS NULL OR c.rewrite IN new.cases OR coalesce(new.cases, []) = []
 RETURN c.id AS id, null AS step,
-  CASE count(new) WHEN 0 THEN 0.0 WHEN count(new[$post]) THEN avg(new[$post]) END AS value,
+  CASE WHEN count(new) = count(new[$post]) THEN avg(new[$post]) END AS value,
   count(new) AS n, 0 AS excluded
 ORDER BY id

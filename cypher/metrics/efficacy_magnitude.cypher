@@ -1,7 +1,7 @@
 // Efficacy magnitude (EM): margin of the new object over the old one after the edit.
 //
-// P(target_new) - P(target_true), of the facts with these roles. 0 with n = 0 where the graph lacks
-// one of them.
+// P(target_new) - P(target_true), of the facts with these roles. Undefined, null with n = 0,
+// where the graph lacks one of them.
 //
 // The paper uses the probability of a target per token, exp of the mean log-probability of its
 // tokens: that is $post = likelihood_norm_post. Other measures are used unchanged.
@@ -23,11 +23,11 @@
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
-//   value     FLOAT         from -1 to 1
+//   value     FLOAT|NULL    from -1 to 1
 //   n         INTEGER       1, or 0 without such facts
 //   excluded  INTEGER       always 0
 
 // include: metrics/_targets
 WITH c, count(new) AS n, avg(new[$post] - old[$post]) AS margin
-RETURN c.id AS id, null AS step, CASE n WHEN 0 THEN 0.0 ELSE margin END AS value, n, 0 AS excluded
+RETURN c.id AS id, null AS step, margin AS value, n, 0 AS excluded
 ORDER BY id

@@ -1,7 +1,7 @@
 // Efficacy score: 1 if the new object is likelier than the old one after the edit, else 0.
 //
-// Compares the facts with roles target_new and target_true; equal counts as 0. 0 with n = 0 where
-// the graph lacks one of them.
+// Compares the facts with roles target_new and target_true; equal counts as 0. Undefined, null
+// with n = 0, where the graph lacks one of them.
 //
 // mode: read
 // higher-is-better: yes
@@ -21,12 +21,12 @@
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
-//   value     FLOAT         1 or 0
+//   value     FLOAT|NULL    1 or 0
 //   n         INTEGER       1, or 0 without such facts
 //   excluded  INTEGER       always 0
 
 // include: metrics/_targets
 WITH c, count(new) AS n, avg(CASE WHEN new[$post] > old[$post] THEN 1.0
   WHEN new[$post] <= old[$post] THEN 0.0 END) AS score
-RETURN c.id AS id, null AS step, CASE n WHEN 0 THEN 0.0 ELSE score END AS value, n, 0 AS excluded
+RETURN c.id AS id, null AS step, score AS value, n, 0 AS excluded
 ORDER BY id

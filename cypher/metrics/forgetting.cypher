@@ -2,7 +2,8 @@
 //
 // Read from the fact with role target_true. 1 where the model never gives the object any more, 0
 // where nothing changed, negative where the fact became likelier. Undefined for a fact that the
-// model did not know, p_pre below .05: the value is null, n is 0 and the fact counts as excluded.
+// model did not know, p_pre below $known or 0, or that was not asked before the edit: the value is
+// null, n is 0 and the fact counts as excluded.
 //
 // mode: read
 // higher-is-better: yes
@@ -23,6 +24,8 @@
 //   $cases.relation  STRING|NULL      the edited relation, where no fact has the role target_true
 //   $pre             STRING = p_pre   property with the probability before the edit
 //   $post            STRING = p_post  property with the probability after the edit
+//   $known           FLOAT = 0.05     a fact counts if its probability before is >= $known; 0 by
+//                                     the papers' rule
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
@@ -32,7 +35,8 @@
 
 // include: metrics/_forgotten
 WITH c, head(collect(old)) AS old
-WITH c, old, old IS NOT NULL AND old[$pre] < 0.05 AS unknown
+WITH c, old, old IS NOT NULL
+  AND NOT coalesce(old[$pre] > 0 AND old[$pre] >= $known, false) AS unknown
 RETURN c.id AS id, null AS step,
   CASE WHEN old IS NOT NULL AND NOT unknown THEN 1.0 - old[$post] / old[$pre] END AS value,
   CASE WHEN old IS NULL OR unknown THEN 0 ELSE 1 END AS n,

@@ -1,7 +1,7 @@
 // Generalization: the mean probability of the new object over paraphrases of the rewrite's prompt.
 //
 // Read from the list `paraphrases_` + $post of the fact with role target_new, one entry a
-// paraphrase. 0 with n = 0 where there are none, or none were probed.
+// paraphrase. Undefined, null with n = 0, where there are none, or none were probed.
 //
 // mode: read
 // higher-is-better: yes
@@ -12,6 +12,7 @@
 // short: generalization
 // meaning: the same, asked in other words; good: 1
 // kinds: replace, append
+// over: prompt
 // params:
 //   $cases           LIST<MAP>        the rewrites to evaluate
 //   $cases.id        STRING           label of the row
@@ -25,7 +26,7 @@
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
-//   value     FLOAT         a probability
+//   value     FLOAT|NULL    a probability
 //   n         INTEGER       paraphrases
 //   excluded  INTEGER       always 0
 
@@ -35,7 +36,7 @@ WHERE c.rewrite IS NULL OR c.rewrite IN new.cases OR coalesce(new.cases, []) = [
 WITH c, head(collect(new['paraphrases_' + $post])) AS probabilities
 WITH c, coalesce(probabilities, []) AS probabilities
 RETURN c.id AS id, null AS step,
-  CASE probabilities WHEN [] THEN 0.0
-    ELSE reduce(x = 0.0, p IN probabilities | x + p) / size(probabilities) END AS value,
+  CASE WHEN probabilities <> []
+    THEN reduce(x = 0.0, p IN probabilities | x + p) / size(probabilities) END AS value,
   size(probabilities) AS n, 0 AS excluded
 ORDER BY id

@@ -1,8 +1,8 @@
 // Generalization magnitude (PM): mean margin of the new object over paraphrases.
 //
 // The mean of new[i] - true[i] over the lists `paraphrases_` + $post of the facts with roles
-// target_new and target_true; 0 with n = 0 where there are none, or none were probed. Lists of
-// different lengths make the value null.
+// target_new and target_true. Undefined, null with n = 0, where there are none, or none were
+// probed. Lists of different lengths are an error: null with n > 0.
 //
 // The paper uses the probability of a target per token, exp of the mean log-probability of its
 // tokens: that is $post = likelihood_norm_post. Other measures are used unchanged.
@@ -11,6 +11,7 @@
 // higher-is-better: yes
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022), section 3.3: paraphrase magnitude
 // kinds: replace
+// over: prompt
 // params:
 //   $cases           LIST<MAP>        the rewrites to evaluate
 //   $cases.id        STRING           label of the row
@@ -24,7 +25,7 @@
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
-//   value     FLOAT         from -1 to 1
+//   value     FLOAT|NULL    from -1 to 1
 //   n         INTEGER       paraphrases
 //   excluded  INTEGER       always 0
 
@@ -33,8 +34,8 @@ WITH c, head(collect({new: coalesce(new['paraphrases_' + $post], []),
   old: coalesce(old['paraphrases_' + $post], [])})) AS p
 WITH c, coalesce(p.new, []) AS new, coalesce(p.old, []) AS old
 RETURN c.id AS id, null AS step,
-  CASE WHEN size(new) <> size(old) THEN null WHEN new = [] THEN 0.0
-    ELSE reduce(x = 0.0, i IN range(0, size(new) - 1) | x + new[i] - old[i]) / size(new)
+  CASE WHEN size(new) = size(old) AND new <> []
+    THEN reduce(x = 0.0, i IN range(0, size(new) - 1) | x + new[i] - old[i]) / size(new)
   END AS value,
-  size(new) AS n, 0 AS excluded
+  CASE WHEN size(new) >= size(old) THEN size(new) ELSE size(old) END AS n, 0 AS excluded
 ORDER BY id

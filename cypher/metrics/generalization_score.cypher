@@ -1,14 +1,15 @@
 // Generalization score: fraction of paraphrases with the new object likelier than the old.
 //
 // The fraction of entries i with new[i] > true[i] in the lists `paraphrases_` + $post of the facts
-// with roles target_new and target_true; 0 with n = 0 where there are none, or none were probed.
-// Lists of different lengths make the value null.
+// with roles target_new and target_true. Undefined, null with n = 0, where there are none, or
+// none were probed. Lists of different lengths are an error: null with n > 0.
 //
 // mode: read
 // higher-is-better: yes
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022), paraphrase score;
 //   ThinkEval (Baser et al., TMLR 2026), appendix D, Eq. 9 (called Generalization)
 // kinds: replace
+// over: prompt
 // params:
 //   $cases           LIST<MAP>        the rewrites to evaluate
 //   $cases.id        STRING           label of the row
@@ -22,7 +23,7 @@
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
-//   value     FLOAT         from 0 to 1
+//   value     FLOAT|NULL    from 0 to 1
 //   n         INTEGER       paraphrases
 //   excluded  INTEGER       always 0
 
@@ -32,7 +33,7 @@ WITH c, head(collect({new: coalesce(new['paraphrases_' + $post], []),
 WITH c, coalesce(p.new, []) AS new, coalesce(p.old, []) AS old
 WITH c, new, old, [i IN range(0, size(new) - 1) WHERE new[i] > old[i]] AS won
 RETURN c.id AS id, null AS step,
-  CASE WHEN size(new) <> size(old) THEN null WHEN new = [] THEN 0.0
-    ELSE 1.0 * size(won) / size(new) END AS value,
-  size(new) AS n, 0 AS excluded
+  CASE WHEN size(new) = size(old) AND new <> []
+    THEN 1.0 * size(won) / size(new) END AS value,
+  CASE WHEN size(new) >= size(old) THEN size(new) ELSE size(old) END AS n, 0 AS excluded
 ORDER BY id

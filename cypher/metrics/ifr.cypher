@@ -1,8 +1,9 @@
 // Indirect Fact Recovery: how much of the old fact can still be deduced after the edit.
 //
-// IFR = sum of (R'/R) / sqrt(n) over sum of 1 / sqrt(n), over the chains with R <> 0; 0 if there is
-// none. R and R' are the products of the probabilities of a chain's n facts before and after.
-// A chain with a missing probability makes the value null.
+// IFR = sum of (R'/R) / sqrt(n) over sum of 1 / sqrt(n), over the chains that the model knew: those
+// with R >= $known_chain and R > 0. R and R' are the products of the probabilities of a chain's n
+// facts before and after. Undefined where no chain counts: the value is null and n is 0. A missing
+// probability is an error: null with n > 0.
 //
 // mode: read
 // higher-is-better: no
@@ -12,6 +13,7 @@
 // short: IFR
 // meaning: how much of the old fact its chains still give; good: 0
 // interval: yes
+// over: chain
 // params:
 //   $cases           LIST<MAP>                                the rewrites to evaluate
 //   $cases.id        STRING                                   label of the row
@@ -32,23 +34,28 @@
 //         property with the probability after the edit
 //   $parallel        STRING(before|after) = before
 //         which of parallel facts counts for R': the likeliest before or after the edit
+//   $known_chain     FLOAT = 0.01
+//         a chain counts if R >= $known_chain; 0 by the papers' rule
+//   $rule            STRING(known|papers) = known
+//         the value where nothing counts: null, or by the papers 0
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  null: all lengths together
-//   value     FLOAT         IFR, 0 or more
-//   n         INTEGER       chains with R <> 0
-//   excluded  INTEGER       chains with R = 0
+//   value     FLOAT|NULL    IFR, 0 or more
+//   n         INTEGER       chains that count
+//   excluded  INTEGER       chains that do not count: the model did not know them
 
 // include: metrics/_cases
 CALL (c, s, o) {
   // include: chains/_scored
-  RETURN count(*) AS chains, count(R * R_post) AS known,
-    sum(CASE WHEN R <> 0 THEN 1 ELSE 0 END) AS used,
-    sum(CASE WHEN R <> 0 THEN R_post / R / sqrt(n) ELSE 0.0 END) AS numerator,
-    sum(CASE WHEN R <> 0 THEN 1 / sqrt(n) ELSE 0.0 END) AS denominator
+  RETURN count(*) AS chains, count(R * R_post) AS complete,
+    sum(CASE WHEN R > 0 AND R >= $known_chain THEN 1 ELSE 0 END) AS used,
+    sum(CASE WHEN R > 0 AND R >= $known_chain THEN R_post / R / sqrt(n)
+      ELSE 0.0 END) AS numerator,
+    sum(CASE WHEN R > 0 AND R >= $known_chain THEN 1 / sqrt(n) ELSE 0.0 END) AS denominator
 }
 RETURN c.id AS id, null AS step,
-  CASE WHEN known < chains THEN null WHEN used = 0 THEN 0.0 ELSE numerator / denominator END
-    AS value,
-  used AS n, chains - used AS excluded
+  CASE WHEN complete < chains THEN null WHEN used > 0 THEN numerator / denominator
+    WHEN $rule = 'papers' THEN 0.0 END AS value,
+  CASE WHEN complete < chains THEN chains ELSE used END AS n, chains - used AS excluded
 ORDER BY id

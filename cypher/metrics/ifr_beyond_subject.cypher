@@ -2,8 +2,8 @@
 //
 // IFR, with p_post = p_pre for the facts about s0 that the edit is not meant to change: those whose
 // object is not o0 and whose relation is not the edited one (metrics/subject_retention). What is
-// left of the fall is due to the rest of the chains. 0 if there is no chain with R <> 0. A chain
-// with a missing probability makes the value null.
+// left of the fall is due to the rest of the chains. Undefined where no chain counts: the value is
+// null and n is 0. A missing probability is an error: null with n > 0.
 //
 // mode: read
 // higher-is-better: no
@@ -14,6 +14,7 @@
 // short: IFR beyond subject
 // meaning: IFR if the other facts about the subject were kept; good: 0
 // interval: yes
+// over: chain
 // params:
 //   $cases           LIST<MAP>                                the rewrites to evaluate
 //   $cases.id        STRING                                   label of the row
@@ -34,12 +35,16 @@
 //         property with the probability after the edit
 //   $parallel        STRING(before|after) = before
 //         which of parallel facts counts for R': the likeliest before or after the edit
+//   $known_chain     FLOAT = 0.01
+//         a chain counts if R >= $known_chain; 0 by the papers' rule
+//   $rule            STRING(known|papers) = known
+//         the value where nothing counts: null, or by the papers 0
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  null: all lengths together
-//   value     FLOAT         IFR, 0 or more
-//   n         INTEGER       chains with R <> 0
-//   excluded  INTEGER       chains with R = 0
+//   value     FLOAT|NULL    IFR, 0 or more
+//   n         INTEGER       chains that count
+//   excluded  INTEGER       chains that do not count: the model did not know them
 
 // include: metrics/_cases
 CALL (c, s, o) {
@@ -48,13 +53,14 @@ CALL (c, s, o) {
   WITH n, R, R_post, links[0] AS f, reduce(x = 1.0, f IN after[1..] | x * f[$post]) AS rest
   WITH n, R, R_post, CASE WHEN endNode(f) = o OR coalesce(f.relation = c.relation, false)
     THEN R_post ELSE f[$pre] * rest END AS beyond
-  RETURN count(*) AS chains, count(R * R_post) AS known,
-    sum(CASE WHEN R <> 0 THEN 1 ELSE 0 END) AS used,
-    sum(CASE WHEN R <> 0 THEN beyond / R / sqrt(n) ELSE 0.0 END) AS numerator,
-    sum(CASE WHEN R <> 0 THEN 1 / sqrt(n) ELSE 0.0 END) AS denominator
+  RETURN count(*) AS chains, count(R * R_post) AS complete,
+    sum(CASE WHEN R > 0 AND R >= $known_chain THEN 1 ELSE 0 END) AS used,
+    sum(CASE WHEN R > 0 AND R >= $known_chain THEN beyond / R / sqrt(n)
+      ELSE 0.0 END) AS numerator,
+    sum(CASE WHEN R > 0 AND R >= $known_chain THEN 1 / sqrt(n) ELSE 0.0 END) AS denominator
 }
 RETURN c.id AS id, null AS step,
-  CASE WHEN known < chains THEN null WHEN used = 0 THEN 0.0 ELSE numerator / denominator END
-    AS value,
-  used AS n, chains - used AS excluded
+  CASE WHEN complete < chains THEN null WHEN used > 0 THEN numerator / denominator
+    WHEN $rule = 'papers' THEN 0.0 END AS value,
+  CASE WHEN complete < chains THEN chains ELSE used END AS n, chains - used AS excluded
 ORDER BY id

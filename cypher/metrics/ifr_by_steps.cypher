@@ -1,12 +1,14 @@
 // n-step IFR: Indirect Fact Recovery, separately for chains of each length.
 //
 // Within one length the weights 1 / sqrt(n) cancel: the mean of R'/R over the chains of n facts
-// with R <> 0; 0 if there is none. A table over several cases can pool them: sum of value * n over
-// sum of n. A chain with a missing probability makes the value null.
+// that the model knew, R >= $known_chain and R > 0. A table over several cases can pool them: sum
+// of value * n over sum of n. Undefined where no chain of a length counts: the value is null and n
+// is 0. A missing probability is an error: null with n > 0.
 //
 // mode: read
 // higher-is-better: no
 // source: ThinkEval (Baser et al., TMLR 2026), section 5.1, Definition 3, Eq. 6, for one n; Table 3
+// over: chain
 // params:
 //   $cases           LIST<MAP>                                the rewrites to evaluate
 //   $cases.id        STRING                                   label of the row
@@ -27,26 +29,32 @@
 //         property with the probability after the edit
 //   $parallel        STRING(before|after) = before
 //         which of parallel facts counts for R': the likeliest before or after the edit
+//   $known_chain     FLOAT = 0.01
+//         a chain counts if R >= $known_chain; 0 by the papers' rule
+//   $rule            STRING(known|papers) = known
+//         the value where nothing counts: null, or by the papers 0
 // returns: one row a case and length 1..$max_steps
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  facts in the chains
-//   value     FLOAT         IFR over them, 0 or more
-//   n         INTEGER       chains with R <> 0
-//   excluded  INTEGER       chains with R = 0
+//   value     FLOAT|NULL    IFR over them, 0 or more
+//   n         INTEGER       chains that count
+//   excluded  INTEGER       chains that do not count: the model did not know them
 
 // include: metrics/_cases
 CALL (c, s, o) {
   // include: chains/_scored
-  WITH n, count(*) AS chains, count(R * R_post) AS known,
-    sum(CASE WHEN R <> 0 THEN 1 ELSE 0 END) AS used,
-    sum(CASE WHEN R <> 0 THEN R_post / R ELSE 0.0 END) AS retained
-  WITH collect({n: n, chains: chains, known: known, used: used, retained: retained}) AS found
+  WITH n, count(*) AS chains, count(R * R_post) AS complete,
+    sum(CASE WHEN R > 0 AND R >= $known_chain THEN 1 ELSE 0 END) AS used,
+    sum(CASE WHEN R > 0 AND R >= $known_chain THEN R_post / R ELSE 0.0 END) AS retained
+  WITH collect({n: n, chains: chains, complete: complete, used: used,
+    retained: retained}) AS found
   UNWIND range(1, $max_steps) AS step
   WITH step, coalesce(head([x IN found WHERE x.n = step]),
-    {chains: 0, known: 0, used: 0, retained: 0.0}) AS x
-  RETURN step, x.chains AS chains, x.known AS known, x.used AS used, x.retained AS retained
+    {chains: 0, complete: 0, used: 0, retained: 0.0}) AS x
+  RETURN step, x.chains AS chains, x.complete AS complete, x.used AS used, x.retained AS retained
 }
 RETURN c.id AS id, step,
-  CASE WHEN known < chains THEN null WHEN used = 0 THEN 0.0 ELSE retained / used END AS value,
-  used AS n, chains - used AS excluded
+  CASE WHEN complete < chains THEN null WHEN used > 0 THEN retained / used
+    WHEN $rule = 'papers' THEN 0.0 END AS value,
+  CASE WHEN complete < chains THEN chains ELSE used END AS n, chains - used AS excluded
 ORDER BY id, step

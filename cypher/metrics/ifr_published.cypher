@@ -1,14 +1,16 @@
 // Overall IFR as in the published tables, recombined from the n-step values; for reproduction.
 //
-// Sum over n of (N_n / sqrt(n)) * IFR_n over sum of N_n / sqrt(n), where N_n counts all chains of n
-// facts, those with R = 0 too. Where all chains of a length have R = 0, IFR_n is 0 by its
-// definition, which lowers the value; Definition 3 (metrics/ifr) does not. 0 if there is no chain.
-// A chain with a missing probability makes the value null.
+// Sum over n of (N_n / sqrt(n)) * IFR_n over sum of N_n / sqrt(n), where N_n counts the chains of n
+// facts with R >= $known_chain: all of them by the papers' rule, those with R = 0 too. Where all
+// chains of a length have R = 0, IFR_n is 0 by its definition, which lowers the value; Definition 3
+// (metrics/ifr) does not. Undefined where no chain counts: the value is null and n is 0. A missing
+// probability is an error: null with n > 0.
 //
 // mode: read
 // higher-is-better: no
 // source: ThinkEval (Baser et al., TMLR 2026), Table 4: 14 of its 15 rows
 //   follow from n-step IFR and chain counts in this way
+// over: chain
 // params:
 //   $cases           LIST<MAP>                                the rewrites to evaluate
 //   $cases.id        STRING                                   label of the row
@@ -29,25 +31,30 @@
 //         property with the probability after the edit
 //   $parallel        STRING(before|after) = before
 //         which of parallel facts counts for R': the likeliest before or after the edit
+//   $known_chain     FLOAT = 0.01
+//         a chain counts if R >= $known_chain; 0 by the papers' rule
+//   $rule            STRING(known|papers) = known
+//         the value where nothing counts: null, or by the papers 0
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  null: all lengths together
-//   value     FLOAT         recombined IFR, 0 or more
-//   n         INTEGER       all chains
-//   excluded  INTEGER       always 0: chains with R = 0 count in N_n
+//   value     FLOAT|NULL    recombined IFR, 0 or more
+//   n         INTEGER       chains that count in N_n
+//   excluded  INTEGER       chains that do not: the model did not know them
 
 // include: metrics/_cases
 CALL (c, s, o) {
   // include: chains/_scored
-  WITH n, count(*) AS chains, count(R * R_post) AS known,
-    sum(CASE WHEN R <> 0 THEN 1 ELSE 0 END) AS used,
-    sum(CASE WHEN R <> 0 THEN R_post / R ELSE 0.0 END) AS retained
-  RETURN sum(chains) AS chains, sum(known) AS known,
-    sum(CASE used WHEN 0 THEN 0.0 ELSE chains / sqrt(n) * retained / used END) AS numerator,
-    sum(chains / sqrt(n)) AS denominator
+  WITH n, count(*) AS chains, count(R * R_post) AS complete,
+    sum(CASE WHEN R >= $known_chain THEN 1 ELSE 0 END) AS counted,
+    sum(CASE WHEN R > 0 AND R >= $known_chain THEN 1 ELSE 0 END) AS used,
+    sum(CASE WHEN R > 0 AND R >= $known_chain THEN R_post / R ELSE 0.0 END) AS retained
+  RETURN sum(chains) AS chains, sum(complete) AS complete, sum(counted) AS counted,
+    sum(CASE used WHEN 0 THEN 0.0 ELSE counted / sqrt(n) * retained / used END) AS numerator,
+    sum(counted / sqrt(n)) AS denominator
 }
 RETURN c.id AS id, null AS step,
-  CASE WHEN known < chains THEN null WHEN chains = 0 THEN 0.0 ELSE numerator / denominator END
-    AS value,
-  chains AS n, 0 AS excluded
+  CASE WHEN complete < chains THEN null WHEN counted > 0 THEN numerator / denominator
+    WHEN $rule = 'papers' THEN 0.0 END AS value,
+  CASE WHEN complete < chains THEN chains ELSE counted END AS n, chains - counted AS excluded
 ORDER BY id

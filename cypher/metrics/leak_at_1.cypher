@@ -3,7 +3,8 @@
 // 1 - (1 - p_post)^1, of the fact with role target_true. By likelihoods it is exact for answers
 // drawn at temperature 1, and says that an answer begins with the object, not that it is about it.
 // By samples p_post is a fraction of few answers: the value is 0 where none of them named the
-// object, whatever the model may say later. 0 with n = 0 where the graph has no such fact.
+// object, whatever the model may say later. Undefined, null with n = 0, where the graph has no such
+// fact.
 //
 // mode: read
 // higher-is-better: no
@@ -27,13 +28,13 @@
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
-//   value     FLOAT         a probability
+//   value     FLOAT|NULL    a probability
 //   n         INTEGER       1, or 0 without such a fact
 //   excluded  INTEGER       always 0
 
 // include: metrics/_forgotten
 WITH c, head(collect(old)) AS old
 RETURN c.id AS id, null AS step,
-  CASE WHEN old IS NULL THEN 0.0 ELSE 1.0 - (1.0 - old[$post]) ^ 1 END AS value,
+  CASE WHEN old IS NOT NULL THEN 1.0 - (1.0 - old[$post]) ^ 1 END AS value,
   CASE WHEN old IS NULL THEN 0 ELSE 1 END AS n, 0 AS excluded
 ORDER BY id

@@ -1,10 +1,12 @@
 // Preservation: how much of the probability of the broader context the edit preserves.
 //
 // The broader context is the set of facts on chains of at most $max_steps facts whose subject is
-// not s0. Unit `rewrite`: the mean of p_post / p_pre over those with p_pre <> 0; 1 if there is
-// none. Unit `record`, as in the records of the published data set: this mean for each chain, over
-// the facts that share a question with one of its facts (a fact without questions: that fact), then
-// the mean over the chains. A missing probability makes the value null.
+// not s0. Unit `rewrite`: the mean of p_post / p_pre over those that the model knew, p_pre >=
+// $known and > 0. Unit `record`, as in the records of the published data set: this mean for each
+// chain, over the facts that share a question with one of its facts (a fact without questions: that
+// fact), then the mean over the chains that have such a fact. Undefined where nothing counts: the
+// value is null and n is 0. By the papers' rule it is 1 there, as is the mean of a chain without
+// such a fact. A missing probability is an error: null with n > 0.
 //
 // mode: read
 // higher-is-better: yes
@@ -35,12 +37,17 @@
 //   $post            STRING = p_post
 //         property with the probability after the edit
 //   $unit            STRING(rewrite|record) = rewrite         unit of the mean
+//   $known           FLOAT = 0.05
+//         a fact counts if its probability before is >= $known; 0 by the papers' rule
+//   $rule            STRING(known|papers) = known
+//         the value where nothing counts: null, or by the papers 1
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  null: all lengths together
-//   value     FLOAT         Preservation, 0 or more
-//   n         INTEGER       facts with p_pre <> 0; for `record` chains
-//   excluded  INTEGER       facts of the context with p_pre = 0
+//   value     FLOAT|NULL    Preservation, 0 or more
+//   n         INTEGER       facts that the model knew; for `record` chains with such a fact, by
+//                           the papers' rule all
+//   excluded  INTEGER       facts of the context that it did not know
 
 // include: metrics/_cases
 CALL (c, s, o) {
@@ -68,15 +75,21 @@ CALL (c, s, o) {
         AND any(q IN coalesce(link.questions, []) WHERE q IN coalesce(f.questions, []))))]
         AS context
     }
-    RETURN collect([f IN context WHERE f[$pre] <> 0 | 1.0 * f[$post] / f[$pre]]) AS terms
+    WITH [f IN context WHERE f[$pre] > 0 AND f[$pre] >= $known |
+      1.0 * f[$post] / f[$pre]] AS ratios
+    WHERE ratios <> [] OR $rule = 'papers'
+    RETURN collect(ratios) AS terms
   }
-  RETURN terms, size([f IN scope WHERE f[$pre] = 0]) AS excluded,
-    all(f IN scope WHERE f[$pre] IS NOT NULL AND f[$post] IS NOT NULL) AS known
+  RETURN terms, size(scope) AS facts,
+    size([f IN scope WHERE NOT (f[$pre] > 0 AND f[$pre] >= $known)]) AS excluded,
+    all(f IN scope WHERE f[$pre] IS NOT NULL AND f[$post] IS NOT NULL) AS complete
 }
 RETURN c.id AS id, null AS step,
-  CASE WHEN NOT known THEN null WHEN terms = [] THEN 1.0 ELSE
+  CASE WHEN NOT complete THEN null
+    WHEN terms = [] THEN CASE $rule WHEN 'papers' THEN 1.0 END ELSE
     reduce(x = 0.0, ratios IN terms | x + CASE ratios WHEN [] THEN 1.0
       ELSE reduce(y = 0.0, ratio IN ratios | y + ratio) / size(ratios) END) / size(terms)
   END AS value,
-  CASE $unit WHEN 'rewrite' THEN size(terms[0]) ELSE size(terms) END AS n, excluded
+  CASE WHEN NOT complete THEN facts WHEN terms = [] THEN 0
+    WHEN $unit = 'rewrite' THEN size(terms[0]) ELSE size(terms) END AS n, excluded
 ORDER BY id

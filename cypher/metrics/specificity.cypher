@@ -3,7 +3,7 @@
 // The mean over the rewrite's neighborhood: prompts about other subjects whose answer the edit must
 // not change, in CounterFact and in a graph those that share relation and target_true. Read
 // from the list `neighborhood_` + $post of the fact with role target_true, one entry a prompt.
-// 0 with n = 0 where there are none, or none were probed.
+// Undefined, null with n = 0, where there are none, or none were probed.
 //
 // The paper uses the probability of a target per token, exp of the mean log-probability of its
 // tokens: that is $post = likelihood_norm_post. Other measures are used unchanged.
@@ -12,6 +12,7 @@
 // higher-is-better: yes
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022), section 3.3: P(target_true) on
 //   neighborhood prompts
+// over: prompt
 // params:
 //   $cases           LIST<MAP>        the rewrites to evaluate
 //   $cases.id        STRING           label of the row
@@ -25,7 +26,7 @@
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
-//   value     FLOAT         a probability
+//   value     FLOAT|NULL    a probability
 //   n         INTEGER       prompts of the neighborhood
 //   excluded  INTEGER       always 0
 
@@ -36,7 +37,7 @@ WHERE c.rewrite IS NULL OR c.rewrite IN old.cases OR coalesce(old.cases, []) = [
 WITH c, head(collect(old['neighborhood_' + $post])) AS probabilities
 WITH c, coalesce(probabilities, []) AS probabilities
 RETURN c.id AS id, null AS step,
-  CASE probabilities WHEN [] THEN 0.0
-    ELSE reduce(x = 0.0, p IN probabilities | x + p) / size(probabilities) END AS value,
+  CASE WHEN probabilities <> []
+    THEN reduce(x = 0.0, p IN probabilities | x + p) / size(probabilities) END AS value,
   size(probabilities) AS n, 0 AS excluded
 ORDER BY id

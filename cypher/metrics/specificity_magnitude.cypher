@@ -1,7 +1,7 @@
 // Specificity magnitude (NM): margin of the correct answer over the new object on other subjects.
 //
-// The mean of true[i] - new[i] over the neighborhood's prompts; 0 with n = 0 where there are none,
-// or none were probed; lists of different lengths make the value null. Read from the lists
+// The mean of true[i] - new[i] over the neighborhood's prompts. Undefined, null with n = 0, where
+// there are none, or none were probed; lists of different lengths are an error. Read from the lists
 // `neighborhood_` + $post of the facts with roles target_true (there the correct answer of each
 // prompt: target_true unless the data set states another) and target_new.
 //
@@ -12,6 +12,7 @@
 // higher-is-better: yes
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022), section 3.3: neighborhood magnitude
 // kinds: replace
+// over: prompt
 // params:
 //   $cases           LIST<MAP>        the rewrites to evaluate
 //   $cases.id        STRING           label of the row
@@ -25,7 +26,7 @@
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
-//   value     FLOAT         from -1 to 1
+//   value     FLOAT|NULL    from -1 to 1
 //   n         INTEGER       prompts of the neighborhood
 //   excluded  INTEGER       always 0
 
@@ -34,8 +35,8 @@ WITH c, head(collect({new: coalesce(new['neighborhood_' + $post], []),
   old: coalesce(old['neighborhood_' + $post], [])})) AS p
 WITH c, coalesce(p.new, []) AS new, coalesce(p.old, []) AS old
 RETURN c.id AS id, null AS step,
-  CASE WHEN size(new) <> size(old) THEN null WHEN new = [] THEN 0.0
-    ELSE reduce(x = 0.0, i IN range(0, size(new) - 1) | x + old[i] - new[i]) / size(new)
+  CASE WHEN size(new) = size(old) AND new <> []
+    THEN reduce(x = 0.0, i IN range(0, size(new) - 1) | x + old[i] - new[i]) / size(new)
   END AS value,
-  size(new) AS n, 0 AS excluded
+  CASE WHEN size(new) >= size(old) THEN size(new) ELSE size(old) END AS n, 0 AS excluded
 ORDER BY id

@@ -1,9 +1,9 @@
 // Specificity score (NS): fraction of neighborhood prompts with the correct answer likelier.
 //
-// The fraction of entries i with true[i] > new[i]; equal counts as 0. 0 with n = 0 where there are
-// none, or none were probed; lists of different lengths make the value null. Read from the lists
-// `neighborhood_` + $post of the facts with roles target_true (there the correct answer of each
-// prompt: target_true unless the data set states another) and target_new.
+// The fraction of entries i with true[i] > new[i]; equal counts as 0. Undefined, null with n = 0,
+// where there are none, or none were probed; lists of different lengths are an error. Read from the
+// lists `neighborhood_` + $post of the facts with roles target_true (there the correct answer of
+// each prompt: target_true unless the data set states another) and target_new.
 //
 // The paper uses the probability of a target per token, exp of the mean log-probability of its
 // tokens: that is $post = likelihood_norm_post. Other measures are used unchanged.
@@ -12,6 +12,7 @@
 // higher-is-better: yes
 // source: CounterFact (Meng et al., ROME, NeurIPS 2022), section 3.3: neighborhood score
 // kinds: replace
+// over: prompt
 // params:
 //   $cases           LIST<MAP>        the rewrites to evaluate
 //   $cases.id        STRING           label of the row
@@ -25,7 +26,7 @@
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
-//   value     FLOAT         from 0 to 1
+//   value     FLOAT|NULL    from 0 to 1
 //   n         INTEGER       prompts of the neighborhood
 //   excluded  INTEGER       always 0
 
@@ -35,7 +36,7 @@ WITH c, head(collect({new: coalesce(new['neighborhood_' + $post], []),
 WITH c, coalesce(p.new, []) AS new, coalesce(p.old, []) AS old
 WITH c, new, old, [i IN range(0, size(new) - 1) WHERE old[i] > new[i]] AS kept
 RETURN c.id AS id, null AS step,
-  CASE WHEN size(new) <> size(old) THEN null WHEN new = [] THEN 0.0
-    ELSE 1.0 * size(kept) / size(new) END AS value,
-  size(new) AS n, 0 AS excluded
+  CASE WHEN size(new) = size(old) AND new <> []
+    THEN 1.0 * size(kept) / size(new) END AS value,
+  CASE WHEN size(new) >= size(old) THEN size(new) ELSE size(old) END AS n, 0 AS excluded
 ORDER BY id

@@ -4,9 +4,9 @@
 // IFR falls with them. The mean of p_post / p_pre over the distinct facts on chains of at most
 // $max_steps facts whose subject is s0, without those that the edit is meant to change: facts with
 // the object o0, whatever their relation, and facts of the edited relation, whatever their object.
-// Parallel facts between two entities count each, as in Preservation. Facts with p_pre = 0 are left
-// out and counted. Undefined if none is left: the value is null and n is 0. A missing probability
-// is an error: null with n > 0.
+// Parallel facts between two entities count each, as in Preservation. Facts that the model did not
+// know, p_pre below $known or 0, are left out and counted. Undefined if none is left: the value is
+// null and n is 0. A missing probability is an error: null with n > 0.
 //
 // mode: read
 // higher-is-better: yes
@@ -35,12 +35,14 @@
 //         property with the probability before the edit
 //   $post            STRING = p_post
 //         property with the probability after the edit
+//   $known           FLOAT = 0.05
+//         a fact counts if its probability before is >= $known; 0 by the papers' rule
 // returns: one row a case
 //   id        STRING        label of the case
 //   step      INTEGER|NULL  always null
 //   value     FLOAT|NULL    mean of p_post / p_pre, 0 or more; null if there is no such fact
-//   n         INTEGER       facts with p_pre <> 0
-//   excluded  INTEGER       facts with p_pre = 0
+//   n         INTEGER       facts that the model knew
+//   excluded  INTEGER       facts that it did not know
 
 // include: metrics/_cases
 CALL (c, s, o) {
@@ -49,11 +51,12 @@ CALL (c, s, o) {
   WHERE endNode(f) <> o AND NOT coalesce(f.relation = c.relation, false)
   RETURN collect(f) AS facts
 }
-WITH c, facts, [f IN facts WHERE f[$pre] <> 0 | 1.0 * f[$post] / f[$pre]] AS ratios,
-  all(f IN facts WHERE f[$pre] IS NOT NULL AND f[$post] IS NOT NULL) AS known
+WITH c, facts,
+  [f IN facts WHERE f[$pre] > 0 AND f[$pre] >= $known | 1.0 * f[$post] / f[$pre]] AS ratios,
+  all(f IN facts WHERE f[$pre] IS NOT NULL AND f[$post] IS NOT NULL) AS complete
 RETURN c.id AS id, null AS step,
-  CASE WHEN known AND ratios <> []
+  CASE WHEN complete AND ratios <> []
     THEN reduce(x = 0.0, ratio IN ratios | x + ratio) / size(ratios) END AS value,
-  CASE WHEN known THEN size(ratios) ELSE size(facts) END AS n,
-  size([f IN facts WHERE f[$pre] = 0]) AS excluded
+  CASE WHEN complete THEN size(ratios) ELSE size(facts) END AS n,
+  size(facts) - size(ratios) AS excluded
 ORDER BY id

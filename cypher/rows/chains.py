@@ -55,26 +55,27 @@ class ScoredChainRow(Row):
     """One chain with its reliability R before and R' after the edit (ThinkEval §5.1).
 
     Attributes:
-        ratio: R'/R, the chain's retention; None where R is 0.
-        surviving: R' > threshold · R and R' > 0.
+        ratio: R'/R, the chain's retention; None where it was not known, or R is 0.
+        known: the model knew the chain before the edit; by the papers' rule each counts.
+        surviving: it was known, R' > threshold · R and R' > 0.
     """
 
     QUERY: ClassVar[str] = "chains/scored"
-    PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"r_pre", "r_post", "surviving"})
+    PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"r_pre", "r_post", "known", "surviving"})
     steps: int
     entities: tuple[str, ...]
     r_pre: float
     r_post: float
     ratio: float | None
+    known: bool
     surviving: bool
     links: tuple[Link, ...]
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
         """Turn the maps of `links` into Link records."""
-        steps, entities, r_pre, r_post, ratio, surviving, links = values
-        found = tuple(Link(**link) for link in links)
-        return cls(steps, entities, r_pre, r_post, ratio, surviving, found)
+        *plain, links = values
+        return cls(*plain, tuple(Link(**link) for link in links))
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ class MetricRow(Row):
     Attributes:
         id: label of the case.
         step: length of the chains it covers; None for all lengths.
-        value: the metric; None where it is undefined, then `n` is 0. Many metrics are defined even
-            then, see the metric's header.
+        value: the metric; None where it is undefined, then `n` is 0. Counts, and what the papers
+            define (`rule`), have a value even then.
         n: number of chains, facts, records or prompts it covers.
-        excluded: number left out because their probability before the edit is 0.
+        excluded: number left out, as the model did not know them before the edit.
     """
 
     PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"value"})

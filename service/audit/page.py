@@ -15,8 +15,8 @@ from thinkeval.service import formatting
 from thinkeval.service.audit import drawing
 from thinkeval.service.audit.drawing import Step
 from thinkeval.service.audit.schemas import ENTRIES, KINDS, Entry, Kind
-from thinkeval.service.graphs.edges import KNOWN, change
-from thinkeval.service.schemas import MEASURE_NAMES
+from thinkeval.service.graphs.edges import change
+from thinkeval.service.schemas import KNOWN, MEASURE_NAMES
 
 DRAWN = 24
 """Open chains of one request that are drawn; the others are rows of a table."""

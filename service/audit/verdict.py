@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.service.formatting import percent, several, short
-from thinkeval.service.graphs.edges import KNOWN
 from thinkeval.service.reports.verdict import FORGOT, UNKNOWN, Part
 from thinkeval.service.reports.verdict import verdict as of_score
+from thinkeval.service.schemas import KNOWN
 from thinkeval.service.states import table
 
 if TYPE_CHECKING:

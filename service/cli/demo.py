@@ -31,7 +31,7 @@ from thinkeval.service.reports.chain_tree import chain_tree
 from thinkeval.service.reports.comparison import compare
 from thinkeval.service.reports.formats import indexed
 from thinkeval.service.reports.standout import Standout, standout
-from thinkeval.service.reports.verdict import verdict
+from thinkeval.service.reports.verdict import judged
 from thinkeval.service.schemas import Measure, Score
 from thinkeval.service.scoring.forget.refusal import methods_for
 from thinkeval.service.scoring.metrics import chain_rows
@@ -201,8 +201,10 @@ def _show_end(runtime: Runtime, found: Demo, seconds: float) -> None:
     stages = ", ".join(f"{name} {spent:.1f}" for name, spent in found.seconds.items())
     emit_note(f"{seconds:.1f} s in all: {stages}.", "dim")
     emit_note(f"Look at {shown.method}: {found.shown.why}", "bold")
-    show_verdict(shown, MEASURE, verdict(shown, MEASURE, rows))
-    show_tree(shown, chain_tree(rows), depth=1, limit=6)
+    found_out = judged(runtime.db, shown, MEASURE, rows)
+    show_verdict(shown, MEASURE, found_out)
+    if not found_out.nothing:
+        show_tree(shown, chain_tree(rows), depth=1, limit=6)
     emit_note("Next: what to edit as well; all methods by the sampled answers; the web UI.")
     emit_command(f"thinkeval show {shown.edit}")
     emit_command(f"thinkeval report -g {GRAPH} --measure p")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from thinkeval.service.cli.output import console, emit_panel, emit_table
+from thinkeval.service.cli.output import console, emit_note, emit_panel, emit_table
 from thinkeval.service.conversation_outcome import ConversationOut
 from thinkeval.service.formatting import (
     UNDEFINED,
@@ -57,7 +57,7 @@ def show_score(score: Score) -> None:
             for i, measure in enumerate(score.measures)
         ),
         Column("n", lambda line: line.n),
-        Column("left out (pre = 0)", lambda line: line.excluded, optional=1),
+        Column("not known", lambda line: line.excluded, optional=1),
     ]
     emit_table(
         f"{score.subject}:"
@@ -65,7 +65,8 @@ def show_score(score: Score) -> None:
         columns,
         lines(score),
         note=f"edit {score.edit}, {score.method} on {score.model}"
-        + (", stored earlier" if score.reused else ""),
+        + (", stored earlier" if score.reused else "")
+        + f"; {score.options.rule_text}" * (score.options.rule == "papers"),
     )
     if score.conversation is not None:
         _show_conversation(score.conversation)
@@ -74,10 +75,8 @@ def show_score(score: Score) -> None:
         return
     overall = score.get("ifr", score.measures[0])
     if overall is not None and overall.n == 0:
-        console().print(
-            "No chain of ≤ 5 facts leads from subject to old object in this graph: IFR is 0 by"
-            " definition, and says nothing about the edit."
-        )
+        why = overall.reason or "no chain counts; 0 is the papers' definition"
+        emit_note(f"IFR says nothing about the edit: {why}.", "dim")
 
 
 def _show_additivity(score: Score) -> None:

@@ -22,7 +22,7 @@ from thinkeval.service.cli.options import (
     require_taken,
     takes,
 )
-from thinkeval.service.cli.output import emit_json, emit_text
+from thinkeval.service.cli.output import emit_json, emit_note, emit_text
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.cli.render import (
     show_chains,
@@ -34,6 +34,7 @@ from thinkeval.service.errors import UsageError, in_one_line
 from thinkeval.service.formatting import several
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs import rewrites as selection
+from thinkeval.service.reports.verdict import judged
 from thinkeval.service.schemas import EditOptions, Measure, Score
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime
@@ -55,7 +56,7 @@ class Limits:
 def check(score: Score, limits: Limits, measure: Measure) -> list[str]:
     """One line for each limit the score breaks; empty when it holds.
 
-    At the limit it holds. An undefined value breaks none: there is nothing that could be lost.
+    At the limit it holds. An undefined value does not: what was not measured was not shown to hold.
     """
     gates = (
         ("ifr", "IFR", limits.max_ifr, operator.gt, "chain"),
@@ -75,7 +76,11 @@ def check(score: Score, limits: Limits, measure: Measure) -> list[str]:
     broken = []
     for metric, label, limit, exceeds, counted in gates:
         value = score.get(metric, measure)
-        if limit is None or value is None or value.value is None:
+        if limit is None:
+            continue
+        if value is None or value.value is None:
+            why = (value and value.reason) or f"no {counted} was measured"
+            broken.append(f"gate: {score.edit}: {label} is undefined: {why}")
             continue
         if exceeds(value.value, limit):
             sign = ">" if exceeds is operator.gt else "<"
@@ -230,6 +235,9 @@ def _emit(
         show_forget_table(forgetting.table(scores, measure.key, proofs), measure.key)
     elif len(scores) == 1:
         show_score(scores[0])
+        if nothing := judged(runtime.db, scores[0], measure.key).nothing:
+            emit_note(nothing, "dim")
+            return
         show_counterfact(scores[0])
         show_chains(runtime.db, scores[0], measure.key, limit=5)
         if implied:

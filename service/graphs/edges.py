@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from thinkeval.service.formatting import two_digits
+from thinkeval.service.schemas import KNOWN
 
 KEPT_RATIO = 0.9
 """p_post / p_pre from which a fact counts as kept."""
 REMOVED_RATIO = 0.1
 """p_post / p_pre below which a fact counts as removed; between the two it is weakened."""
-KNOWN = 0.05
-"""A fact whose pre-edit probability is below this was not known; above it afterwards: added."""
 
 
 def change(pre: float, post: float) -> str:

@@ -35,7 +35,7 @@ from thinkeval.service.lasting.schemas import (
     Reopened,
     StateNumbers,
 )
-from thinkeval.service.schemas import Measure, MeasuredOptions, Score
+from thinkeval.service.schemas import KNOWN, Measure, MeasuredOptions, Score
 from thinkeval.service.scoring import deltas, record
 from thinkeval.service.states.compare import METHOD, Enter, compare
 from thinkeval.service.states.routes import FLOOR
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from thinkeval.service.leases import Lease
     from thinkeval.service.scoring.runtime import Runtime
 
-LEAST = 0.05
+LEAST = KNOWN
 """Change right after the edit below which its retention is undefined."""
 PREFIX = "lasting-"
 

@@ -82,15 +82,30 @@ class Leaks:
         """The paths of two facts or more; the edited fact is edited anyway."""
         return tuple(path for path in self.paths if len(path.facts) > 1)
 
+    def knows(self, path: rows.LeakPathRow) -> bool:
+        """Whether the model knew a path before the edit; of an unedited graph each counts."""
+        if self.score is None or path.r_pre is None:
+            return True
+        return path.r_pre >= self.score.options.counted["known_chain"]
+
+    @cached_property
+    def known(self) -> tuple[rows.LeakPathRow, ...]:
+        """The paths of two facts or more that the model knew before the edit."""
+        return tuple(path for path in self.further if self.knows(path))
+
     def leaking(self, leak: float) -> tuple[Chain, ...]:
-        """The paths whose retention is above `leak`; of an unedited graph all."""
-        chains = (_chain(path) for path in self.further)
+        """The known paths whose retention is above `leak`; of an unedited graph all."""
+        chains = (_chain(path) for path in self.known)
         return tuple(chain for chain in chains if chain.retention > leak)
 
     @cached_property
     def counted(self) -> tuple[Chain, ...]:
-        """The chains that IFR is taken over: those with R <> 0, the edited fact's own included."""
-        return tuple(_chain(path) for path in self.paths if path.counted and path.r_pre != 0)
+        """The chains that IFR is taken over: the known ones, the edited fact's own included."""
+        return tuple(
+            _chain(path)
+            for path in self.paths
+            if path.counted and path.r_pre != 0 and self.knows(path)
+        )
 
 
 def with_facts(db: Database, leaks: Leaks, ids: Collection[str]) -> Leaks:

@@ -163,7 +163,8 @@ class CutOut(BaseModel):
     Attributes:
         edit: the scored edit whose paths leak; None: a rewrite of the unedited graph.
         measure: of the probabilities; None for an unedited graph.
-        paths: of at least one fact besides the edited one; `leaking` are to be cut.
+        paths: of at least one fact besides the edited one; `known`: those that the model knew
+            before; `leaking`, of these, are to be cut.
         ifr: as scored; `expected`: after editing the cut.
         cost, bound: no cut costs less than the bound; `optimal`: both are equal.
         keys: how facts that cannot be edited together were found: measured, subject, off.
@@ -184,6 +185,7 @@ class CutOut(BaseModel):
     measure: Measure | None
     options: CutIn
     paths: int
+    known: int | None = None
     leaking: int
     ifr: float | None
     expected: float | None

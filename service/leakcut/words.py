@@ -108,6 +108,13 @@ def _listed(cut: CutOut, facts: Collection[str]) -> str:
 def _no_leak(cut: CutOut) -> str:
     if not cut.paths:
         return f"no chain leads from {cut.subject} to {cut.target_true} besides the edited fact"
+    if cut.known is not None and cut.known < cut.paths:
+        if not cut.known:
+            return f"the model knows 0 of {several(cut.paths, 'chain')}"
+        return (
+            f"of the {cut.known} of {several(cut.paths, 'chain')} that the model knew none keeps"
+            f" more than {cut.options.leak:g} of its reliability"
+        )
     return (
         f"of {several(cut.paths, 'chain')} none keeps more than {cut.options.leak:g} of its"
         " reliability"

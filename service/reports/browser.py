@@ -178,6 +178,7 @@ def question_params(name: str, score: Score, measure: Measure | None = None) -> 
         "threshold": score.options.threshold_for(chosen),
         "max_steps": score.options.max_steps,
         "bare": score.options.bare,
+        **score.options.counted,
     }
     return {key: value for key, value in pool.items() if key in params_of(name)}
 
@@ -204,6 +205,7 @@ def cut_link(
         measure=measure or score.measures[0],
         max_steps=score.options.max_steps,
         bare=score.options.bare,
+        known_chain=score.options.counted["known_chain"],
     )
     return query_link(browser, text)
 

@@ -43,6 +43,9 @@ _OPTIONS: dict[str, str] = {
     "threshold": "A chain is called cut at different strengths.",
     "unit": "Preservation is pooled in different ways.",
     "parallel": "Of parallel facts, different ones count for R'.",
+    "rule": "Other facts and chains count as known before the edit.",
+    "known": "Other facts count as known before the edit.",
+    "known_chain": "Other chains count as known before the edit.",
 }
 
 

@@ -164,16 +164,19 @@ def graph_of(
     }
     # Probes of implications are on no chain; the web UI lists them separately.
     found = db.read(rows.FactRow, graph=score.edit)
+    known = score.options.counted["known"]
     facts = [fact for fact in found if fact.role != "implication"]
     names = dict.fromkeys(name for fact in facts for name in (fact.subject, fact.object))
     return GraphOut(
         nodes=[NodeOut(id=n, name=n, role=roles.get(n, "entity")) for n in names],
-        edges=[_edge(fact, measure, through[fact.id], alive[fact.id]) for fact in facts],
+        edges=[_edge(fact, measure, known, through[fact.id], alive[fact.id]) for fact in facts],
         measure=measure,
     )
 
 
-def _edge(fact: rows.FactRow, measure: Measure, chains: int, surviving: int) -> EdgeOut:
+def _edge(
+    fact: rows.FactRow, measure: Measure, known: float, chains: int, surviving: int
+) -> EdgeOut:
     pre, post = (getattr(fact, f"{measure}_{side}") for side in ("pre", "post"))
     return EdgeOut(
         id=fact.id,
@@ -185,7 +188,7 @@ def _edge(fact: rows.FactRow, measure: Measure, chains: int, surviving: int) -> 
         role=fact.role,
         pre=pre,
         post=post,
-        ratio=post / pre if pre and post is not None else None,
+        ratio=post / pre if pre and pre >= known and post is not None else None,
         change=fact.change,
         answers_pre=list(fact.answers_pre or ()),
         answers_post=list(fact.answers_post or ()),

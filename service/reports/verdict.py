@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.service.formatting import number, percent, several
-from thinkeval.service.schemas import Measure, Score
+from thinkeval.service.formatting import least, number, percent, several
+from thinkeval.service.schemas import Measure, MetricValue, Score
+from thinkeval.service.scoring.metrics import chain_rows, told_before
 
 if TYPE_CHECKING:
     from thinkeval.cypher.rows import ScoredChainRow
+    from thinkeval.cypher.run import Database
 
 STRONG = 0.7
 """A chain that keeps more than this fraction of its R still leads to the old object strongly."""
@@ -66,12 +68,18 @@ _GRADES = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on one edit by one measure."""
+    """The verdict on one edit by one measure.
+
+    Attributes:
+        nothing: a sentence that says why there is nothing to measure; empty where there is. With it
+            no part is to be shown: each would be about what the model never knew.
+    """
 
     installed: Part
     left: Part
     kept: Part
     subject: Part
+    nothing: str = ""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -81,13 +89,20 @@ class Verdict:
     @property
     def headline(self) -> str:
         """One sentence with the answer: whether the edit took, and how deep it went."""
+        if self.nothing:
+            return self.nothing
         left = _HEADLINES.get(self.left.word, "what is left of the old fact is undefined")
         forgot = ", and the model forgot the subject" * (self.subject.word == "damaged")
-        return f"The edit {self.installed.word}; {left}{forgot}."
+        took = f"The edit {self.installed.word}"
+        if self.installed.word == UNKNOWN:
+            took = "The edit of the fact itself was not measured"
+        return f"{took}; {left}{forgot}."
 
     @property
     def text(self) -> str:
         """All sentences."""
+        if self.nothing:
+            return self.nothing
         return " ".join(part.sentence for part in self.parts if part.sentence)
 
 
@@ -100,18 +115,55 @@ _HEADLINES = {
 }
 
 
-def verdict(score: Score, measure: Measure, chains: Sequence[ScoredChainRow]) -> Verdict:
+def judged(
+    db: Database,
+    score: Score,
+    measure: Measure,
+    chains: Sequence[ScoredChainRow] | None = None,
+) -> Verdict:
+    """The verdict on a stored edit, of which it is read what the model knew of the edited fact.
+
+    Args:
+        chains: all its chains by the same measure; None: they are read too.
+    """
+    if chains is None:
+        chains = chain_rows(db, score, measure)
+    unknown = bool(chains) and not any(chain.known and chain.r_pre for chain in chains)
+    before = told_before(db, score, measure) if unknown else None
+    return verdict(score, measure, chains, before)
+
+
+def verdict(
+    score: Score,
+    measure: Measure,
+    chains: Sequence[ScoredChainRow],
+    before: float | None = None,
+) -> Verdict:
     """The verdict on a scored edit.
 
     Args:
         chains: all its chains by the same measure.
+        before: probability of the edited fact's old object before the edit, if it is known.
     """
     return Verdict(
         _installed(score, measure),
         _left(score, measure, chains),
         _kept(score, measure),
         _subject(score, measure),
+        _nothing(score, chains, before),
     )
+
+
+def _nothing(score: Score, chains: Sequence[ScoredChainRow], before: float | None) -> str:
+    """Why there is nothing to measure: the model knows neither the fact nor a chain to it."""
+    if not chains or any(chain.known and chain.r_pre for chain in chains):
+        return ""
+    text = f"Nothing to measure: the model knows 0 of {several(len(chains), 'chain')}"
+    if before is None:
+        return f"{text}."
+    if before >= score.options.known:
+        return ""
+    return f"{text}, and gives the edited fact p = {least(before)}."
 
 
 def _installed(score: Score, measure: Measure) -> Part:
@@ -150,15 +202,12 @@ def _left(score: Score, measure: Measure, chains: Sequence[ScoredChainRow]) -> P
         sentence = f"No chain of ≤ {steps} facts leads to {score.target_true} in this graph."
         return Part(UNKNOWN, sentence, rule, None)
     if found is None or found.value is None or not found.n:
-        sentence = (
-            f"IFR is undefined: the model did not know {several(len(chains), 'chain')} before"
-            " the edit (R = 0)."
-        )
+        sentence = f"IFR is undefined: the model knows 0 of {several(len(chains), 'chain')}."
         return Part(UNKNOWN, sentence, rule, None)
     strong = sum((chain.ratio or 0.0) > STRONG for chain in chains)
     sentence = (
         f"{percent(found.value)} of the old fact can still be deduced; {strong} of"
-        f" {several(len(chains), 'chain')} keep{'s' * (strong == 1)} more than {percent(STRONG)}."
+        f" {_known(found, 'chain')} keep{'s' * (strong == 1)} more than {percent(STRONG)}."
     )
     return Part(_word(found.value, LEFT), sentence, rule, found.value)
 
@@ -168,9 +217,11 @@ def _kept(score: Score, measure: Measure) -> Part:
     rule = _rule("Preservation", KEPT)
     if found is None or found.value is None or not found.n:
         sentence = "Preservation is undefined: no fact beside the subject's own is on a chain."
+        if found is not None and found.excluded:
+            sentence = f"Preservation is undefined: {_unknown(found)} beside the subject's own."
         return Part(UNKNOWN, sentence, rule, None)
     sentence = (
-        f"{several(found.n, 'fact')} around it {'keep' if found.n != 1 else 'keeps'}"
+        f"{_known(found, 'fact')} around it {'keep' if found.n != 1 else 'keeps'}"
         f" {percent(found.value)} of {'their' if found.n != 1 else 'its'} probability."
     )
     return Part(_word(found.value, KEPT), sentence, rule, found.value)
@@ -180,10 +231,13 @@ def _subject(score: Score, measure: Measure) -> Part:
     found = score.get("subject_retention", measure)
     rule = _rule("subject retention", KEPT)
     if found is None or found.value is None or not found.n:
-        return Part(UNKNOWN, f"No other fact about {score.subject} is on a chain.", rule, None)
+        sentence = f"No other fact about {score.subject} is on a chain."
+        if found is not None and found.excluded:
+            sentence = f"Subject retention is undefined: {_unknown(found)} about {score.subject}."
+        return Part(UNKNOWN, sentence, rule, None)
     word = _word(found.value, KEPT)
     sentence = (
-        f"Of {several(found.n, 'other fact')} about {score.subject} {percent(found.value)} of the"
+        f"Of {_known(found, 'other fact')} about {score.subject} {percent(found.value)} of the"
         " probability is left."
     )
     if word == "damaged":
@@ -193,6 +247,17 @@ def _subject(score: Score, measure: Measure) -> Part:
             f" kept, it would be {number(beyond)}."
         )
     return Part(word, sentence, rule, found.value)
+
+
+def _known(value: MetricValue, what: str) -> str:
+    """The items that a value is over: `18 of 103 chains`, if the model did not know all of them."""
+    if not value.excluded:
+        return several(value.n, what)
+    return f"{value.n} known of {several(value.n + value.excluded, what)}"
+
+
+def _unknown(value: MetricValue) -> str:
+    return f"the model knows 0 of {several(value.excluded, 'fact')}"
 
 
 def _word(value: float | None, grades: Sequence[tuple[float, str]]) -> str:

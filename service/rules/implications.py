@@ -15,11 +15,10 @@ from pydantic import BaseModel
 
 from thinkeval.cypher import rows
 from thinkeval.loaders.rule_records import Rule
-from thinkeval.service.graphs.edges import KNOWN
 from thinkeval.service.rules.omega import kept_rules
 from thinkeval.service.rules.schemas import Triple, rule_rows
 from thinkeval.service.rules.store import StoredRule
-from thinkeval.service.schemas import Measure, Score
+from thinkeval.service.schemas import KNOWN, Measure, Score
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database

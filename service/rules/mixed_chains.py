@@ -137,6 +137,7 @@ def mixed(
             pre=f"{measure}_pre",
             post=f"{measure}_post",
             threshold=threshold,
+            known_chain=score.options.counted["known_chain"],
         )
     looked_at = [row for row in found if chosen.steps in (None, row.steps)]
     fitting = [row for row in looked_at if row.surviving or not chosen.surviving]

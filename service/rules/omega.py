@@ -93,6 +93,8 @@ def omega(
             pre=f"{measure}_pre",
             post=f"{measure}_post",
             threshold=threshold,
+            rule=score.options.rule,
+            known_chain=score.options.counted["known_chain"],
         )
     return OmegaOut(
         edit=score.edit,

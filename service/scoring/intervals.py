@@ -20,8 +20,9 @@ runs, for IFR, IFR beyond the subject and subject retention, and on real answers
 groups of five (docs/decisions/0012, benchmarks/graph/interval_coverage.py).
 
 It is the uncertainty of sampling alone: not of the rewrite, the seed of the edit, or the graph. The
-true value it is about is that of the chains that count as observed (R ≠ 0). Exact likelihoods have
-no such interval.
+true value it is about is that of the facts and chains that count as known by what was observed
+before the edit (`ScoringOptions.rule`): that set is the same on every draw, so that a draw does not
+add or drop a chain whose ratio is noise. Exact likelihoods have no such interval.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def with_intervals(
         return score.values
     # Which parallel fact is the likeliest after the edit may differ from draw to draw.
     counted = score.options.parallel == "before"
-    chains = [row for row in chain_rows(db, score, MEASURE) if row.r_pre] if counted else []
+    chains = counted_chains(db, score) if counted else []
     links = sum(row.steps for row in chains)
     n_draws = max(200, min(DRAWS, _NUMBERS // max(1, links)))
     draws = posterior(probed, n_draws, np.random.default_rng(seed))
@@ -77,6 +78,11 @@ def with_intervals(
         drawn |= _forgotten([pair for (_, role), pair in draws.items() if role == OLD])
     values = [_bounded(value, drawn) for value in score.values]
     return _same_efficacy(values)
+
+
+def counted_chains(db: Database, score: Score) -> list[ScoredChainRow]:
+    """The chains that IFR by samples is taken over: those that the model knew."""
+    return [row for row in chain_rows(db, score, MEASURE) if row.known and row.r_pre]
 
 
 def _forgotten(pairs: Sequence[Pair]) -> dict[tuple[str, int | None], np.ndarray]:
@@ -115,11 +121,12 @@ def _of_facts(
     draws: Mapping[tuple[str, str], Pair],
 ) -> dict[tuple[str, int | None], np.ndarray]:
     """Draws of the means over facts on the chains, parallel ones too, [draws] each."""
-    on_chains = chain_facts(db, score)
+    on_chains, known = chain_facts(db, score), score.options.counted["known"]
     ratios: dict[str, dict[str, np.ndarray]] = {"preservation": {}, "subject_retention": {}}
     for each in probed:
         fact, key = each.question.fact, (each.question.fact.id, each.question.role)
-        if fact.id not in on_chains or key not in draws or not each.pre.values[MEASURE]:
+        observed = each.pre.values[MEASURE]
+        if fact.id not in on_chains or key not in draws or not observed or observed < known:
             continue
         pre, post = draws[key]
         if fact.subject != score.subject:

@@ -17,6 +17,7 @@ from thinkeval.cypher.catalog import REQUIRED, over_chains
 from thinkeval.cypher.errors import UnknownGraphError
 from thinkeval.cypher.metric_options import headlines, of_kind
 from thinkeval.service.errors import UsageError
+from thinkeval.service.formatting import several
 from thinkeval.service.graphs.datasets import require_graph
 from thinkeval.service.schemas import MetricValue, Score, ScoringOptions
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from thinkeval.service.scoring.request import ScoreRequest
 
 PREFIX = "metrics/"
+OLD = "target_true"
+"""The role of the edited fact in its old form."""
 
 
 def measure(db: Database, edit: str, request: ScoreRequest) -> list[MetricValue]:
@@ -54,7 +57,7 @@ def measure_each(
         for kind, cases in cases_of.items():
             for metric, found in db.metrics(sorted(of_kind(kind)), cases=cases, **pool).items():
                 for row in found:
-                    values[row.id].append(_value(metric, name, row))
+                    values[row.id].append(_value(metric, name, row, requests[row.id].max_steps))
     return values
 
 
@@ -79,7 +82,11 @@ def completed(db: Database, scores: Sequence[Score]) -> list[Score]:
         cases = [case_of(score) for score in edits]
         found = _read_again(db, metric, cases, _pool(options, measure))
         for i in places:
-            more = [_value(metric, measure, row) for row in found if row.id == out[i].edit]
+            more = [
+                _value(metric, measure, row, options.max_steps)
+                for row in found
+                if row.id == out[i].edit
+            ]
             out[i] = out[i].model_copy(update={"values": [*out[i].values, *more]})
     return out
 
@@ -96,7 +103,7 @@ def _read_again(
         return [row for case in cases for row in _read_again(db, metric, [case], pool)]
 
 
-def _value(metric: str, measure: str, row: rows.MetricRow) -> MetricValue:
+def _value(metric: str, measure: str, row: rows.MetricRow, max_steps: int) -> MetricValue:
     return MetricValue(
         metric=metric,
         measure=measure,
@@ -104,7 +111,19 @@ def _value(metric: str, measure: str, row: rows.MetricRow) -> MetricValue:
         value=row.value,
         n=row.n,
         excluded=row.excluded,
+        reason=_reason(metric, row, max_steps) if row.value is None else None,
     )
+
+
+def _reason(metric: str, row: rows.MetricRow, max_steps: int) -> str:
+    """Why a metric is undefined: the model knew none of what it is taken over, or there is none."""
+    over = cypher.query(PREFIX + metric).display.over
+    if row.excluded:
+        return f"the model knows 0 of {several(row.excluded, over)}"
+    if over == "chain":
+        facts = f"{max_steps} facts" if row.step is None else several(row.step, "fact")
+        return f"no chain of {'at most ' * (row.step is None)}{facts} leads to the old object"
+    return {"prompt": "no such prompt was asked"}.get(over, "the graph has no such fact")
 
 
 def chain_rows(
@@ -136,7 +155,18 @@ def chain_facts(db: Database, score: Score) -> frozenset[str]:
 
 def leakage_rows(db: Database, score: Score, measure: str) -> list[rows.LeakageRow]:
     """The facts of a scored edit by how many surviving chains they carry."""
-    return db.read(rows.LeakageRow, **_chain_params(db, score, measure))
+    params = _chain_params(db, score, measure)
+    del params["known"]  # it is about chains alone
+    return db.read(rows.LeakageRow, **params)
+
+
+def told_before(db: Database, score: Score, measure: str) -> float | None:
+    """The probability of the edited fact's old object before the edit; None if it was not asked."""
+    for row in db.read(rows.FactRow, graph=score.edit):
+        if row.role == OLD:
+            value: float | None = getattr(row, f"{measure}_pre")
+            return value
+    return None
 
 
 def query_params(db: Database, score: Score, measure: str, name: str) -> dict[str, Any]:
@@ -181,6 +211,7 @@ def _pool(options: ScoringOptions, measure: str) -> dict[str, Any]:
         "threshold": options.threshold_for(measure),
         "unit": options.unit,
         "parallel": options.parallel,
+        **options.counted,
     }
 
 
@@ -209,12 +240,11 @@ def _chain_params(db: Database, score: Score, measure: str) -> dict[str, Any]:
             remedy=f"Use --measure {' or '.join(taken)}, or score it again with --samples.",
         )
     pool = _pool(score.options, measure)
-    pool.pop("unit")
     return {
         "graph": score.edit,
         "subject": score.subject,
         "object": score.target_true,
         "relation": score.relation,
         "rewrite": None,
-        **pool,
+        **{name: value for name, value in pool.items() if name not in ("unit", "rule")},
     }

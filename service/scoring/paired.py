@@ -19,8 +19,14 @@ import numpy as np
 
 from thinkeval.cypher import rows
 from thinkeval.service.schemas import Score
-from thinkeval.service.scoring.intervals import DRAWS, MEASURE, NEW, QUANTILES, ifr_draws
-from thinkeval.service.scoring.metrics import chain_rows
+from thinkeval.service.scoring.intervals import (
+    DRAWS,
+    MEASURE,
+    NEW,
+    QUANTILES,
+    counted_chains,
+    ifr_draws,
+)
 from thinkeval.service.scoring.posterior import Sampled, joint_draws, pairs_of, prior_of
 
 if TYPE_CHECKING:
@@ -42,8 +48,8 @@ def difference_intervals(
     if not _comparable(one, other):
         return {}
     facts = _paired(db, one, other)
-    chains = [row for row in chain_rows(db, one, MEASURE) if row.r_pre]
-    same = {row.entities for row in chain_rows(db, other, MEASURE) if row.r_pre}
+    chains = counted_chains(db, one)
+    same = {row.entities for row in counted_chains(db, other)}
     if not facts or {row.entities for row in chains} != same:
         return {}
     drawn = {f"{one.edit}|{key[0]}": pair for key, pair in _drawn(facts).items()}
@@ -88,7 +94,7 @@ def _comparable(one: Score, other: Score) -> bool:
     of = [
         (
             s.dataset, s.rewrite, s.model, s.subject, s.target_true, s.options.max_steps,
-            s.options.bare, s.options.parallel,
+            s.options.bare, s.options.parallel, s.options.counted,
         )
         for s in (one, other)
     ]  # fmt: skip

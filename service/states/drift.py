@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
-from thinkeval.service.graphs.edges import KEPT_RATIO, KNOWN, REMOVED_RATIO
-from thinkeval.service.schemas import Measure
+from thinkeval.service.graphs.edges import KEPT_RATIO, REMOVED_RATIO
+from thinkeval.service.schemas import KNOWN, Measure
 from thinkeval.service.states.schemas import DriftLine, DriftOut
 
 if TYPE_CHECKING:

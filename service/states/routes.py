@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
-from thinkeval.service.schemas import Measure
+from thinkeval.service.schemas import KNOWN_CHAIN, Measure
 from thinkeval.service.states.schemas import RoutesOut
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
     from thinkeval.service.scoring.request import ScoreRequest
 
-FLOOR = 0.01
+FLOOR = KNOWN_CHAIN
 """Product of likelihoods above which a chain leads to its object; of sampled fractions it is 0."""
 
 

@@ -21,7 +21,7 @@ from thinkeval.service.formatting import UNDEFINED, number, objects, percent, se
 from thinkeval.service.reports.chain_tree import chain_tree
 from thinkeval.service.reports.edit import measure_of
 from thinkeval.service.reports.formats import Column
-from thinkeval.service.reports.verdict import verdict
+from thinkeval.service.reports.verdict import judged
 from thinkeval.service.schemas import MEASURE_NAMES, Measure, MetricValue, Score
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.metrics import chain_rows
@@ -80,12 +80,14 @@ def show(
             return
         measure_of(score, measure.key)  # not taken: refused
         rows = chain_rows(runtime.db, score, measure.key)
-        found, branches = verdict(score, measure.key, rows), chain_tree(rows)
+        found, branches = judged(runtime.db, score, measure.key, rows), chain_tree(rows)
         cut = next_cut(runtime.db, score, measure.key)
     if json:
         emit_json(_as_dict(score, measure.key, found, branches, cut))
         return
     show_verdict(score, measure.key, found)
+    if found.nothing:
+        return
     show_tree(score, branches, depth=depth, limit=limit)
     show_next(score, cut)
 
@@ -134,7 +136,7 @@ def _as_dict(
 
 
 def _bounds(value: MetricValue | None) -> dict[str, Any]:
-    return {name: getattr(value, name, None) for name in ("low", "high", "n", "excluded")}
+    return {name: getattr(value, name, None) for name in ("low", "high", "n", "excluded", "reason")}
 
 
 def show_verdict(score: Score, measure: Measure, found: Verdict) -> None:
@@ -145,6 +147,9 @@ def show_verdict(score: Score, measure: Measure, found: Verdict) -> None:
         style="bold", highlight=False, markup=False,
     )  # fmt: skip
     emit_note(f"{score.edit}: {score.method} on {score.model}, graph {score.dataset}", "dim")
+    if found.nothing:
+        emit_note(found.nothing, "dim")
+        return
     emit_note(found.headline, "bold")
     metrics = metrics_of(score)
     rows = list(zip(metrics.items(), found.parts, strict=True))

@@ -108,6 +108,7 @@ def _cost(db: Database, score: Score, coedits: Sequence[CoEdit]) -> rows.CoEditR
         bare=score.options.bare,
         pre=f"{MEASURE}_pre",
         post=f"{MEASURE}_post",
+        known=score.options.counted["known"],
         edited=[
             {"fact": each.fact, "new": each.new.id, "subject": each.request.subject}
             for each in coedits

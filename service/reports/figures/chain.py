@@ -56,7 +56,7 @@ def _caption(score: Score, rows: Sequence[ScoredChainRow], measure: str, n: int)
     row = rows[n - 1]
     alive = sum(r.surviving for r in rows)
     ratio = number(row.ratio, "undefined")
-    lasting = "survives" if row.surviving else "is cut"
+    lasting = "survives" if row.surviving else "is cut" if row.known else "was not known before"
     return (
         f"Chain {n} of {len(rows)} ({alive} survive), {row.steps}"
         f" fact{'s' if row.steps > 1 else ''}: R = Π p_pre = {number(row.r_pre)},"

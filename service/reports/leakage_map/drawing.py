@@ -132,7 +132,8 @@ def draw(
     """
     alive = [row for row in rows if row[1].surviving]
     cut = sorted(
-        (row for row in rows if not row[1].surviving), key=lambda r: (-r[1].r_pre, r[1].entities)
+        (row for row in rows if row[1].known and not row[1].surviving),
+        key=lambda r: (-r[1].r_pre, r[1].entities),
     )
     few = max(1, limit // 3)
     shown = [*alive[:limit], *cut[:few]]

@@ -89,11 +89,11 @@ def test_every_question_has_its_file_and_no_file_is_forgotten() -> None:
     assert len(QUESTIONS) == 10
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5])
+@pytest.mark.parametrize("seed", [0, 1, 2, 4, 17])
 def test_chains_are_those_of_the_score(db: Database, ask: Ask, prefix: str, seed: int) -> None:
     bares: tuple[BareFact, ...] = ("listed", "include", "exclude")
     options = ScoringOptions(bare=bares[seed % 3], max_steps=5 if seed % 2 else 3)
-    measure = ("likelihood", "p")[seed // 3]
+    measure = ("likelihood", "p")[seed > 2]
     edit, facts = f"{prefix}-{seed}", random_facts(seed)
     score = store_edit(db, edit, facts, dataset=edit, options=options, scored=[measure])
 
@@ -116,7 +116,7 @@ def test_chains_are_those_of_the_score(db: Database, ask: Ask, prefix: str, seed
         value = expected[row["steps"]]
         assert value is not None
         assert row["chains"] == value.n
-        assert (row["ifr"] or 0.0) == pytest.approx(value.value, rel=1e-12)
+        assert row["ifr"] == pytest.approx(value.value, abs=1e-12)
     assert len(taken) == options.max_steps + 1
 
     leaks = {

@@ -47,7 +47,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Value:
-    """A metric's value (None: undefined), what it was taken over, and what was left out for 0."""
+    """A metric's value (None: undefined), what it was taken over, and what was not known."""
 
     value: float | None
     n: int
@@ -55,6 +55,38 @@ class Value:
 
 
 Chain = tuple[Edge, ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which facts and chains count as known before the edit, and the value where none does.
+
+    The papers count what is not 0, and give a number where nothing counts; `None` otherwise.
+    """
+
+    known: float = 0.05
+    known_chain: float = 0.01
+    papers: bool = False
+
+    def fact(self, pre: float) -> bool:
+        """Whether a ratio of this fact's probabilities means anything."""
+        return pre != 0 if self.papers else pre > 0 and not pre < self.known
+
+    def chain(self, chain: Chain) -> bool:
+        """Whether the model had the chain to lose."""
+        return self.papers or not reliability(chain)[0] < self.known_chain
+
+    def ratio(self, chain: Chain) -> bool:
+        """Whether R'/R of the chain counts."""
+        return self.chain(chain) and reliability(chain)[0] > 0
+
+    def none(self, papers: float) -> float | None:
+        """The value where nothing counts."""
+        return papers if self.papers else None
+
+
+KNOWN = Rule()
+PAPERS = Rule(papers=True)
 
 
 def usable(edges: Iterable[Edge], case: Case) -> list[Edge]:
@@ -162,57 +194,66 @@ def reliability(chain: Chain) -> tuple[float, float]:
     return math.prod(e.pre for e in chain), math.prod(e.post for e in chain)
 
 
-def survives(chain: Chain, threshold: float = 0.0) -> bool:
-    """Whether the old object can still be deduced by this chain."""
+def survives(chain: Chain, threshold: float = 0.0, rule: Rule = KNOWN) -> bool:
+    """Whether the old object could be deduced by this chain, and still can."""
     before, after = reliability(chain)
-    return after > threshold * before and after > 0
+    return rule.chain(chain) and after > threshold * before and after > 0
 
 
-def ifr(of: Sequence[Chain]) -> Value:
+def ifr(of: Sequence[Chain], rule: Rule = KNOWN) -> Value:
     """Definition 3, Eq. 6."""
-    known = [c for c in of if reliability(c)[0] != 0]
+    known = [c for c in of if rule.ratio(c)]
     if not known:
-        return Value(0.0, 0, len(of))
+        return Value(rule.none(0.0), 0, len(of))
     numerator = sum(reliability(c)[1] / reliability(c)[0] / math.sqrt(len(c)) for c in known)
     denominator = sum(1 / math.sqrt(len(c)) for c in known)
     return Value(numerator / denominator, len(known), len(of) - len(known))
 
 
-def ifr_by_steps(of: Sequence[Chain], max_steps: int) -> dict[int, Value]:
+def ifr_by_steps(of: Sequence[Chain], max_steps: int, rule: Rule = KNOWN) -> dict[int, Value]:
     """Definition 3 over the chains of each length alone."""
-    return {n: ifr([c for c in of if len(c) == n]) for n in range(1, max_steps + 1)}
+    return {n: ifr([c for c in of if len(c) == n], rule) for n in range(1, max_steps + 1)}
 
 
-def ifr_published(of: Sequence[Chain], max_steps: int) -> Value:
+def ifr_published(of: Sequence[Chain], max_steps: int, rule: Rule = KNOWN) -> Value:
     """The recombination that gives the published overall values: full counts as weights."""
-    if not of:
-        return Value(0.0, 0)
-    counts = {n: sum(len(c) == n for c in of) for n in range(1, max_steps + 1)}
-    steps = ifr_by_steps(of, max_steps)
+    counted = [c for c in of if rule.chain(c)]
+    if not counted:
+        return Value(rule.none(0.0), 0, len(of))
+    counts = {n: sum(len(c) == n for c in counted) for n in range(1, max_steps + 1)}
+    steps = ifr_by_steps(counted, max_steps, rule)
     weights = {n: counts[n] / math.sqrt(n) for n in counts}
-    total = sum(weights[n] * steps[n].value for n in counts)
-    return Value(total / sum(weights.values()), len(of))
+    total = sum(weights[n] * (steps[n].value or 0.0) for n in counts)
+    return Value(total / sum(weights.values()), len(counted), len(of) - len(counted))
 
 
-def mean_ratio(edges: Iterable[Edge]) -> float:
-    """Mean of p_post / p_pre over the facts with p_pre <> 0, 1 if there is none."""
-    ratios = [e.post / e.pre for e in edges if e.pre != 0]
-    return fmean(ratios) if ratios else 1.0
+def mean_ratio(edges: Iterable[Edge], rule: Rule = KNOWN) -> float | None:
+    """Mean of p_post / p_pre over the known facts; by the papers 1 if there is none."""
+    ratios = [e.post / e.pre for e in edges if rule.fact(e.pre)]
+    return fmean(ratios) if ratios else rule.none(1.0)
 
 
-def preservation(edges: Sequence[Edge], case: Case, max_steps: int, bare: str, unit: str) -> Value:
+def preservation(
+    edges: Sequence[Edge],
+    case: Case,
+    max_steps: int,
+    bare: str,
+    unit: str,
+    rule: Rule = KNOWN,
+) -> Value:
     """Definition 4, Eq. 7, over the broader context of the rewrite, or of each record."""
     context = [e for e in scope(edges, case, max_steps, bare) if e.subject != case.subject]
-    excluded = sum(e.pre == 0 for e in context)
+    excluded = sum(not rule.fact(e.pre) for e in context)
     if unit == "rewrite":
-        return Value(mean_ratio(context), len(context) - excluded, excluded)
-    records = chains(edges, case, max_steps, bare)
-    terms = []
-    for chain in records:
+        return Value(mean_ratio(context, rule), len(context) - excluded, excluded)
+    means = []
+    for chain in chains(edges, case, max_steps, bare):
         links = [e for e in chain if e.subject != case.subject]
         asked = {q for link in links for q in link.questions}
-        terms.append(mean_ratio(e for e in context if e in links or asked & set(e.questions)))
-    return Value(fmean(terms) if terms else 1.0, len(records), excluded)
+        of_record = [e for e in context if e in links or asked & set(e.questions)]
+        means.append(mean_ratio(of_record, rule))
+    terms = [mean for mean in means if mean is not None]
+    return Value(fmean(terms) if terms else rule.none(1.0), len(terms), excluded)
 
 
 def kept_subject(edge: Edge, case: Case) -> bool:
@@ -221,40 +262,51 @@ def kept_subject(edge: Edge, case: Case) -> bool:
     return edge.subject == case.subject and not asked_for
 
 
-def subject_retention(found: Iterable[Edge], case: Case) -> Value:
+def subject_retention(found: Iterable[Edge], case: Case, rule: Rule = KNOWN) -> Value:
     """Mean of p_post / p_pre over the facts on the chains that are about s0 and to be kept.
 
     Args:
         found: the facts on the chains, parallel ones too.
     """
     about = [e for e in found if kept_subject(e, case)]
-    ratios = [e.post / e.pre for e in about if e.pre != 0]
+    ratios = [e.post / e.pre for e in about if rule.fact(e.pre)]
     return Value(fmean(ratios) if ratios else None, len(ratios), len(about) - len(ratios))
 
 
-def ifr_beyond_subject(of: Sequence[Chain], case: Case) -> Value:
+def ifr_beyond_subject(of: Sequence[Chain], case: Case, rule: Rule = KNOWN) -> Value:
     """Definition 3 where the facts about s0 that are to be kept have p_post = p_pre."""
-    return ifr(
-        [tuple(replace(e, post=e.pre) if kept_subject(e, case) else e for e in c) for c in of]
-    )
+    kept = [tuple(replace(e, post=e.pre) if kept_subject(e, case) else e for e in c) for c in of]
+    return ifr(kept, rule)
 
 
-def active(of: Sequence[Chain], max_steps: int, threshold: float) -> dict[int | None, Value]:
-    """How many chains survive, in all (None) and of each length."""
+def by_length(of: Sequence[Chain], max_steps: int) -> dict[int | None, list[Chain]]:
+    """The chains in all (None) and of each length."""
     steps: list[int | None] = [None, *range(1, max_steps + 1)]
-    counted = {n: [c for c in of if n is None or len(c) == n] for n in steps}
-    return {
-        n: Value(sum(survives(c, threshold) for c in found), len(found))
-        for n, found in counted.items()
-    }
+    return {n: [c for c in of if n is None or len(c) == n] for n in steps}
 
 
-def deep_edited(of: Sequence[Chain], max_steps: int, threshold: float) -> dict[int | None, Value]:
+def active(
+    of: Sequence[Chain], max_steps: int, threshold: float, rule: Rule = KNOWN
+) -> dict[int | None, Value]:
+    """How many chains survive, in all (None) and of each length."""
+    values: dict[int | None, Value] = {}
+    for n, found in by_length(of, max_steps).items():
+        known = [c for c in found if rule.chain(c)]
+        count = sum(survives(c, threshold, rule) for c in known)
+        values[n] = Value(count if known else rule.none(0), len(known), len(found) - len(known))
+    return values
+
+
+def deep_edited(
+    of: Sequence[Chain], max_steps: int, threshold: float, rule: Rule = KNOWN
+) -> dict[int | None, Value]:
     """Definition 2, up to n steps: 1 if no chain of at most n facts survives."""
     verdicts: dict[int | None, Value] = {}
     for n in [None, *range(1, max_steps + 1)]:
         found = [c for c in of if n is None or len(c) <= n]
-        verdicts[n] = Value(float(not any(survives(c, threshold) for c in found)), len(found))
+        known = [c for c in found if rule.chain(c)]
+        deep = float(not any(survives(c, threshold, rule) for c in known))
+        verdicts[n] = Value(deep if known else rule.none(1.0), len(known), len(found) - len(known))
     return verdicts
 
 
@@ -267,14 +319,14 @@ class Leak:
     ifr_share: float
 
 
-def leakage(of: Sequence[Chain], threshold: float) -> dict[str, Leak]:
+def leakage(of: Sequence[Chain], threshold: float, rule: Rule = KNOWN) -> dict[str, Leak]:
     """By fact id, for the facts on surviving chains."""
 
     def weight(chain: Chain) -> float:
         before, after = reliability(chain)
         return after / before / math.sqrt(len(chain)) if before else 0.0
 
-    alive = [c for c in of if survives(c, threshold)]
+    alive = [c for c in of if survives(c, threshold, rule)]
     whole = sum(weight(c) for c in alive)
     leaks = {}
     for fact in {e.id for c in alive for e in c}:
@@ -300,20 +352,20 @@ def target_edge(edges: Sequence[Edge], case: Case, role: str) -> Edge | None:
 def efficacy(edges: Sequence[Edge], case: Case) -> Value:
     """The probability of target_new after the edit."""
     new = target_edge(edges, case, "target_new")
-    return Value(new.post, 1) if new else Value(0.0, 0)
+    return Value(new.post, 1) if new else Value(None, 0)
 
 
 def efficacy_score(edges: Sequence[Edge], case: Case) -> Value:
     """Eq. 8: whether target_new is likelier than target_true after the edit."""
     new, old = (target_edge(edges, case, role) for role in ("target_new", "target_true"))
-    return Value(float(new.post > old.post), 1) if new and old else Value(0.0, 0)
+    return Value(float(new.post > old.post), 1) if new and old else Value(None, 0)
 
 
 def generalization(edges: Sequence[Edge], case: Case) -> Value:
     """The mean probability of target_new over the paraphrases."""
     new = target_edge(edges, case, "target_new")
     if not new or not new.paraphrases_post:
-        return Value(0.0, 0)
+        return Value(None, 0)
     return Value(fmean(new.paraphrases_post), len(new.paraphrases_post))
 
 
@@ -321,7 +373,7 @@ def generalization_score(edges: Sequence[Edge], case: Case) -> Value:
     """Eq. 9: over how many paraphrases target_new is likelier than target_true."""
     new, old = (target_edge(edges, case, role) for role in ("target_new", "target_true"))
     if not new or not old or not new.paraphrases_post:
-        return Value(0.0, 0)
+        return Value(None, 0)
     won = [n > o for n, o in zip(new.paraphrases_post, old.paraphrases_post, strict=True)]
     return Value(sum(won) / len(won), len(won))
 
@@ -335,20 +387,20 @@ def targets(edges: Sequence[Edge], case: Case) -> tuple[Edge, Edge] | None:
 def margin(better: Sequence[float], worse: Sequence[float]) -> Value:
     """Mean difference over prompts; CounterFact's magnitudes."""
     differences = [b - w for b, w in zip(better, worse, strict=True)]
-    return Value(fmean(differences) if differences else 0.0, len(differences))
+    return Value(fmean(differences) if differences else None, len(differences))
 
 
 def efficacy_magnitude(edges: Sequence[Edge], case: Case) -> Value:
     """EM of Meng et al. 2022, section 3.3."""
     both = targets(edges, case)
-    return margin([both[0].post], [both[1].post]) if both else Value(0.0, 0)
+    return margin([both[0].post], [both[1].post]) if both else Value(None, 0)
 
 
 def generalization_magnitude(edges: Sequence[Edge], case: Case) -> Value:
     """PM of Meng et al. 2022, section 3.3."""
     both = targets(edges, case)
     if not both:
-        return Value(0.0, 0)
+        return Value(None, 0)
     return margin(both[0].paraphrases_post, both[1].paraphrases_post)
 
 
@@ -356,14 +408,14 @@ def specificity(edges: Sequence[Edge], case: Case) -> Value:
     """The mean probability of the right answers over the neighborhood."""
     old = target_edge(edges, case, "target_true")
     near = old.neighborhood_post if old else ()
-    return Value(fmean(near) if near else 0.0, len(near))
+    return Value(fmean(near) if near else None, len(near))
 
 
 def specificity_score(edges: Sequence[Edge], case: Case) -> Value:
     """NS of Meng et al. 2022, section 3.3."""
     both = targets(edges, case)
     if not both or not both[0].neighborhood_post:
-        return Value(0.0, 0)
+        return Value(None, 0)
     pairs = zip(both[0].neighborhood_post, both[1].neighborhood_post, strict=True)
     kept = [true > new for new, true in pairs]
     return Value(sum(kept) / len(kept), len(kept))
@@ -373,7 +425,7 @@ def specificity_magnitude(edges: Sequence[Edge], case: Case) -> Value:
     """NM of Meng et al. 2022, section 3.3."""
     both = targets(edges, case)
     if not both:
-        return Value(0.0, 0)
+        return Value(None, 0)
     return margin(both[1].neighborhood_post, both[0].neighborhood_post)
 
 
@@ -381,7 +433,7 @@ def counterfact_score(edges: Sequence[Edge], case: Case) -> Value:
     """S of Meng et al. 2022, section 3.3: the harmonic mean of ES, PS and NS."""
     parts = [f(edges, case) for f in (efficacy_score, generalization_score, specificity_score)]
     if not all(part.n for part in parts):
-        return Value(0.0, 0)
+        return Value(None, 0)
     return Value(harmonic_mean([part.value for part in parts]), sum(part.n for part in parts))
 
 
@@ -396,16 +448,12 @@ COUNTERFACT = {
 """CounterFact's metrics by the name of their query."""
 
 
-KNOWN = 0.05
-"""Probability before the edit from which a fact counts as known."""
-
-
-def forgetting(edges: Sequence[Edge], case: Case) -> Value:
+def forgetting(edges: Sequence[Edge], case: Case, rule: Rule = KNOWN) -> Value:
     """Which part of the fact's probability is gone; of a fact that was not known, nothing."""
     old = target_edge(edges, case, "target_true")
     if old is None:
         return Value(None, 0)
-    if old.pre < KNOWN:
+    if not rule.fact(old.pre):
         return Value(None, 0, 1)
     return Value((old.pre - old.post) / old.pre, 1)
 
@@ -414,7 +462,7 @@ def leak_at(k: int, edges: Sequence[Edge], case: Case) -> Value:
     """The probability that not all of k answers miss the object."""
     old = target_edge(edges, case, "target_true")
     if old is None:
-        return Value(0.0, 0)
+        return Value(None, 0)
     missed = 1.0
     for _ in range(k):
         missed *= 1 - old.post

@@ -173,6 +173,7 @@ def test_every_row_type_has_a_query() -> None:
 def test_metrics_declare_what_they_are() -> None:
     problems = []
     pool = {"cases", "max_steps", "pre", "post", "bare", "threshold", "unit", "parallel"}
+    pool |= {"rule", "known", "known_chain"}
     for metric in map(query, names("metrics/")):
         if metric.mode != "read":
             problems.append(f"{metric.name}: mode {metric.mode}")
@@ -246,6 +247,7 @@ def test_a_metric_says_how_tables_show_it() -> None:
         integer=True,
         interval=False,
         kinds=("replace", "forget"),
+        over="fact",
     )
     assert display is not None
     assert display.title == "Facts"

@@ -68,8 +68,10 @@ def _link(edge: EdgeOut) -> Link:
 
 
 def _said(row: Any) -> str:
-    ratio = f"retention {short(row.ratio)}" if row.ratio is not None else "not known before (R = 0)"
-    return f"{' → '.join(row.entities)}: {ratio}, {'survives' if row.surviving else 'cut'}"
+    names = " → ".join(row.entities)
+    if row.ratio is None:
+        return f"{names}: not known before"
+    return f"{names}: retention {short(row.ratio)}, {'survives' if row.surviving else 'cut'}"
 
 
 def _described(edge: EdgeOut) -> dict[str, Any]:

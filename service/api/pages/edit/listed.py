@@ -41,6 +41,7 @@ def chain_values(view: View, browser: str) -> dict[str, Any]:
             "found": found,
             "shown": shown,
             "surviving": sum(row.surviving for _, row in found),
+            "unknown": sum(not row.known for _, row in found),
             "links": [chain_link(browser, view.score, row) if browser else "" for _, row in shown],
             "more": _more(view, "chains", len(found)),
         }

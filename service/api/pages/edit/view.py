@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from thinkeval.service.reports.edit import measure_of
 from thinkeval.service.reports.leakage_map.selection import Selection
-from thinkeval.service.reports.verdict import Verdict, verdict
+from thinkeval.service.reports.verdict import Verdict, judged
 from thinkeval.service.schemas import MEASURE_NAMES, Measure, Score
 from thinkeval.service.scoring import metrics
 
@@ -115,4 +115,4 @@ def view(db: Database, score: Score, asked: Asked) -> View:
     """
     measure = measure_of(score, asked.measure)
     rows = [] if score.append else metrics.chain_rows(db, score, measure)
-    return View(db, score, measure, asked, rows, verdict(score, measure, rows))
+    return View(db, score, measure, asked, rows, judged(db, score, measure, rows))

@@ -64,8 +64,8 @@ def test_without_a_neighborhood_the_score_is_undefined(db: Database, graph_id: s
     ]
     store(db, graph_id, edges)
     for metric in ("specificity", "specificity_score", "specificity_magnitude"):
-        assert value(db, graph_id, metric) == (0.0, 0)
-    assert value(db, graph_id, "counterfact_score") == (0.0, 0)
+        assert value(db, graph_id, metric) == (None, 0)
+    assert value(db, graph_id, "counterfact_score") == (None, 0)
 
 
 @pytest.mark.parametrize(

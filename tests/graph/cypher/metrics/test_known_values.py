@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from dataclasses import replace
@@ -14,6 +15,7 @@ from support.references import reference as ref
 from support.references.reference import Case, Edge
 from support.stored_graphs import case_map, scalars, store
 from thinkeval.cypher import rows
+from thinkeval.cypher.catalog import names
 from thinkeval.cypher.errors import (
     MissingProbabilityError,
     ParameterError,
@@ -89,43 +91,93 @@ def test_the_readmes_example_of_preservation(db: Database, graph_id: str) -> Non
     assert (row.n, row.excluded) == (4, 0)
 
 
-def test_without_a_chain_every_metric_is_defined(db: Database, graph_id: str) -> None:
+def test_without_a_chain_nothing_is_defined_but_the_count(db: Database, graph_id: str) -> None:
     store(db, graph_id, [], entities=["s", "o"])
-    nothing: dict[str, float | None] = {
-        "ifr": 0.0,
-        "ifr_by_steps": 0.0,
-        "ifr_published": 0.0,
-        "preservation": 1.0,
-        "subject_retention": None,
-        "ifr_beyond_subject": 0.0,
-        "active_chains": 0.0,
-        "deep_edited": 1.0,
-        "chains_by_steps": 0.0,
-        "efficacy": 0.0,
-        "efficacy_score": 0.0,
-        "generalization": 0.0,
-        "generalization_score": 0.0,
-        **dict.fromkeys(ref.COUNTERFACT, 0.0),
-    }
+    by_papers = dict.fromkeys(("ifr", "ifr_by_steps", "ifr_published", "ifr_beyond_subject"), 0.0)
+    by_papers |= {"preservation": 1.0, "active_chains": 0.0, "deep_edited": 1.0}
     for case in (Case("s", "o"), Case("s", "s"), Case("s", "not an entity")):
-        for metric, expected in nothing.items():
-            for unit in ("rewrite", "record"):
-                found = db.metric(metric, cases=[case_map(graph_id, case)], unit=unit)
-                assert {(r.value, r.n, r.excluded) for r in found} == {(expected, 0, 0)}, metric
+        asked = {"cases": [case_map(graph_id, case)]}
+        for metric, unit in itertools.product(names("metrics/"), ("rewrite", "record")):
+            name = metric.removeprefix("metrics/")
+            counted = 0.0 if name == "chains_by_steps" else None
+            found = db.metric(metric, **asked, unit=unit)
+            assert {(r.value, r.n, r.excluded) for r in found} == {(counted, 0, 0)}, metric
+            found = db.metric(metric, **asked, unit=unit, rule="papers")
+            expected = by_papers.get(name, counted)
+            assert {(r.value, r.n, r.excluded) for r in found} == {(expected, 0, 0)}, metric
 
 
-def test_when_the_model_knew_nothing_ifr_is_0_and_preservation_1(
-    db: Database, graph_id: str
-) -> None:
+def test_of_what_the_model_never_knew_nothing_is_measured(db: Database, graph_id: str) -> None:
+    """Probabilities of a model that has never heard of it: their ratios are large, and noise."""
+    ignorant = [Edge(e.id, e.subject, e.object, 0.0003, 0.003) for e in CONTEXT]
+    store(db, graph_id, ignorant)
+    for name, of in (
+        ("ifr", 2), ("ifr_published", 2), ("ifr_beyond_subject", 2), ("preservation", 4),
+        ("subject_retention", 1), ("active_chains", 2), ("deep_edited", 2),
+    ):  # fmt: skip
+        assert value(db, name, graph_id, HARRY) == rows.MetricRow("case", None, None, 0, of), name
+    about = scalars(graph_id, HARRY)
+    assert [(c.known, c.surviving) for c in db.read(rows.ScoredChainRow, **about)] == [
+        (False, False)
+    ] * 2
+    assert db.read(rows.LeakageRow, **about) == []
+    papers: dict[str, Any] = {"known": 0.0, "known_chain": 0.0, "rule": "papers"}
+    assert value(db, "ifr", graph_id, HARRY, **papers).value == pytest.approx(
+        (1000 / math.sqrt(3) + 10000 / math.sqrt(4)) / (1 / math.sqrt(3) + 1 / math.sqrt(4))
+    )
+    assert value(db, "preservation", graph_id, HARRY, **papers).value == pytest.approx(10)
+    assert value(db, "active_chains", graph_id, HARRY, **papers).value == 2.0
+
+
+def test_a_fact_and_a_chain_count_from_the_threshold_on(db: Database, graph_id: str) -> None:
+    """R of the chain over a is .01 exactly, that over b just below; the facts likewise .05."""
+    facts = [
+        Edge("1", "s", "a", 0.2, 0.1),
+        Edge("2", "a", "o", 0.05, 0.05),
+        Edge("3", "s", "b", 0.2, 0.2),
+        Edge("4", "b", "o", 0.0499, 0.0998),
+    ]
+    store(db, graph_id, facts)
+    case = Case("s", "o")
+    assert 0.2 * 0.05 >= 0.01
+    assert as_value(value(db, "ifr", graph_id, case)) == (pytest.approx(0.5), 1, 1)
+    assert as_value(value(db, "preservation", graph_id, case)) == (pytest.approx(1.0), 1, 1)
+    assert as_value(value(db, "subject_retention", graph_id, case)) == (pytest.approx(0.75), 2, 0)
+    assert as_value(value(db, "active_chains", graph_id, case)) == (1.0, 1, 1)
+    lower = {"known": 0.04, "known_chain": 0.009}
+    assert as_value(value(db, "ifr", graph_id, case, **lower)) == (pytest.approx(1.25), 2, 0)
+    assert as_value(value(db, "preservation", graph_id, case, **lower)) == (
+        pytest.approx(1.5),
+        2,
+        0,
+    )
+
+
+def test_when_the_model_knew_nothing_the_papers_say_0_and_1(db: Database, graph_id: str) -> None:
     ignorant = [Edge(e.id, e.subject, e.object, 0.0, e.post) for e in CONTEXT]
     store(db, graph_id, ignorant)
-    assert value(db, "ifr", graph_id, HARRY) == rows.MetricRow("case", None, 0.0, 0, 2)
-    assert value(db, "preservation", graph_id, HARRY) == rows.MetricRow("case", None, 1.0, 0, 4)
-    undefined = rows.MetricRow("case", None, None, 0, 1)
-    assert value(db, "subject_retention", graph_id, HARRY) == undefined
+    papers: dict[str, Any] = {"known": 0.0, "known_chain": 0.0, "rule": "papers"}
+    found = {
+        name: value(db, name, graph_id, HARRY, **papers)
+        for name in ("ifr", "preservation", "subject_retention", "active_chains", "deep_edited")
+    }
+    assert found["ifr"] == rows.MetricRow("case", None, 0.0, 0, 2)
+    assert found["preservation"] == rows.MetricRow("case", None, 1.0, 0, 4)
+    assert found["subject_retention"] == rows.MetricRow("case", None, None, 0, 1)
     # R = 0 and R' > 0: no retention to speak of, but the old object can be deduced.
-    assert value(db, "active_chains", graph_id, HARRY).value == 2.0
-    assert value(db, "deep_edited", graph_id, HARRY).value == 0.0
+    assert found["active_chains"].value == 2.0
+    assert found["deep_edited"].value == 0.0
+
+
+def test_forgetting_of_a_fact_that_was_not_asked_before_is_undefined(
+    db: Database, graph_id: str
+) -> None:
+    old = Edge("t", "s", "o", 0.5, 0.1, role="target_true")
+    store(db, graph_id, [old])
+    case = Case("s", "o")
+    assert as_value(value(db, "forgetting", graph_id, case)) == (pytest.approx(0.8), 1, 0)
+    db.write(rows.WriteProbabilitiesRow, rows=[{"id": f"{graph_id}|t", "p_pre": None}])
+    assert as_value(value(db, "forgetting", graph_id, case)) == (None, 0, 1)
 
 
 def test_the_bare_fact_counts_as_told(db: Database, graph_id: str) -> None:
@@ -404,10 +456,12 @@ def test_knowgics_metrics_equal_brute_force(
         assert as_value(retained[rewrite.id]) == approx(ref.subject_retention(mine, case))
         context = [e for e in edges if rewrite.id in e.cases and e.subject != rewrite.subject]
         assert kept[rewrite.id].value == pytest.approx(ref.mean_ratio(context), abs=1e-9)
-        terms = []
+        means = []
         for chain in of:
             links = [e for e in chain if e.subject != rewrite.subject]
             heard = {q for link in links for q in link.questions}
-            terms.append(ref.mean_ratio(e for e in context if heard & set(e.questions)))
-        assert records[rewrite.id].value == pytest.approx(sum(terms) / len(terms), abs=1e-9)
-        assert records[rewrite.id].n == len(of) == rewrite.n_records
+            means.append(ref.mean_ratio(e for e in context if heard & set(e.questions)))
+        terms = [mean for mean in means if mean is not None]
+        wanted = sum(terms) / len(terms) if terms else None
+        assert records[rewrite.id].value == pytest.approx(wanted, abs=1e-9)
+        assert records[rewrite.id].n == len(terms) <= len(of) == rewrite.n_records

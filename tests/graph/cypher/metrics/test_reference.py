@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -31,7 +32,9 @@ def graphs(draw: st.DrawFn) -> list[Edge]:
     pairs = [pair for pair in itertools.product(entities, repeat=2) if random.random() < density]
     pairs += [pair for pair in pairs if random.random() < repeated]
     zeros, scoped = draw(st.sampled_from([0.0, 0.1, 0.5])), draw(st.booleans())
-    values = draw(st.sampled_from([[0.2, 0.5, 1.0], [random.random() for _ in range(50)]]))
+    near = [0.05, 0.049999999999, 0.2, 0.1, 0.01, 0.5, 1.0]  # products are near .01 as well
+    few = [[0.2, 0.5, 1.0], near, [0.04 * random.random() for _ in range(50)]]
+    values = draw(st.sampled_from([*few, [random.random() for _ in range(50)]]))
 
     def chance() -> float:
         return 0.0 if random.random() < zeros else random.choice(values)
@@ -107,21 +110,23 @@ def expected_metrics(
     threshold: float,
     unit: str,
     parallel: str,
+    rule: ref.Rule,
 ) -> dict[str, dict[int | None, ref.Value]]:
     of = ref.chains(edges, case, max_steps, bare, parallel=parallel)
     return {
-        "metrics/ifr": {None: ref.ifr(of)},
-        "metrics/ifr_by_steps": dict(ref.ifr_by_steps(of, max_steps)),
-        "metrics/ifr_published": {None: ref.ifr_published(of, max_steps)},
-        "metrics/preservation": {None: ref.preservation(edges, case, max_steps, bare, unit)},
+        "metrics/ifr": {None: ref.ifr(of, rule)},
+        "metrics/ifr_by_steps": dict(ref.ifr_by_steps(of, max_steps, rule)),
+        "metrics/ifr_published": {None: ref.ifr_published(of, max_steps, rule)},
+        "metrics/preservation": {None: ref.preservation(edges, case, max_steps, bare, unit, rule)},
         "metrics/subject_retention": {
-            None: ref.subject_retention(ref.scope(edges, case, max_steps, bare), case)
+            None: ref.subject_retention(ref.scope(edges, case, max_steps, bare), case, rule)
         },
-        "metrics/ifr_beyond_subject": {None: ref.ifr_beyond_subject(of, case)},
-        "metrics/active_chains": ref.active(of, max_steps, threshold),
-        "metrics/deep_edited": ref.deep_edited(of, max_steps, threshold),
+        "metrics/ifr_beyond_subject": {None: ref.ifr_beyond_subject(of, case, rule)},
+        "metrics/active_chains": ref.active(of, max_steps, threshold, rule),
+        "metrics/deep_edited": ref.deep_edited(of, max_steps, threshold, rule),
         "metrics/chains_by_steps": {
-            step: ref.Value(float(v.n), v.n) for step, v in ref.active(of, max_steps, 0).items()
+            step: ref.Value(float(len(found)), len(found))
+            for step, found in ref.by_length(of, max_steps).items()
         },
         "metrics/efficacy": {None: ref.efficacy(edges, case)},
         "metrics/efficacy_score": {None: ref.efficacy_score(edges, case)},
@@ -131,6 +136,7 @@ def expected_metrics(
             f"metrics/{name}": {None: f(edges, case)}
             for name, f in (ref.COUNTERFACT | ref.FORGOTTEN).items()
         },
+        "metrics/forgetting": {None: ref.forgetting(edges, case, rule)},
     }
 
 
@@ -141,8 +147,21 @@ options = st.fixed_dictionaries(
         "threshold": st.sampled_from([0.0, 0.0, 0.3, 1.0]),
         "unit": st.sampled_from(["rewrite", "record"]),
         "parallel": st.sampled_from(["before", "after"]),
+        "rule": st.sampled_from(
+            [ref.KNOWN, ref.KNOWN, ref.PAPERS, ref.Rule(0.5, 0.2), ref.Rule(0.0, 0.0)]
+        ),
     }
 )
+
+
+def in_query(option: dict[str, Any]) -> dict[str, Any]:
+    """The options as parameters of the queries."""
+    rule = option["rule"]
+    given = (0.0, 0.0) if rule.papers else (rule.known, rule.known_chain)
+    named = "papers" if rule.papers else "known"
+    return option | {"known": given[0], "known_chain": given[1], "rule": named}
+
+
 searching = settings(
     max_examples=12,  # of several graphs each: a metric takes them all in one call
     deadline=None,
@@ -159,8 +178,10 @@ def test_every_metric_equals_brute_force(db: Database, place, drawn, option) -> 
         store(db, graph, edges, entities=["s", "o"])
     expected = {graph: expected_metrics(*each, **option) for graph, each in stored.items()}
     asked = [case_map(graph, case, name=graph) for graph, (_, case) in stored.items()]
-    each = {metric: db.metric(metric, cases=asked, **option) for metric in names("metrics/")}
-    together = db.metrics(each, cases=asked, **option)  # those over chains by one query
+    each = {
+        metric: db.metric(metric, cases=asked, **in_query(option)) for metric in names("metrics/")
+    }
+    together = db.metrics(each, cases=asked, **in_query(option))  # those over chains by one query
     for metric, found in each.items():
         assert together[metric.removeprefix("metrics/")] == found
         assert list(dict.fromkeys(row.id for row in found)) == list(stored)
@@ -191,7 +212,8 @@ def test_every_chain_query_equals_brute_force(db: Database, place, edges, case, 
     of = {"cases": [case_map(graph, case)], "max_steps": max_steps, "bare": bare}
     assert set(db.read(rows.ChainFactsRow, **of)[0].facts) == on_chains
 
-    about |= {"parallel": parallel}
+    rule = option["rule"]
+    about |= {"parallel": parallel, "known_chain": in_query(option)["known_chain"]}
     scored = db.read(rows.ScoredChainRow, **about, threshold=threshold)
     assert sorted(tuple(link.id for link in chain.links) for chain in scored) == sorted(expected)
     for chain in scored:
@@ -199,7 +221,8 @@ def test_every_chain_query_equals_brute_force(db: Database, place, edges, case, 
         before, after = ref.reliability(edges_of)
         assert chain.r_pre == pytest.approx(before, rel=1e-9, abs=1e-12)
         assert chain.r_post == pytest.approx(after, rel=1e-9, abs=1e-12)
-        assert chain.surviving == ref.survives(edges_of, threshold)
+        assert chain.known == rule.chain(edges_of)
+        assert chain.surviving == ref.survives(edges_of, threshold, rule)
         assert (chain.ratio is None) == (before == 0)
         assert chain.entities == (edges_of[0].subject, *(e.object for e in edges_of))
         assert [(k.pre, k.post) for k in chain.links] == [(e.pre, e.post) for e in edges_of]
@@ -209,7 +232,7 @@ def test_every_chain_query_equals_brute_force(db: Database, place, edges, case, 
     alive = db.read(rows.ScoredChainRow, **about, threshold=threshold, surviving=True)
     assert alive == [chain for chain in scored if chain.surviving]
 
-    leaks = ref.leakage(ref.chains(edges, case, max_steps, bare), threshold)
+    leaks = ref.leakage(ref.chains(edges, case, max_steps, bare), threshold, rule)
     found = db.read(rows.LeakageRow, **about | {"parallel": "before"}, threshold=threshold)
     assert sorted(leak.id for leak in found) == sorted(f"{graph}|{fact}" for fact in leaks)
     for leak in found:
