@@ -33,7 +33,6 @@ from thinkeval.editing.probe.matching import contains, first_sentence, sentence_
 from thinkeval.editing.probe.prompts import Query, Rendered, prompt_ids
 from thinkeval.loaders.texts import quoted
 
-
 LOGITS = 5
 """Vectors of the vocabulary's size for a row when a token is drawn, of float32 each: logits, logits
 by the temperature, probabilities, and their sums, which take twice as much."""

@@ -162,6 +162,11 @@ def reliability(chain: Chain) -> tuple[float, float]:
     return math.prod(e.pre for e in chain), math.prod(e.post for e in chain)
 
 
+def known(of: Sequence[Chain], least: float) -> list[Chain]:
+    """The chains that the model knows before the edit: R ≥ least."""
+    return [chain for chain in of if reliability(chain)[0] >= least]
+
+
 def survives(chain: Chain, threshold: float = 0.0) -> bool:
     """Whether the old object can still be deduced by this chain."""
     before, after = reliability(chain)

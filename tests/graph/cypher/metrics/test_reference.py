@@ -191,6 +191,11 @@ def test_every_chain_query_equals_brute_force(db: Database, place, edges, case, 
     of = {"cases": [case_map(graph, case)], "max_steps": max_steps, "bare": bare}
     assert set(db.read(rows.ChainFactsRow, **of)[0].facts) == on_chains
 
+    for least in (0.01, 0.2):
+        (counted,) = db.read(rows.KnownChainsRow, **of, known_chain=least)
+        n_known = len(ref.known(list(expected.values()), least))
+        assert (counted.chains, counted.known) == (len(expected), n_known)
+
     about |= {"parallel": parallel}
     scored = db.read(rows.ScoredChainRow, **about, threshold=threshold)
     assert sorted(tuple(link.id for link in chain.links) for chain in scored) == sorted(expected)
