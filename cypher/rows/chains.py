@@ -30,6 +30,17 @@ class ChainFactsRow(Row):
     facts: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class KnownChainsRow(Row):
+    """Chains of one rewrite, and how many of them a model knows before any edit."""
+
+    QUERY: ClassVar[str] = "chains/known"
+    PROBABILITIES: ClassVar[frozenset[str]] = frozenset({"known"})
+    id: str
+    chains: int
+    known: int
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """One fact of a chain, before (`pre`) and after (`post`) the edit.

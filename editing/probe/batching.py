@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import psutil
@@ -18,8 +19,8 @@ MAX_TOKENS = 32_768
 MIN_TOKENS = 512
 
 _MEMORY_SHARE = 0.25
-"""Fraction of the free memory for the keys and values of one batch; the rest is for activations,
-logits and the copy when rows are removed."""
+"""Fraction of the free memory for one batch; the rest is for other programs, and for the copy of
+keys and values when rows are removed."""
 
 
 def in_batches(
@@ -36,8 +37,8 @@ def in_batches(
     out of memory, the batch and the limit of all later batches are halved.
 
     Args:
-        costs: tokens of each row. A batch costs its number of rows times its largest row; a single
-            row may exceed the limit.
+        costs: tokens of each row (`Room.cost`). A batch costs its number of rows times its largest
+            row; a single row may exceed the limit.
         limit: maximum number of tokens of a batch.
         work: must have no side effects when it raises.
         what: name of the computation, for the error message.
@@ -63,7 +64,8 @@ def in_batches(
             continue
         if len(batch) == 1:
             raise DeviceMemoryError(
-                f"no memory for {what}, not even for one row of {costs[batch[0]]} tokens"
+                f"no memory for {what}, not even for one row of {costs[batch[0]]} tokens, its "
+                "logits counted as tokens"
             )
         limit = max(1, costs[batch[0]] * len(batch) // 2)
         rest = batch + [index for later in waiting for index in later]
@@ -73,19 +75,52 @@ def in_batches(
     return limit
 
 
-_CPU_WORK = 3e12
-"""Maximum of tokens times parameters of a CPU batch: about a minute, for visible progress."""
+_CPU_WORK = 5e11
+"""Maximum of tokens times parameters of a CPU batch: about ten seconds, for visible progress.
+Larger batches are not faster there, and take more memory."""
+
+_NUMBER = 4
+"""Bytes of a number of the logits where a probability is computed: float32."""
 
 
-def default_tokens(model: Any) -> int:
-    """Default maximum number of tokens of a batch, between `MIN_TOKENS` and `MAX_TOKENS`.
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The size of a batch that fits.
 
-    Keys and values use at most a quarter of the free memory of the model's device; on a CPU, the
-    batches of a large model are short enough to show progress.
+    Attributes:
+        tokens: maximum number of tokens of a batch, padding counted.
+        logits: how many tokens take as much memory as the logits of one position; 0 where the
+            caller has set the number of tokens.
     """
+
+    tokens: int
+    logits: int
+
+    def cost(self, tokens: int, positions: int) -> int:
+        """Return the tokens that a row counts as.
+
+        Args:
+            tokens: of the row.
+            positions: float32 vectors of the vocabulary's size that are in memory for the row at
+                the same time.
+        """
+        return tokens + positions * self.logits
+
+
+def room_for(model: Any, batch_tokens: int | None = None) -> Room:
+    """Return the size of a batch: `batch_tokens`, or what fits if None.
+
+    By default it is between `MIN_TOKENS` and `MAX_TOKENS`. Keys and values, activations and logits
+    use at most a quarter of the free memory of the model's device; on a CPU, the batches of a large
+    model are short enough to show progress.
+    """
+    if batch_tokens is not None:
+        return Room(batch_tokens, 0)
     config = model.config.get_text_config()
     parameter = next(model.parameters())
-    per_token = 2 * config.num_hidden_layers * _cached_width(config) * parameter.element_size()
+    cached = 2 * config.num_hidden_layers * _cached_width(config)
+    per_token = (cached + _active_width(config)) * parameter.element_size()
+    logits = -(-_NUMBER * int(config.vocab_size) // per_token)
     most = float(MAX_TOKENS)
     if parameter.device.type == "cuda":
         free = torch.cuda.mem_get_info(parameter.device)[0]
@@ -93,7 +128,8 @@ def default_tokens(model: Any) -> int:
         free = psutil.virtual_memory().available
     if parameter.device.type == "cpu":
         most = min(most, _CPU_WORK / sum(p.numel() for p in model.parameters()))
-    return int(max(MIN_TOKENS, min(most, _MEMORY_SHARE * free / per_token)))
+    tokens = int(max(MIN_TOKENS, min(most, _MEMORY_SHARE * free / per_token)))
+    return Room(tokens, logits)
 
 
 def _cached_width(config: Any) -> int:
@@ -103,6 +139,15 @@ def _cached_width(config: Any) -> int:
         return config.hidden_size
     size = getattr(config, "head_dim", None) or config.hidden_size // n_heads
     return (getattr(config, "num_key_value_heads", None) or n_heads) * size
+
+
+def _active_width(config: Any) -> int:
+    """Numbers of one token that a layer has in memory: hidden states, and those of its MLP."""
+    names = ("intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size")
+    inner = next(
+        (size for name in names if isinstance(size := getattr(config, name, None), int)), 0
+    )
+    return 4 * config.hidden_size + 3 * (inner or 4 * config.hidden_size)
 
 
 def _fits(work: Callable[[list[int]], None], batch: list[int]) -> bool:

@@ -25,25 +25,28 @@ class Continuation:
 
     Attributes:
         logits: [rows, vocabulary] in the model's dtype: predictions after each row's last token.
+        device: of the model.
     """
 
     def __init__(self, model: Any, prompts: Sequence[Sequence[int]], pad_id: int) -> None:
         self._model = model
         self._accepts = frozenset(inspect.signature(model.forward).parameters)
-        device = next(model.parameters()).device
-        batch = pad(prompts, pad_id, "left", device)
+        self.device = next(model.parameters()).device
+        batch = pad(prompts, pad_id, "left", self.device)
         self._ids, self._mask = batch.input_ids, batch.attention_mask
         self._cache: Any = None
         self.logits = self._forward(self._ids, 1)[:, -1]
 
-    def select(self, rows: Tensor) -> None:
+    def select(self, rows: Tensor, *, logits: bool = True) -> None:
         """Select rows, in the given order; a row may be selected several times.
 
         Args:
             rows: [n], indices into the current rows.
+            logits: False where the next step feeds tokens: the logits are then not copied, and
+                there are none until it has.
         """
         self._ids, self._mask = self._ids[rows], self._mask[rows]
-        self.logits = self.logits[rows]
+        self.logits = self.logits[rows] if logits else self.logits[:0].clone()
         if self._cache is not None:
             self._cache.batch_select_indices(rows)
 
@@ -72,10 +75,9 @@ class Continuation:
             tokens: a token for every current row.
             rows: indices of the rows to continue, ascending, at least one.
         """
-        device = self.logits.device
         if len(rows) < len(tokens):
-            self.select(torch.tensor(rows, device=device))
-        column = torch.tensor([tokens[i] for i in rows], device=device)[:, None]
+            self.select(torch.tensor(rows, device=self.device), logits=False)
+        column = torch.tensor([tokens[i] for i in rows], device=self.device)[:, None]
         self.feed(column, torch.ones_like(column))
 
     def _forward(self, ids: Tensor, n_last: int) -> Tensor:

@@ -29,7 +29,7 @@ from thinkeval.editing.probe import (
     probe,
     queries_of,
 )
-from thinkeval.editing.probe.batching import default_tokens
+from thinkeval.editing.probe.batching import room_for
 from thinkeval.editing.probe.likelihood import Likelihood, likelihoods
 from thinkeval.editing.probe.linear_updates import Updates, updates_of
 from thinkeval.editing.probe.prompts import Query, Renderer
@@ -116,7 +116,7 @@ def likelihoods_of_states(
         for edit in edits:
             require_fits(loaded.model, edit)
     tell = done or (lambda *_: None)
-    limit = batch_tokens or default_tokens(loaded.model)
+    limit = room_for(loaded.model, batch_tokens).tokens
     found: dict[int, list[Likelihood]] = {}
     with evaluating(loaded.model):
         together = _together(loaded, states)

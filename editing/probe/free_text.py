@@ -23,7 +23,7 @@ from torch import Tensor
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.evaluation_mode import evaluating
 from thinkeval.editing.models import LoadedModel
-from thinkeval.editing.probe.batching import default_tokens, in_batches
+from thinkeval.editing.probe.batching import in_batches, room_for
 from thinkeval.editing.probe.decoding import Continuation, position_limit
 from thinkeval.editing.probe.prompts import PromptChange, Renderer, prompt_ids
 
@@ -31,6 +31,9 @@ TOP_K = 5
 MAX_TOKENS = 100
 """Maximum number of tokens of a text: prompt, BOS and continuation. Demonstrations of an in-context
 edit are not counted."""
+
+_LOGITS = 2
+"""Vectors of the vocabulary's size for a row: the last logits and the next ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +83,9 @@ def generate(
             texts[start.plain] = start.plain + tail
 
     with evaluating(loaded.model):
-        costs = [len(start.ids) + start.room for start in starts]
-        limit = batch_tokens or default_tokens(loaded.model)
-        in_batches(costs, limit, work, what="free generation", done=done)
+        room = room_for(loaded.model, batch_tokens)
+        costs = [room.cost(len(start.ids) + start.room, _LOGITS) for start in starts]
+        in_batches(costs, room.tokens, work, what="free generation", done=done)
     return [texts[prompt.rstrip()] for prompt in prompts]
 
 

@@ -15,7 +15,7 @@ import torch
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.evaluation_mode import evaluating
 from thinkeval.editing.models import LoadedModel
-from thinkeval.editing.probe.batching import default_tokens, in_batches
+from thinkeval.editing.probe.batching import in_batches, room_for
 from thinkeval.editing.probe.decoding import Continuation, position_limit
 from thinkeval.editing.probe.matching import first_sentence, sentence_end
 from thinkeval.editing.probe.prompts import Renderer, prompt_ids
@@ -23,6 +23,9 @@ from thinkeval.editing.probe.sampled import end_tokens
 
 MAX_NEW_TOKENS = 12
 """Maximum length of an answer, as in DepEdit's code for BART."""
+
+_LOGITS = 2
+"""Vectors of the vocabulary's size for a row: the last logits and the next ones."""
 
 
 @torch.no_grad()
@@ -64,9 +67,9 @@ def answers(
         found.update(zip([distinct[i] for i in indices], texts, strict=True))
 
     with evaluating(loaded.model):
-        costs = [len(ids) + max_new_tokens for ids in prompts]
-        limit = batch_tokens or default_tokens(loaded.model)
-        in_batches(costs, limit, work, what="greedy answers", done=done)
+        room = room_for(loaded.model, batch_tokens)
+        costs = [room.cost(len(ids) + max_new_tokens, _LOGITS) for ids in prompts]
+        in_batches(costs, room.tokens, work, what="greedy answers", done=done)
     return [found[question] for question in questions]
 
 

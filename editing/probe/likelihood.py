@@ -23,7 +23,7 @@ from torch import Tensor
 
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.models import LoadedModel
-from thinkeval.editing.probe.batching import default_tokens, in_batches
+from thinkeval.editing.probe.batching import in_batches, room_for
 from thinkeval.editing.probe.decoding import Continuation, position_limit
 from thinkeval.editing.probe.prompts import Query, Rendered, answer_ids, prompt_ids
 
@@ -141,9 +141,12 @@ def _score(
                 )
             scores[row] = value
 
-    costs = [len(prompts[row.rendered]) + len(row.answer) for row in rows]
-    limit = batch_tokens or default_tokens(loaded.model)
-    in_batches(costs, limit, work, what="the likelihood probe", done=done)
+    room = room_for(loaded.model, batch_tokens)
+    # Logits of each token of the answer, and those that one position is normalised with.
+    costs = [
+        room.cost(len(prompts[row.rendered]) + len(row.answer), len(row.answer) + 1) for row in rows
+    ]
+    in_batches(costs, room.tokens, work, what="the likelihood probe", done=done)
     return scores
 
 
@@ -166,7 +169,7 @@ def _forward(
     log_p = [_log_softmax_at(state.logits, target[:, :1], which)]
     if width > 1:
         # The prediction after an answer's last token is not needed.
-        state.select(which)
+        state.select(which, logits=False)
         log_p.append(_log_softmax_at(state.feed(target[:, :-1], real[:, :-1]), target[:, 1:]))
     values = torch.cat(log_p, 1).cpu()
     return [value[: len(row.answer)] for value, row in zip(values, batch, strict=True)]

@@ -19,11 +19,11 @@ from torch import Tensor
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.evaluation_mode import evaluating
 from thinkeval.editing.models import LoadedModel
-from thinkeval.editing.probe.batching import default_tokens, in_batches
+from thinkeval.editing.probe.batching import in_batches, room_for
 from thinkeval.editing.probe.decoding import Continuation, position_limit
 from thinkeval.editing.probe.matching import sentence_end
 from thinkeval.editing.probe.prompts import Rendered, Renderer, chat_text, prompt_ids, uses_chat
-from thinkeval.editing.probe.sampled import SentenceMarks, end_tokens, random_numbers
+from thinkeval.editing.probe.sampled import LOGITS, SentenceMarks, end_tokens, random_numbers
 
 Turn = tuple[str, str]
 """Role (system, user, assistant) and text of one turn."""
@@ -90,10 +90,11 @@ def answers(
         DeviceMemoryError: a single row does not fit.
     """
     rows = _rows(loaded, requests)
-    limit = batch_tokens or default_tokens(loaded.model)
+    room = room_for(loaded.model, batch_tokens)
+    every = [room.cost(len(row.ids) + row.room, LOGITS) for row in rows]
     # Equal prompts are neighbours, so that a batch evaluates them once; equal lengths pad little.
     order = sorted(range(len(rows)), key=lambda i: (-len(rows[i].ids) - rows[i].room, rows[i].ids))
-    for part in _parts(order, [len(row.ids) + row.room for row in rows], limit):
+    for part in _parts(order, every, room.tokens):
         found: list[tuple[int, OpenAnswer]] = []
 
         def work(indices: list[int], part: list[int] = part, found: list[Any] = found) -> None:
@@ -101,9 +102,9 @@ def answers(
             texts = _Batch(loaded, [rows[place] for place in places]).generate()
             found.extend(zip(places, texts, strict=True))
 
-        costs = [len(rows[place].ids) + rows[place].room for place in part]
+        costs = [every[place] for place in part]
         with torch.no_grad(), evaluating(loaded.model):
-            in_batches(costs, limit, work, what="open answers")
+            in_batches(costs, room.tokens, work, what="open answers")
         yield found
 
 

@@ -27,11 +27,15 @@ from torch import Tensor
 
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.models import LoadedModel
-from thinkeval.editing.probe.batching import default_tokens, in_batches
+from thinkeval.editing.probe.batching import in_batches, room_for
 from thinkeval.editing.probe.decoding import Continuation, position_limit
 from thinkeval.editing.probe.matching import contains, first_sentence, sentence_end
 from thinkeval.editing.probe.prompts import Query, Rendered, prompt_ids
 from thinkeval.loaders.texts import quoted
+
+LOGITS = 5
+"""Vectors of the vocabulary's size for a row when a token is drawn, of float32 each: logits, logits
+by the temperature, probabilities, and their sums, which take twice as much."""
 
 
 class Sampling(NamedTuple):
@@ -89,9 +93,9 @@ def sample(
         batch = [rows[i] for i in indices]
         answers.update(zip(batch, _Batch(loaded, texts, batch, sampling).generate(), strict=True))
 
-    costs = [len(texts[t].ids) + sampling.max_new_tokens for t, _ in rows]
-    limit = batch_tokens or default_tokens(loaded.model)
-    in_batches(costs, limit, work, what="the sampled probe", done=done)
+    room = room_for(loaded.model, batch_tokens)
+    costs = [room.cost(len(texts[t].ids) + sampling.max_new_tokens, LOGITS) for t, _ in rows]
+    in_batches(costs, room.tokens, work, what="the sampled probe", done=done)
     sampled = {
         text.rendered: tuple(answers[t, k] for k in range(sampling.samples))
         for t, text in enumerate(texts)

@@ -212,6 +212,11 @@ def test_every_chain_query_equals_brute_force(db: Database, place, edges, case, 
     of = {"cases": [case_map(graph, case)], "max_steps": max_steps, "bare": bare}
     assert set(db.read(rows.ChainFactsRow, **of)[0].facts) == on_chains
 
+    for least in (0.01, 0.2):
+        (counted,) = db.read(rows.KnownChainsRow, **of, known_chain=least)
+        n_known = sum(ref.reliability(chain)[0] >= least for chain in expected.values())
+        assert (counted.chains, counted.known) == (len(expected), n_known)
+
     rule = option["rule"]
     about |= {"parallel": parallel, "known_chain": in_query(option)["known_chain"]}
     scored = db.read(rows.ScoredChainRow, **about, threshold=threshold)

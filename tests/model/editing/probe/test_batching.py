@@ -7,7 +7,7 @@ import torch
 
 from support.tiny_models import build_tiny
 from thinkeval.editing.errors import DeviceMemoryError
-from thinkeval.editing.probe.batching import default_tokens, in_batches, is_out_of_memory
+from thinkeval.editing.probe.batching import in_batches, is_out_of_memory, room_for
 
 TOO_MUCH = 1 << 46
 """Numbers: more bytes than a 64-bit address space has, so that the allocator itself refuses."""
@@ -70,4 +70,24 @@ def test_other_errors_pass_through():
 @pytest.mark.parametrize("architecture", ["gpt2", "llama"])
 def test_default_limit_is_bounded(architecture: str):
     model, _ = build_tiny(architecture)
-    assert 512 <= default_tokens(model) <= 32_768
+    assert 512 <= room_for(model).tokens <= 32_768
+
+
+@pytest.mark.parametrize("architecture", ["gpt2", "llama"])
+def test_logits_count_by_the_size_of_the_vocabulary(architecture: str):
+    """A model with a vocabulary a thousand times as large gets batches of fewer rows."""
+    model, _ = build_tiny(architecture)
+    small = room_for(model)
+    model.config.vocab_size *= 1000
+    large = room_for(model)
+    assert 900 * (small.logits - 1) <= large.logits <= 1000 * small.logits
+    assert large.tokens == small.tokens
+    assert small.cost(10, 2) == 10 + 2 * small.logits
+    assert large.cost(10, 2) > 100 * small.cost(10, 2)
+
+
+def test_a_batch_that_the_caller_sizes_counts_tokens_alone():
+    model, _ = build_tiny("llama")
+    room = room_for(model, 40)
+    assert room.tokens == 40
+    assert room.cost(10, 5) == 10
