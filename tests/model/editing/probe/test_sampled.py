@@ -280,13 +280,8 @@ def test_a_block_that_the_prompt_opens_is_not_the_answer():
 
 
 def test_undecided_answers_are_in_no_denominator():
-    answers = (
-        "Oslo.",
-        "I don't know whether it is Oslo.",
-        "Bergen.",
-        "It could be Oslo or Bergen.",
-    )
-    assert score(answers, ("Oslo",)).share == 0.5
+    doubts = ("I don't know whether it is Oslo.", "It could be Oslo or Bergen.")
+    assert score(("Oslo.", "Bergen.", *doubts), ("Oslo",)).share == 0.5
     assert score(doubts, ("Oslo",)).share is None
 
 
