@@ -10,6 +10,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from thinkeval.editing.probe.reasoning import unfinished
+
 
 class ScoredToken(NamedTuple):
     """A token of a prompt or answer: its text, and its log-probability."""
@@ -23,7 +25,9 @@ class Completion:
     """What a server answered.
 
     Attributes:
-        text: of the first choice; empty where it is null.
+        text: of the first choice; empty where it is null. A server that gives reasoning in a field
+            of its own and no answer with it (the limit of tokens ended it) gives a reasoning block
+            that is not closed (`editing.probe.reasoning`).
         finish: the protocol's reason (`stop`, `length`, `content_filter`, ...), or `refusal` where
             the message has that field.
         arguments: of the first tool call, as JSON text; None without one.
@@ -53,11 +57,14 @@ def completion_of(found: dict[str, Any], seconds: float) -> Completion:
     """The first choice of a server's answer."""
     choice = found["choices"][0]
     message = _dict(choice.get("message"))
-    text = choice.get("text") if "text" in choice else message.get("content")
+    text = _text(choice.get("text") if "text" in choice else message.get("content"))
+    thought = _text(message.get("reasoning_content")) or _text(message.get("reasoning"))
+    if thought.strip() and not text.strip() and not message.get("tool_calls"):
+        text = unfinished(thought)
     refusal = message.get("refusal")
     usage = _dict(found.get("usage"))
     return Completion(
-        text=refusal if isinstance(refusal, str) and refusal else _text(text),
+        text=refusal if isinstance(refusal, str) and refusal else text,
         finish="refusal" if refusal else str(choice.get("finish_reason") or "stop"),
         arguments=_arguments(message.get("tool_calls")),
         choices=len(found["choices"]),

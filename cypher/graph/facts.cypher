@@ -28,7 +28,7 @@
 //   likelihood_norm_post              FLOAT|NULL         the same after the edit
 //   answers_pre                       LIST<STRING>|NULL  sampled answers before the edit
 //   answers_post                      LIST<STRING>|NULL  the same after the edit
-//   n_samples                         INTEGER|NULL       how many answers were drawn
+//   n_samples                         INTEGER|NULL       how many answers p_pre is a fraction of
 //   change                            STRING|NULL        kept, weakened, removed or added
 //   paraphrases_p_pre                 LIST<FLOAT>|NULL   one a paraphrase of the rewrite
 //   paraphrases_p_post                LIST<FLOAT>|NULL

@@ -3,7 +3,7 @@
 The sampled proportion `p` of right answers (ThinkEval's protocol, k = 5) is noisy; the
 teacher-forced `likelihood` is exact and much cheaper. Both use the same prompt. `sampled` and
 `likelihood` define the measures, `prompts` the prompt of a fact, `matching` when an answer is
-right. Importing this module imports no torch.
+right, wrong or undecided. Importing this module imports no torch.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.evaluation_mode import evaluating
+from thinkeval.editing.probe.matching import gives
 from thinkeval.editing.probe.prompts import PromptChange, Query, Renderer, Rendering
 from thinkeval.editing.probe.settings import (
     MEASURES,
@@ -156,23 +157,34 @@ def _measure(
 
 def _result(
     item: ProbeItem,
-    values: dict[str, list[float]],
+    values: dict[str, list[float | None]],
     answers: Sequence[tuple[str, ...]],
     settings: ProbeSettings,
 ) -> ProbeResult:
     averaged = settings.paraphrases and not item.separate
     n_texts = len(answers) if averaged else 1
-    means = {name: fmean(column[:n_texts]) for name, column in values.items()}
+    means = {name: _mean(column[:n_texts]) for name, column in values.items()}
     flat = tuple(answer for text in answers[:n_texts] for answer in text)
+    names = unique((item.object.strip(), *(alias.strip() for alias in item.aliases)))
     return ProbeResult(
         id=item.id,
         p=means.get("p"),
         likelihood=means.get("likelihood"),
         likelihood_norm=means.get("likelihood_norm"),
-        n_samples=len(flat),
+        n_samples=sum(gives(answer, names) is not None for answer in flat),
         answers=flat,
-        paraphrases={name: column[1:] for name, column in values.items() if column[1:]},
+        paraphrases={
+            name: [value for value in column[1:] if value is not None]
+            for name, column in values.items()
+            if column[1:] and None not in column[1:]
+        },
     )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """The mean of the values that are defined; None without one."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
 
 
 def _stage(progress: Progress | None, stage: str) -> Callable[[int, int], None] | None:

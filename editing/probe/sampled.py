@@ -1,4 +1,4 @@
-"""The sampled measure: proportion of k generations whose first sentence contains the object.
+"""The sampled measure: proportion of k generations whose first sentence gives the object.
 
 The protocol of the ThinkEval paper (k = 5). Sampling is from the model's full distribution (no
 top-k, no nucleus) at the given temperature, one generation set for each distinct prompt.
@@ -11,6 +11,11 @@ number of the sample, and tokens are chosen by inverting the cumulative distribu
 - a model and its edited version are probed with the same random numbers, so that an ineffective
   edit changes no answer, and p_post/p_pre is less noisy. The marginal distribution of each
   proportion is that of independent random numbers.
+
+An answer that is undecided (`editing.probe.matching`) is in neither numerator nor denominator: the
+proportion is (right answers) / (decided answers), and None where no answer is decided. An answer
+that ends inside a reasoning block, or at the limit of tokens before its block is closed, is
+undecided; the sentence that counts begins after the block.
 
 The global random state is neither used nor changed.
 """
@@ -29,8 +34,10 @@ from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.models import LoadedModel
 from thinkeval.editing.probe.batching import in_batches, room_for
 from thinkeval.editing.probe.decoding import Continuation, position_limit
-from thinkeval.editing.probe.matching import contains, first_sentence, sentence_end
+from thinkeval.editing.probe.matching import first_sentence, gives, sentence_end, share
 from thinkeval.editing.probe.prompts import Query, Rendered, prompt_ids
+from thinkeval.editing.probe.reasoning import opened_by
+from thinkeval.editing.probe.sentences import MARKS
 from thinkeval.loaders.texts import quoted
 
 LOGITS = 5
@@ -48,9 +55,13 @@ class Sampling(NamedTuple):
 
 
 class Sampled(NamedTuple):
-    """Proportion of right answers of one query, in [0, 1], and the answers as scored."""
+    """Proportion of right answers of one query, and the answers as scored.
 
-    share: float
+    Attributes:
+        share: in [0, 1], of the decided answers; None where none is decided.
+    """
+
+    share: float | None
     answers: tuple[str, ...]
 
 
@@ -104,8 +115,8 @@ def sample(
 
 
 def score(answers: tuple[str, ...], names: Sequence[str]) -> Sampled:
-    """Proportion of answers that contain one of the names (`editing.probe.matching`)."""
-    return Sampled(sum(contains(a, names) for a in answers) / len(answers), answers)
+    """Proportion of decided answers that give one of the names (`editing.probe.matching`)."""
+    return Sampled(share([gives(answer, names) for answer in answers]), answers)
 
 
 def _texts(loaded: LoadedModel, queries: Sequence[Query], room: int) -> list[_Text]:
@@ -165,7 +176,7 @@ class _Batch:
             alive = [alive[i] for i in going]
             state.extend(chosen, going)
         return [
-            first_sentence(self._decode(tokens), text.names)
+            first_sentence(opened_by(text.rendered.text) + self._decode(tokens), text.names)
             for tokens, text in zip(self._tokens, self._texts, strict=True)
         ]
 
@@ -203,7 +214,8 @@ class _Batch:
         self._suspect[row] = self._suspect[row] or self._may_end[token]
         if not self._suspect[row]:
             return False
-        text = self._decode(self._tokens[row]).lstrip()
+        opened = opened_by(self._texts[row].rendered.text)
+        text = opened + self._decode(self._tokens[row]).lstrip()
         return sentence_end(text, self._texts[row].names, unfinished=True) is not None
 
     def _decode(self, tokens: list[int]) -> str:
@@ -213,7 +225,11 @@ class _Batch:
 
 
 class SentenceMarks(dict[int, bool]):
-    """Whether a token's text has a character that can end a sentence; memoised."""
+    """Whether a token's text has a character that can end a sentence; memoised.
+
+    A mark that is divided between tokens is not noticed: the generation goes further, and the
+    sentence is cut from its text.
+    """
 
     def __init__(self, tokenizer: Any) -> None:
         super().__init__()
@@ -221,7 +237,7 @@ class SentenceMarks(dict[int, bool]):
 
     def __missing__(self, token: int) -> bool:
         text = self._tokenizer.decode([token], clean_up_tokenization_spaces=False)
-        self[token] = any(end in text for end in ".!?\n")
+        self[token] = any(end in text for end in MARKS)
         return self[token]
 
 

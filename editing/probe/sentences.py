@@ -42,6 +42,8 @@ BEFORE_NUMBERS = frozenset(
 AT_ENDS = frozenset(str.split("inc ltd corp bros etc ave blvd al"))
 """Words whose dot does not end a sentence if a digit or a small letter follows."""
 
+MARKS = ".!?\n؟۔।。！？｡"
+"""Characters that can end a sentence."""
 _END = re.compile(r"(?:[.!?؟۔।]+[\"'”’»)\]]*(?!\S))|[。！？｡]+[」』”’）]*")
 _BEFORE_DOT = re.compile(r"((?:\w\.)*\w+)$")
 

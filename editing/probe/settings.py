@@ -11,7 +11,7 @@ from thinkeval.loaders.records import digest
 Measure = Literal["p", "likelihood", "likelihood_norm"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
-_PROTOCOL = 1
+_PROTOCOL = 2
 """Part of every digest: increment it when prompts, truncation or matching change."""
 
 
@@ -106,12 +106,15 @@ class ProbeResult:
     """Probe result of one fact. A measure that was not requested is None.
 
     Attributes:
-        p: sampled proportion of right answers, in [0, 1].
+        p: sampled proportion of right answers among the decided ones, in [0, 1]; None too where
+            every answer is undecided.
         likelihood: probability that the answer begins with the object or an alias, in [0, 1].
         likelihood_norm: length-normalised probability of the best alias, in [0, 1].
-        n_samples: number of answers of `p`: k per averaged text.
+        n_samples: number of decided answers, of which `p` is the proportion: at most k per averaged
+            text. The others of `answers` are undecided.
         answers: those answers as scored (first sentence), prompt first, then the paraphrases.
-        paraphrases: for each measure the value of each paraphrase, if they were probed.
+        paraphrases: for each measure the value of each paraphrase, if they were probed and each
+            has one.
     """
 
     id: str

@@ -64,6 +64,7 @@ def probe(
             (f"facts with {measure.value} > .5", summary.n_known),
             ("facts whose prompt's objects together have > .5", summary.n_recalled),
             (f"mean {measure.value}", summary.mean),
+            *([("sampled answers undecided", summary.undecided)] if summary.undecided else ()),
         ],
     )
     emit_table(

@@ -21,13 +21,15 @@ def change(pre: float, post: float) -> str:
     return "removed" if ratio < REMOVED_RATIO else "weakened"
 
 
-def caption(relation: str, pre: float, post: float | None = None) -> str:
+def caption(relation: str, pre: float | None, post: float | None = None) -> str:
     """What Neo4j Browser writes on an edge: `.93→.08` after an edit, `studied at .93` before one.
 
     A style sheet of the Browser can only repeat a property, and the probabilities themselves are
     stored with all their digits. Browser cuts what is longer than the edge, and shows the relation
-    beside the drawing.
+    beside the drawing. A fact without a probability has its relation alone.
     """
+    if pre is None:
+        return relation
     if post is None:
         return f"{relation} {two_digits(pre)}"
     return f"{two_digits(pre)}→{two_digits(post)}"

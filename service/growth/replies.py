@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from thinkeval.editing.probe.reasoning import answer_of
 from thinkeval.service.growth.endpoints.endpoint import Reply
 
 State = Literal["answered", "refused", "empty", "cut"]
@@ -52,17 +53,22 @@ _START = 300
 
 
 def state_of(reply: Reply, asked: int | None = None) -> State:
-    """The state of a reply; a refusal that is cut is a refusal.
+    """The state of a reply without its reasoning; a refusal that is cut is a refusal.
+
+    A reply that ends inside a reasoning block is cut.
 
     Args:
         reply: as the endpoint gave it.
         asked: number of words that the prompt asks for; None if it does not say.
     """
-    if not any(char.isalnum() for char in reply.text):
+    text = answer_of(reply.text)
+    if text is None:
+        return "cut"
+    if not any(char.isalnum() for char in text):
         return "refused" if reply.finish == "refusal" else "empty"
-    if reply.finish == "refusal" or is_refusal(reply.text):
+    if reply.finish == "refusal" or is_refusal(text):
         return "refused"
-    words = reply.text.casefold().split()
+    words = text.casefold().split()
     long = asked is not None and len(words) > TOO_LONG * asked
     return "cut" if reply.finish == "length" or long or is_loop(words) else "answered"
 

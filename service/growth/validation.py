@@ -1,8 +1,9 @@
 """Component 1 of ThinkEval (§4.1): does the model know a triplet, or the answer of a chain?
 
-A candidate's question is asked k times; the fraction of answers that name the object (or an alias)
-is compared with the threshold. A failed question is replaced by another one, at most k_max in all;
-then the candidate is discarded, and every question with its answers stays as evidence.
+A candidate's question is asked k times; the fraction of the decided answers that give the object
+(or an alias) is compared with the threshold. A failed question is replaced by another one, at most
+k_max in all; then the candidate is discarded, and every question with its answers stays as
+evidence.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.editing.probe.matching import contains, first_sentence
+from thinkeval.editing.probe.matching import contains, first_sentence, gives
+from thinkeval.editing.probe.matching import share as share_of
 from thinkeval.loaders.records import SUBJECT_SLOT
 from thinkeval.service.growth import prompts
 from thinkeval.service.growth.entities import names_itself
@@ -155,11 +157,12 @@ class Validation:
         states = [state_of(answer.reply) for answer in answers]
         # A server generates text past the sentence that answers: what follows it answers nothing.
         answered = [first_sentence(answer.text, names) for answer in answers]
-        hits = sum(contains(text, names) for text in answered)
+        verdicts = [gives(text, names) for text in answered]
+        share = share_of(verdicts)
         one.queries += list(dict.fromkeys(answer.query for answer in answers))
         one.asked.append((one.question or "", [answer.text for answer in answers]))
-        one.share, one.n_answers = hits / len(answers), len(answers)
-        if hits >= context.pass_share * len(answers) - 1e-9:
+        one.share, one.n_answers = share, len(verdicts) - verdicts.count(None)
+        if share is not None and share >= context.pass_share - 1e-9:
             one.end("validated")
         elif 2 * states.count("refused") > len(states):
             one.end("refused", "the model refuses to answer")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel
 
-from thinkeval.editing.probe.matching import contains, first_sentence
+from thinkeval.editing.probe.matching import contains, first_sentence, gives, share
 from thinkeval.loaders.records import SUBJECT_SLOT
 from thinkeval.service.growth import prompts, structured
 from thinkeval.service.growth.context import LONG
@@ -132,8 +132,8 @@ class Writer:
         for (one, text), requests in zip(offered, asked, strict=True):
             names = context.entities.names(one.triplet[2])
             answered = [first_sentence(next(answers), names) for _ in requests]
-            hits = sum(contains(text, names) for text in answered)
-            if hits >= context.pass_share * len(requests) - 1e-9:
+            right = share([gives(text, names) for text in answered])
+            if right is not None and right >= context.pass_share - 1e-9:
                 one.paraphrases += (text.replace(one.triplet[0], SUBJECT_SLOT, 1),)
 
     def _usable(self, one: Candidate, text: str) -> bool:

@@ -34,7 +34,8 @@ def measured(
 
     Nothing for a request to forget either, as it has no new object.
 
-    A template that rejects the prompt, under `chat` never, gives None with n = 0.
+    A template that rejects the prompt, under `chat` never, gives None with n = 0, and so do samples
+    that are all undecided.
 
     Args:
         settings: of the score's probe; whatever `chat` says, the other way is asked too.
@@ -68,7 +69,8 @@ def _value(
     metric: str, measure: str, question: Question, found: Answer | None, asked: bool
 ) -> MetricValue:
     """The value; with an interval where it is sampled and asked here, for the other is efficacy."""
-    if found is None:
+    value = None if found is None else found.values.get(measure)
+    if found is None or value is None:
         return MetricValue(metric=metric, measure=measure, value=None, n=0)
     low = high = None
     if asked and measure == SAMPLED:
@@ -76,5 +78,4 @@ def _value(
 
         names = (question.fact.object, *question.aliases)
         low, high = intervals.of_answers(found.answers, names)
-    value = found.values[measure]
     return MetricValue(metric=metric, measure=measure, value=value, n=1, low=low, high=high)

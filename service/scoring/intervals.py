@@ -34,7 +34,14 @@ import numpy as np
 
 from thinkeval.service.schemas import MetricValue, Score
 from thinkeval.service.scoring.metrics import chain_facts, chain_rows
-from thinkeval.service.scoring.posterior import PRIOR, Sampled, joint_draws, pairs_of, prior_of
+from thinkeval.service.scoring.posterior import (
+    PRIOR,
+    Sampled,
+    joint_draws,
+    pairs_of,
+    prior_of,
+    share,
+)
 from thinkeval.service.scoring.probe import ProbedFact
 
 if TYPE_CHECKING:
@@ -70,6 +77,8 @@ def with_intervals(
     n_draws = max(200, min(DRAWS, _NUMBERS // max(1, links)))
     draws = posterior(probed, n_draws, np.random.default_rng(seed))
     pairs = {f"{score.edit}|{fact}": pair for (fact, role), pair in draws.items() if role != NEW}
+    # A chain with an undecided fact has no draws, and the metrics over it no value.
+    chains = [row for row in chains if all(link.id in pairs for link in row.links)]
     drawn = _of_chains(score, chains, pairs) | _of_facts(db, score, probed, draws)
     news = [pair for (_, role), pair in draws.items() if role == NEW]
     if news:
@@ -125,7 +134,7 @@ def _of_facts(
     ratios: dict[str, dict[str, np.ndarray]] = {"preservation": {}, "subject_retention": {}}
     for each in probed:
         fact, key = each.question.fact, (each.question.fact.id, each.question.role)
-        observed = each.pre.values[MEASURE]
+        observed = each.pre.values.get(MEASURE)
         if fact.id not in on_chains or key not in draws or not observed or observed < known:
             continue
         pre, post = draws[key]
@@ -163,14 +172,16 @@ def _same_efficacy(values: Sequence[MetricValue]) -> list[MetricValue]:
 
 
 def of_answers(answers: Sequence[str], names: Sequence[str], seed: int = 0) -> tuple[float, float]:
-    """The interval of the fraction of answers with one of the names, as that of efficacy.
+    """The interval of the fraction of decided answers with one of the names, as that of efficacy.
 
-    Beta(½ + right, ½ + others), the Jeffreys posterior.
+    Beta(½ + right, ½ + others), the Jeffreys posterior. One answer at least is decided.
     """
     fact = Sampled(("", NEW), ("", ""), tuple(names), (tuple(answers),))
     rng = np.random.default_rng(seed)
     (drawn,) = joint_draws([fact], DRAWS, rng, np.full(4, PRIOR))[fact.key]
-    return _proportion(drawn, sum(fact.right[0]) / len(answers))
+    observed = share(fact.right[0])
+    assert observed is not None
+    return _proportion(drawn, observed)
 
 
 def posterior(

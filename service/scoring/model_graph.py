@@ -39,6 +39,7 @@ class KnownSummary:
         n_known: facts whose own probability is above .5.
         n_recalled: facts whose prompt's right objects together have more than .5: the objects of a
             one-to-many fact ("was friends with") share what the model gives to right answers.
+        undecided: sampled answers that are neither right nor wrong.
     """
 
     graph: str
@@ -48,6 +49,7 @@ class KnownSummary:
     n_recalled: int
     mean: float
     weakest: list[tuple[str, str, str, float]]
+    undecided: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,7 @@ def probe_graph(
         n_recalled=sum(right[s, r] > 0.5 for s, r, *_ in known),
         mean=sum(value for *_, value in known) / max(len(known), 1),
         weakest=known[:10],
+        undecided=sum(each.undecided for each in stored_answers(runtime, stored).values()),
     )
 
 
@@ -173,8 +176,11 @@ def fact_row(probed: ProbedFact) -> dict[str, object]:
 
 
 def measured(probed: Sequence[ProbedFact]) -> tuple[str, ...]:
-    """The measures that every answer has."""
-    return tuple(m for m in MEASURES if all(m in p.pre.values for p in probed))
+    """The measures that were taken: every answer has them, `p` where one of its samples is decided.
+
+    A fact whose samples are all undecided lacks `p`, and a metric over it is undefined.
+    """
+    return tuple(m for m in MEASURES if any(m in p.pre.values for p in probed))
 
 
 def entities_of(facts: Iterable[Fact], aliases: Mapping[str, tuple[str, ...]]) -> list[Entity]:

@@ -27,7 +27,7 @@ from thinkeval.service.scoring.intervals import (
     counted_chains,
     ifr_draws,
 )
-from thinkeval.service.scoring.posterior import Sampled, joint_draws, pairs_of, prior_of
+from thinkeval.service.scoring.posterior import Sampled, joint_draws, pairs_of, prior_of, share
 
 if TYPE_CHECKING:
     from thinkeval.cypher.rows import ScoredChainRow
@@ -121,7 +121,9 @@ def _paired(db: Database, one: Score, other: Score) -> list[Sampled]:
         if len({len(side) for side in sides}) > 1:
             return []
         names = (a.object, *a.object_aliases)
-        found.append(Sampled((a.fact, a.role), (a.subject, a.prompt), names, sides))
+        fact = Sampled((a.fact, a.role), (a.subject, a.prompt), names, sides)
+        if all(share(right) is not None for right in fact.right):
+            found.append(fact)
     return sorted(found, key=lambda fact: fact.key)
 
 
@@ -131,4 +133,4 @@ def _drawn(facts: Sequence[Sampled]) -> dict[tuple[str, str], tuple[np.ndarray, 
 
 
 def _observed(fact: Sampled) -> tuple[np.ndarray, ...]:
-    return tuple(np.array([sum(side) / len(side)]) for side in fact.right)
+    return tuple(np.array([share(side)], dtype=float) for side in fact.right)

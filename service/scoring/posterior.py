@@ -4,7 +4,7 @@ For each prompt the shares of the patterns of right answers (which objects befor
 a Dirichlet posterior. Its prior has four cells a fact: right both times, before only, after only,
 never. It is fitted to many facts at once, as five answers of one cannot show that most facts are
 answered alike both times, and is mixed with the symmetric prior of ¼ a cell, whose margins are the
-Jeffreys posterior Beta(½, ½).
+Jeffreys posterior Beta(½, ½). Answers of one index count where each of them is decided.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Sampled:
     Attributes:
         key: names the fact.
         prompt: equal for facts that share a prompt, and so its answers.
-        names: of the object, with aliases; an answer is right where it contains one.
+        names: of the object, with aliases; an answer is right where it gives one.
         sides: the k answers before the edit, then those after it (or after each of two edits);
             answers of one index were sampled with the same random numbers.
     """
@@ -49,24 +49,33 @@ class Sampled:
     sides: tuple[tuple[str, ...], ...]
 
     @cached_property
-    def right(self) -> list[list[bool]]:
-        """Which answers are right, [sides][k]."""
+    def right(self) -> list[list[bool | None]]:
+        """Which answers are right, [sides][k]; None: undecided."""
         return [hits(side, self.names) for side in self.sides]
 
 
-def hits(answers: Sequence[str], names: Sequence[str]) -> list[bool]:
-    """Which answers contain one of the names."""
+def hits(answers: Sequence[str], names: Sequence[str]) -> list[bool | None]:
+    """Which answers give one of the names; None: undecided."""
     from thinkeval.editing.probe.matching import (
-        contains,  # importing `editing` late keeps `--help` quick
+        gives,  # importing `editing` late keeps `--help` quick
     )
 
-    return [contains(text, names) for text in answers]
+    return [gives(text, names) for text in answers]
+
+
+def share(right: Sequence[bool | None]) -> float | None:
+    """Proportion of right answers among the decided ones; None if none is decided."""
+    from thinkeval.editing.probe import matching
+
+    return matching.share(right)
 
 
 def pairs_of(fact: Sampled, side: int = 1) -> tuple[int, int, int, int]:
-    """How many pairs of answers were right both times, before only, after only, never."""
+    """How many pairs of decided answers were right both times, before only, after only, never."""
     cells = [0, 0, 0, 0]
     for before, after in zip(fact.right[0], fact.right[side], strict=True):
+        if before is None or after is None:
+            continue
         cells[(0 if after else 1) if before else (2 if after else 3)] += 1
     return cells[0], cells[1], cells[2], cells[3]
 
@@ -130,6 +139,8 @@ def _of_prompt(
     sides = facts[0].sides
     weights = _prior_weights(len(facts), len(sides), prior)
     for k in range(len(sides[0])):
+        if any(right[k] is None for fact in facts for right in fact.right):
+            continue
         pattern = tuple(
             frozenset(i for i, fact in enumerate(facts) if fact.right[side][k])
             for side in range(len(sides))

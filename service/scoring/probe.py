@@ -63,9 +63,10 @@ class Answer:
     """A model's answer about one fact.
 
     Attributes:
-        values: probability by measure (`p`, `likelihood`, `likelihood_norm`).
+        values: probability by measure (`p`, `likelihood`, `likelihood_norm`). `p` is missing where
+            every sampled answer is undecided.
         answers: the sampled texts, as they were matched.
-        n_samples: how many samples `p` is a fraction of; 0 without sampling.
+        n_samples: number of decided samples, of which `p` is a fraction; 0 without sampling.
         paraphrases: by measure, one probability for each prompt of `Question.generalization`.
         neighborhood: by measure, one probability for each prompt of `Question.neighborhood`.
     """
@@ -75,6 +76,11 @@ class Answer:
     n_samples: int = 0
     paraphrases: Mapping[str, Sequence[float]] = field(default_factory=dict)
     neighborhood: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    @property
+    def undecided(self) -> int:
+        """Number of samples that are neither right nor wrong (`editing.probe.matching`)."""
+        return len(self.answers) - self.n_samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +188,12 @@ def _joined(groups: Sequence[_Near], results: Sequence[ProbeResult]) -> dict[str
     for group, result in zip(groups, results, strict=True):
         for measure, values in result.paraphrases.items():
             at[measure].update(zip(group.places, values, strict=True))
-    return {measure: [values[i] for i in sorted(values)] for measure, values in at.items()}
+    n = sum(len(group.places) for group in groups)
+    return {
+        measure: [values[i] for i in sorted(values)]
+        for measure, values in at.items()
+        if len(values) == n  # else a prompt has no decided answer, and the mean no complete n
+    }
 
 
 def _values(result: ProbeResult) -> dict[str, float]:
@@ -201,6 +212,21 @@ def _answer(result: ProbeResult) -> Answer:
         n_samples=result.n_samples,
         paraphrases=result.paraphrases,
     )
+
+
+def undecided(answers: Iterable[Answer]) -> dict[str, int]:
+    """Count the samples of some facts, undecided ones, and those with unclosed reasoning.
+
+    A text that several facts are asked with is counted for each of them.
+    """
+    from thinkeval.editing.probe.reasoning import is_unclosed
+
+    found = list(answers)
+    return {
+        "answers": sum(len(each.answers) for each in found),
+        "undecided": sum(each.undecided for each in found),
+        "unclosed": sum(is_unclosed(text) for each in found for text in each.answers),
+    }
 
 
 def questions_for(facts: Sequence[Fact], aliases: Mapping[str, tuple[str, ...]]) -> list[Question]:
@@ -228,15 +254,16 @@ def edge_properties(probed: ProbedFact) -> dict[str, object]:
     if fact.question is not None:
         properties["question"] = fact.question
     properties |= _side(fact, probed.pre, "pre")
-    leading = next(m for m in ("likelihood", *MEASURES) if m in probed.pre.values)
-    before = probed.pre.values[leading]
+    leading = next((m for m in ("likelihood", *MEASURES) if m in probed.pre.values), None)
+    before = probed.pre.values[leading] if leading else None
     properties["caption"] = caption(fact.relation, before)
     if probed.post is not None:
         properties |= _side(fact, probed.post, "post")
         properties["answers_post"] = list(probed.post.answers)
-        after = probed.post.values[leading]
-        properties["change"] = change(before, after)
-        properties["caption"] = caption(fact.relation, before, after)
+        after = probed.post.values.get(leading) if leading else None
+        if before is not None and after is not None:
+            properties["change"] = change(before, after)
+            properties["caption"] = caption(fact.relation, before, after)
     return properties
 
 

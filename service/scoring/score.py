@@ -45,6 +45,7 @@ from thinkeval.service.scoring.probe import (
     correct_facts,
     edited_facts,
     questions_for,
+    undecided,
 )
 from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
 from thinkeval.service.scoring.resolved import Resolved, resolve
@@ -158,6 +159,10 @@ def _score(
             values += additivity.measured(db, [record.edit])[record.edit]
         if texts is not None:
             values += generation.measured(resolved, record, texts)
+    plan.provenance["replies"] = {
+        side: undecided(answer for each in probed if (answer := getattr(each, side)))
+        for side in ("pre", "post")
+    }
     score = _score_of(plan, record.edit, values, effect, implied, step)
     from thinkeval.service.scoring import intervals  # numpy; `--help` should not wait for it
 

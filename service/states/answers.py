@@ -154,11 +154,15 @@ def rewrites(asking: Asking) -> list[RewriteRequest]:
 
 
 def common_measures(probed: Sequence[ProbedFact]) -> tuple[Measure, ...]:
-    """The measures that every answer of both states has."""
+    """The measures that both states were asked by.
+
+    A fact whose samples are all undecided lacks `p`; others have it.
+    """
     return tuple(
         measure
         for measure in MEASURES
-        if all(measure in p.pre.values and p.post and measure in p.post.values for p in probed)
+        if any(measure in p.pre.values for p in probed)
+        and any(p.post and measure in p.post.values for p in probed)
     )
 
 

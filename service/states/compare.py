@@ -30,7 +30,7 @@ from thinkeval.service.schemas import Measure, MeasuredOptions, MetricValue, Sco
 from thinkeval.service.scoring import metrics
 from thinkeval.service.scoring.model_graph import measured
 from thinkeval.service.scoring.plan import query_digests, versions
-from thinkeval.service.scoring.probe import ProbedFact, questions_for
+from thinkeval.service.scoring.probe import ProbedFact, questions_for, undecided
 from thinkeval.service.scoring.record import write_probed
 from thinkeval.service.scoring.request import ScoreRequest, probe_settings
 from thinkeval.service.states import answers as asking
@@ -118,7 +118,7 @@ def compare(
         with run.stage("ask after", 0.45):
             same = before.digest == after.digest
             post = pre if same else asking.answers_of(runtime, state, asked)
-            after = _about(state)
+            after = _counted(_about(state), post)
     _note(run, before, after)
     return _stored(run, id, (before, after), (pre, post))
 
@@ -158,7 +158,8 @@ def _asked(
 ) -> tuple[Answers, StateOut]:
     """Open a state, ask it, and close it; its record is read last, as it counts replies."""
     with _open(run, state) as found, run.stage(f"ask {name}", progress):
-        return asking.answers_of(run.runtime, found, run.asked), _about(found)
+        answers = asking.answers_of(run.runtime, found, run.asked)
+        return answers, _counted(_about(found), answers)
 
 
 def _about(state: Any) -> StateOut:
@@ -168,6 +169,14 @@ def _about(state: Any) -> StateOut:
         return state.about
     vocabulary = digest(sorted(loaded.tokenizer.get_vocab().items()), 8)
     return state.about.model_copy(update={"about": state.about.about | {"tokenizer": vocabulary}})
+
+
+def _counted(state: StateOut, answers: Answers) -> StateOut:
+    """The record of a state with the numbers of its samples, which an endpoint counts itself."""
+    counts = undecided([*answers.facts.values(), *answers.edited, *answers.implied])
+    if "replies" in state.about or not counts["answers"]:
+        return state
+    return state.model_copy(update={"about": state.about | {"replies": counts}})
 
 
 def _id(run: _Run, before: StateOut, after: StateOut) -> str:
@@ -209,6 +218,14 @@ def _note(run: _Run, before: StateOut, after: StateOut) -> None:
         run.notes.append(
             "A state behind an endpoint gives no likelihoods: sampled answers are compared alone."
         )
+    for state in (before, after):
+        counts = state.about.get("replies", {})
+        if counts.get("undecided"):
+            run.notes.append(
+                f"{state.name}: {counts['undecided']} of {counts['answers']} sampled answers are"
+                f" undecided, {counts['unclosed']} of them as their reasoning does not end. They"
+                " count neither as right nor as wrong; a fact without a decided answer has no p."
+            )
     if not run.asked.whole:
         run.notes.append(
             "The graph is large: facts on chains of the requests were asked, and no others"

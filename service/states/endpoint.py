@@ -6,8 +6,10 @@ whatever the seed, is refused: copies would count as agreement. Where the server
 (`echo` with `logprobs` on `/completions`, as vLLM does), likelihoods are taken too; whether it does
 is found by what it answers, not by its status.
 
-Empty answers and refusals state no object, so they count in the denominator of a share; the record
-has their numbers.
+Empty answers and refusals state no object, so they count in the denominator of a share. Undecided
+answers do not (`editing.probe.matching`): a share is (right answers) / (decided answers), and is
+missing where no answer is decided. Among them are replies that end inside a reasoning block, or
+consist of a server's field for reasoning alone. The record has the numbers of all of these.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.probe import matching, measured
 from thinkeval.editing.probe.prompts import CHAT_CLOZE, CHAT_QUESTION, QUESTION, Query, Rendered
+from thinkeval.editing.probe.reasoning import is_unclosed
 from thinkeval.loaders.records import digest
 from thinkeval.service.completions import ScoredToken
 from thinkeval.service.errors import EndpointError, UsageError
@@ -41,7 +44,8 @@ if TYPE_CHECKING:
     from thinkeval.service.scoring.runtime import Runtime
 
 FOLDER = "endpoints"
-COUNTS = ("answers", "empty", "refused", "cut")
+COUNTS = ("answers", "empty", "refused", "cut", "undecided", "unclosed")
+"""What is counted of replies; `unclosed`: they end inside a reasoning block, so are undecided."""
 SCORED = {"echo": True, "logprobs": 1}
 """Fields with which a server gives the log-probabilities of a prompt's own tokens."""
 
@@ -81,6 +85,7 @@ class EndpointState:
         self._protocol = OpenAIProtocol(client, able)
         self._counts = dict.fromkeys(COUNTS, 0)
         self._counted: set[str] = set()
+        self._undecided: set[str] = set()
         exact = able.completions and scores_prompts(client)
         identity = [client.address, client.model, replies.moment]
         self._about = StateOut(
@@ -104,8 +109,8 @@ class EndpointState:
 
     @property
     def about(self) -> StateOut:
-        """Its record, with the numbers of answers so far, and of empty, refused and cut ones."""
-        counts = self._about.about | {"replies": dict(self._counts)}
+        """Its record, with the numbers of replies so far, and of each kind."""
+        counts = self._about.about | {"replies": self._counts | {"undecided": len(self._undecided)}}
         return self._about.model_copy(update={"about": counts})
 
     def ask(
@@ -181,11 +186,18 @@ class EndpointState:
         for i, (rendered, known) in enumerate(names.items()):
             own = texts[i * settings.samples : (i + 1) * settings.samples]
             found[rendered] = tuple(matching.first_sentence(text, known) for text in own)
+        keys = [request.id(self._protocol.id) for request in requests]
+        replies = {
+            rendered: keys[i * settings.samples : (i + 1) * settings.samples]
+            for i, rendered in enumerate(names)
+        }
         answers = [found[query.rendered] for query in queries]
-        shares = [
-            sum(matching.contains(text, query.names) for text in given) / len(given)
-            for query, given in zip(queries, answers, strict=True)
-        ]
+        shares = []
+        for query, given in zip(queries, answers, strict=True):
+            verdicts = [matching.gives(text, query.names) for text in given]
+            shares.append(matching.share(verdicts))
+            for key, verdict in zip(replies[query.rendered], verdicts, strict=True):
+                self._undecided |= {key} if verdict is None else set()
         return {"p": shares, "answers": answers}
 
     def _texts(self, requests: Sequence[Request], progress: Progress | None) -> list[str]:
@@ -214,6 +226,8 @@ class EndpointState:
         text, finish = self._replies.get(key)
         state = state_of(Reply(text, finish, 0.0, None, None))
         self._counts["answers"] += 1
+        if is_unclosed(text):
+            self._counts["unclosed"] += 1
         if state in self._counts:
             self._counts[state] += 1
 

@@ -154,7 +154,7 @@ EDIT_FIELDS: dict[str, dict[str, str]] = {
         "target": "Id of the object's node.",
         "role": _ROLE,
         "change": _CHANGE,
-        "n_samples": "Number of sampled answers; null without any.",
+        "n_samples": "Number of decided answers that p_pre is a fraction of; null without any.",
         "surviving": "Number of surviving chains through it.",
     },
     "EditIn": {"organism_seed": "Seed of the organism's training; null: as its name says, else 0."},

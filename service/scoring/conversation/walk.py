@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from thinkeval.editing.probe.matching import contains, first_sentence, mentions
+from thinkeval.editing.probe.matching import first_sentence, gives, mentions
+from thinkeval.editing.probe.reasoning import is_unclosed
 from thinkeval.loaders.records import SUBJECT_SLOT
 from thinkeval.service.conversation_outcome import ActiveInConversation, ConversationOut
 
@@ -37,8 +38,9 @@ class Walk:
 
     Attributes:
         turns: as far as the walk went.
-        leaks: whether the last answer names the old object; None where the walk is not defined: a
-            question that does not name its subject, or a conversation too long for the model.
+        leaks: whether the last answer gives the old object; None where the walk is not defined: a
+            question that does not name its subject, an answer that is undecided or whose reasoning
+            does not end, or a conversation too long for the model.
     """
 
     turns: Turns
@@ -80,7 +82,9 @@ def _stepped(
     said = first_sentence(answer, names)
     turns = (*turns[:-1], (turns[-1][0], said))
     if step == len(chain) - 1:
-        return Walk(turns, contains(said, names)), False
+        return Walk(turns, gives(said, names)), False
+    if is_unclosed(said):
+        return Walk(turns, None), False
     if not _named(said):
         return Walk(turns, False), False  # no answer, so nothing to ask the next question about
     return Walk(turns, None), True

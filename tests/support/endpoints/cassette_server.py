@@ -10,7 +10,8 @@ A request is answered by its digest (`request_digest`), else by the first rule w
 last turn (and in the field `field` of its body, if the rule names one), else by `otherwise`, else
 with 404. Each list is replayed in order; its last answer is repeated. ANSWER has:
 
-    text, arguments (of a tool call), refusal, finish, choices   the answer
+    text, arguments (of a tool call), refusal, finish, choices,
+    reasoning, reasoning_content                                 the answer
     status, detail, retry_after, location, raw, delay_s          failures: status with detail, the
                                                                  exact body, seconds of waiting
 
@@ -155,10 +156,11 @@ def _reply(answer: Mapping[str, Any], body: Mapping[str, Any], *, chat: bool) ->
             function = {"name": "answer", "arguments": answer["arguments"]}
             message |= {"content": None}
             message["tool_calls"] = [{"id": "1", "type": "function", "function": function}]
-        choice["message"] = message
+        fields = ("reasoning", "reasoning_content")
+        choice["message"] = message | {f: answer[f] for f in fields if f in answer}
     else:
         choice["text"] = text
-    asked, words = len(json.dumps(body).split()), len(text.split())
+    asked, words = len(json.dumps(body).split()), len((text or "").split())
     return {
         "id": "recorded",
         "object": "chat.completion" if chat else "text_completion",

@@ -18,7 +18,8 @@ from support.toy_vocabulary import END, continuations, toy, words
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.models import LoadedModel, weights_digest, wrap
 from thinkeval.editing.probe import ProbeItem, ProbeSettings, probe
-from thinkeval.editing.probe.sampled import score
+from thinkeval.editing.probe.prompts import Query, Rendered
+from thinkeval.editing.probe.sampled import Sampling, sample, score
 
 ITEMS = (
     ProbeItem("school", "Harry Potter studied at", "Hogwarts"),
@@ -237,6 +238,7 @@ def _saying(loaded: LoadedModel, text: str) -> Iterator[None]:
         (" Apple Inc. of America. And then some", "Apple Inc. of America."),
         (" Sta. Monica. And then some", "Sta."),
         ("\nthe first line\nthe second line", "the first line"),
+        (" <think>No. Or so?\nMaybe.</think>\n\nHogwarts. And then some", "Hogwarts."),
     ],
 )
 def test_generation_stops_no_earlier_than_the_first_sentence_ends(said: str, kept: str):
@@ -247,6 +249,40 @@ def test_generation_stops_no_earlier_than_the_first_sentence_ends(said: str, kep
     with _saying(loaded, said):
         (result,) = probe(loaded, [item], settings)
     assert result.answers == (kept, kept)
+
+
+@pytest.mark.parametrize("room", [12, 60])
+def test_an_answer_that_ends_inside_its_reasoning_is_undecided(room: int):
+    """The limit of tokens ends the block: no answer is given, right or wrong."""
+    loaded = _tiny("gpt2")
+    item = ProbeItem("x", "He studied at", "Hogwarts")
+    settings = ProbeSettings(measures=("p",), samples=2, max_new_tokens=room)
+    with _saying(loaded, "<think>Hogwarts. Yes. So it is " + "again and " * 30):
+        (result,) = probe(loaded, [item], settings)
+    assert result.p is None
+    assert (result.n_samples, len(result.answers)) == (0, 2)
+    assert all(answer.startswith("<think>") for answer in result.answers)
+
+
+def test_a_block_that_the_prompt_opens_is_not_the_answer():
+    loaded = _tiny("gpt2")
+    rendered = Rendered("Where? <think>\n", special=False, lead="", seed_text="Where?")
+    query = Query("x", rendered, ("Hogwarts",))
+    for said, right in (
+        ("Durmstrang. No.</think>Hogwarts. And", 1.0),
+        ("Hogwarts. No.</think>Durmstrang. And", 0.0),
+        ("Hogwarts. Hogwarts. So " + "again and " * 30, None),
+    ):
+        drawing = Sampling(2, 1.0, min(40, len(loaded.tokenizer(said)["input_ids"])), 0)
+        with _saying(loaded, said):
+            (result,) = sample(loaded, [query], drawing)
+        assert result.share == right, said
+
+
+def test_undecided_answers_are_in_no_denominator():
+    doubts = ("I don't know whether it is Oslo.", "It could be Oslo or Bergen.")
+    assert score(("Oslo.", "Bergen.", *doubts), ("Oslo",)).share == 0.5
+    assert score(doubts, ("Oslo",)).share is None
 
 
 def test_score_counts_answers_with_any_of_the_names():

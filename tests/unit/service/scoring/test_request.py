@@ -55,13 +55,14 @@ SUBMITTED = [
     ({"max_new_tokens": 16}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
     (ALL, "634472e2b7e43c73", "memit-harry-potter-422193dd1a"),
 ]
+# Of the second protocol of probes: answers are right, wrong or undecided.
 SCORED = [
-    ({}, "57ad67e6ea28253a", "rome-harry-potter-e4ecbbadd7", "rome-harry-potter-d1c417a287"),
+    ({}, "7571977e1a1c4b4b", "rome-harry-potter-97b4ec51a1", "rome-harry-potter-4282d9418d"),
     (
         {"conversation": False},
-        "57ad67e6ea28253a", "rome-harry-potter-e4ecbbadd7", "rome-harry-potter-d1c417a287",
+        "7571977e1a1c4b4b", "rome-harry-potter-97b4ec51a1", "rome-harry-potter-4282d9418d",
     ),
-    (ALL, "45015adc0c07d02b", "memit-harry-potter-1329d12742", "memit-harry-potter-ff563e4c7c"),
+    (ALL, "8f9dcdc51e024dcb", "memit-harry-potter-b53efbb5d8", "memit-harry-potter-c609c1a27d"),
 ]  # fmt: skip
 SWEEPS = [
     ({"methods": ["none", "rome"]}, "97573b04dc62948b"),

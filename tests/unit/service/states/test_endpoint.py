@@ -73,12 +73,60 @@ def test_answers_are_sampled_matched_and_counted(tmp_path: Path) -> None:
     assert sorted(first.answers)[:2] == ["Hogwarts", "Hogwarts."]
     assert "Ilvermorny." in first.answers
     assert second.values == {"p": 0.25}
-    assert about.about["replies"] == {"answers": 8, "empty": 2, "refused": 1, "cut": 0}
+    assert about.about["replies"] == {
+        "answers": 8, "empty": 2, "refused": 1, "cut": 0, "undecided": 0, "unclosed": 0,
+    }  # fmt: skip
     assert (about.kind, about.exact, about.base_digest) == ("endpoint", False, None)
     assert about.about["capabilities"]["sampled"] == "plain"
     assert len({body["seed"] for body in sent}) == 4, "each sample has a seed of its own"
     assert {body["prompt"] for body in sent} == {"Harry Potter studied at"}
     assert {(body["temperature"], body["max_tokens"]) for body in sent} == {(1.0, 8)}
+
+
+def test_reasoning_is_not_the_answer_and_a_block_that_does_not_end_is_undecided(
+    tmp_path: Path,
+) -> None:
+    harry = [
+        "The user asks. Maybe Durmstrang.</think>\n\nHogwarts.",
+        "<think>Hogwarts. Surely.</think> Durmstrang.",
+        "<think>So Hogwarts. I",
+        "It could be Hogwarts or Durmstrang.",
+    ]
+    draco = ["<reasoning>Hogwarts. Or"] * 4
+    rules = (
+        {"contains": "Harry Potter studied at", "answers": harry},
+        {"contains": "Draco Malfoy studied at", "answers": draco},
+    )
+    with (
+        served(tmp_path, *rules) as (runtime, state, _),
+        asking(runtime, state) as open_state,
+    ):
+        first, second = open_state.ask([HARRY, DRACO], SAMPLES)
+        about = open_state.about
+    assert (first.values, first.n_samples, first.undecided) == ({"p": 0.5}, 2, 2)
+    assert (second.values, second.n_samples, second.undecided) == ({}, 0, 4)
+    assert about.about["replies"] == {
+        "answers": 8, "empty": 0, "refused": 0, "cut": 5, "undecided": 6, "unclosed": 5,
+    }  # fmt: skip
+
+
+def test_a_field_for_reasoning_is_not_the_answer(tmp_path: Path) -> None:
+    """Servers with a parser give it apart; without an answer beside it, none was given."""
+    able = [ABLE[0], {"contains": CLOZE, "answers": [{"status": 404, "detail": "no such path"}]}]
+    answers = [
+        {"text": "Hogwarts", "reasoning_content": "Durmstrang?"},
+        {"text": "Durmstrang", "reasoning": "Hogwarts?"},
+        {"text": "", "reasoning_content": "So it is Hogwarts", "finish": "length"},
+        {"text": None, "reasoning": "So it is Hogwarts", "finish": "length"},
+    ]
+    with (
+        served(tmp_path, able=able, otherwise=answers) as (runtime, state, _),
+        asking(runtime, state) as open_state,
+    ):
+        (answer,) = open_state.ask([HARRY], SAMPLES)
+        about = open_state.about
+    assert (answer.values, answer.n_samples) == ({"p": 0.5}, 2)
+    assert about.about["replies"]["unclosed"] == 2
 
 
 def test_a_server_without_plain_texts_is_asked_in_a_chat(tmp_path: Path) -> None:
