@@ -62,11 +62,11 @@ def test_pooled_ifr_weights_chains_by_their_length() -> None:
     assert pooling.pooled(rows)[:3] == pytest.approx((0.9, 0.4, 1.0))
 
 
-def test_what_was_not_taken_is_nan_and_ifr_without_chains_is_0() -> None:
+def test_what_was_not_taken_is_nan_and_so_is_ifr_without_chains() -> None:
     empty = _score("r0", "a", 0.9, 0.4, 1.0).model_copy(update={"values": []})
     efficacy, ifr, preservation, *_ = pooling.pooled(pooling.terms([empty], "likelihood"))
     assert math.isnan(efficacy)
-    assert ifr == 0
+    assert math.isnan(ifr)
     assert math.isnan(preservation)
 
 

@@ -51,7 +51,7 @@ def test_undefined_values_have_words_of_their_own() -> None:
     none = judged(n=0, preservation=None, subject_retention=None, efficacy=None)
     assert {part.word for part in none.parts} == {"undefined"}
     assert {part.grade for part in none.parts} == {"none"}
-    assert "did not know" in none.left.sentence
+    assert "the model knows 0 of 3 chains" in none.left.sentence
     assert none.installed.sentence == "The edited fact was not probed."
     assert "undefined" in none.headline
 
