@@ -11,7 +11,7 @@ from support.closure_rules import stored
 from support.references.closure_reference import PlainRule, Triple, proofs
 from thinkeval.service.scoring.probe import ProbedFact
 
-SEEDS = (*range(9), 10, 11, 12, 13)
+SEEDS = (*range(9), 11, 12, 13, 14)
 TWO_PREMISES = range(8)
 """Seeds of rules with two premises only."""
 THRESHOLD = 0.01
