@@ -65,7 +65,13 @@ def choices(work: Runtime, name: str, draws: int) -> list[dict[str, Any]]:
     rewrite = rewrites.rewrites(work.db, GRAPH, [name], rewrites.OwnRewrite(), False)[0]
 
     def rounds(**options: Any) -> list[RoundOut]:
-        base = {"graph": GRAPH, "rewrite": rewrite.id, "method": METHOD, "rounds": 1}
+        base = {
+            "graph": GRAPH,
+            "rewrite": rewrite.id,
+            "method": METHOD,
+            "rounds": 1,
+            "rule": "papers",
+        }
         wanted = CoEditIn.model_validate({**base, "anchors": False, **options})
         return co_edit(work, wanted, rewrite).rounds
 

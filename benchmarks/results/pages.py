@@ -58,6 +58,7 @@ class Page:
     tables: Mapping[str, Table]
 
 
+# The tables are by the papers' rule (`--rule papers`): every chain with R ≠ 0 counts.
 KNOWGIC = Step("thinkeval import $THINKEVAL_DATA/knowgic --name knowgic")
 
 PAGES = {
@@ -66,7 +67,7 @@ PAGES = {
         5,
         (
             KNOWGIC,
-            Step("thinkeval sweep -g knowgic --json"),
+            Step("thinkeval sweep -g knowgic --rule papers --json"),
             Step("thinkeval report -g knowgic --each -f json"),
         ),
         {
@@ -78,7 +79,7 @@ PAGES = {
     "matched": Page(
         "the same at equal efficacy",
         8,
-        (KNOWGIC, Step("thinkeval sweep -g knowgic --matched --json")),
+        (KNOWGIC, Step("thinkeval sweep -g knowgic --matched --rule papers --json")),
         {"matched": Table(made.matched, (1,)), "differences": Table(made.differences, (1,))},
     ),
     "co-edit": Page(
@@ -86,8 +87,14 @@ PAGES = {
         60,
         (
             KNOWGIC,
-            Step("thinkeval sweep --coedit -g knowgic --rounds 6 --draws 3 -m memit --json"),
-            Step("thinkeval sweep --coedit -g knowgic --rounds 6 --draws 1 -m alphaedit --json"),
+            Step(
+                "thinkeval sweep --coedit -g knowgic --rounds 6 --draws 3 -m memit --rule papers"
+                " --json"
+            ),
+            Step(
+                "thinkeval sweep --coedit -g knowgic --rounds 6 --draws 1 -m alphaedit"
+                " --rule papers --json"
+            ),
             Step("python benchmarks/editing/coedit_choices.py --json"),
         ),
         {

@@ -5,8 +5,9 @@
 //   r      NODE        its :RewriteRequest
 // binds:
 //   b      LIST<NODE>  entities of the chain without the first, in order
-//   chain  MAP         p: its path; links: its facts; n: number of facts; R; R_post
-// params: $measure, $max_steps, $bare
+//   chain  MAP         p: its path; links: its facts; n: number of facts; R; R_post; ratio: R'/R,
+//                      null where the model did not know the chain
+// params: $measure, $max_steps, $bare, $known_chain
 
 MATCH (s:Entity {key: e.id + '|' + r.subject})
 MATCH (o:Entity {key: e.id + '|' + r.target_true})
@@ -21,4 +22,5 @@ WITH p, f, b, reduce(x = 1.0, link IN f | x * link[$measure + '_pre']) AS R,
   reduce(x = 1.0, link IN f | x * link[$measure + '_post']) AS R_post
 // Of parallel facts between two entities only the likeliest counts.
 ORDER BY [link IN f | -link[$measure + '_pre']], [link IN f | link.id]
-WITH b, head(collect({p: p, links: f, n: size(f), R: R, R_post: R_post})) AS chain
+WITH b, head(collect({p: p, links: f, n: size(f), R: R, R_post: R_post,
+  ratio: CASE WHEN R > 0 AND R >= $known_chain THEN R_post / R END})) AS chain

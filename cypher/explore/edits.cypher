@@ -37,10 +37,8 @@ CALL (e, r) {
   RETURN count(*) AS chains,
     sum(CASE WHEN chain.R >= $known_chain AND chain.R_post > $threshold * chain.R
       AND chain.R_post > 0 THEN 1 ELSE 0 END) AS surviving,
-    CASE WHEN max(chain.R) > 0 AND max(chain.R) >= $known_chain
-      THEN sum(CASE WHEN chain.R > 0 AND chain.R >= $known_chain
-        THEN chain.R_post / chain.R / sqrt(chain.n) END)
-        / sum(CASE WHEN chain.R > 0 AND chain.R >= $known_chain THEN 1 / sqrt(chain.n) END)
+    CASE WHEN count(chain.ratio) > 0 THEN sum(chain.ratio / sqrt(chain.n))
+      / sum(CASE WHEN chain.ratio >= 0 THEN 1 / sqrt(chain.n) END)
     END AS ifr
 }
 RETURN e.id AS edit, e.method AS method, efficacy, ifr, surviving, chains, r.subject AS subject,

@@ -21,8 +21,8 @@
 
 MATCH (e:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 // include: explore/_chains
-WITH chain.n AS n, chain.R_post / chain.R AS ratio, chain.R AS R
-WHERE R > 0 AND R >= $known_chain
+WITH chain.n AS n, chain.ratio AS ratio
+WHERE ratio IS NOT NULL
 WITH collect({n: n, ratio: ratio}) AS chains
 UNWIND range(0, $max_steps) AS step
 WITH step, [chain IN chains WHERE step = 0 OR chain.n = step] AS chains

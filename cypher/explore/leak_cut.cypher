@@ -23,7 +23,7 @@
 
 MATCH (e:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 // include: explore/_chains
-WHERE chain.R > 0 AND chain.R >= $known_chain AND chain.R_post > $leak * chain.R
+WHERE chain.ratio > $leak
 WITH chain ORDER BY chain.R_post DESC, chain.n
 WITH collect(chain) AS chains
 UNWIND $facts AS id

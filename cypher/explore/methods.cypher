@@ -36,10 +36,8 @@ CALL (e, r) {
       AND chain.R_post > 0 THEN 1 ELSE 0 END) AS surviving,
     min(CASE WHEN chain.R >= $known_chain AND chain.R_post > $threshold * chain.R
       AND chain.R_post > 0 THEN chain.n END) AS shortest,
-    CASE WHEN max(chain.R) > 0 AND max(chain.R) >= $known_chain
-      THEN sum(CASE WHEN chain.R > 0 AND chain.R >= $known_chain
-        THEN chain.R_post / chain.R / sqrt(chain.n) END)
-        / sum(CASE WHEN chain.R > 0 AND chain.R >= $known_chain THEN 1 / sqrt(chain.n) END)
+    CASE WHEN count(chain.ratio) > 0 THEN sum(chain.ratio / sqrt(chain.n))
+      / sum(CASE WHEN chain.ratio >= 0 THEN 1 / sqrt(chain.n) END)
     END AS ifr
 }
 RETURN e.method AS method, e.id AS edit, efficacy, coalesce(shortest - 1, $max_steps) AS deep, ifr,

@@ -8,8 +8,6 @@
 //   $edit       STRING                                   id of the edit
 //   $measure    STRING(likelihood|p|likelihood_norm) = likelihood
 //                                                        measure whose probabilities are read
-//   $threshold  FLOAT = 0.01                             a chain survives if R' > $threshold * R;
-//                                                        a score takes 0 for p, else 0.01
 //   $max_steps  INTEGER(1..5) = 5                        facts in the longest chain
 //   $known_chain  FLOAT = 0.01                           a chain counts if R >= $known_chain; a
 //                                                        score by the papers' rule takes 0
@@ -32,13 +30,9 @@ WHERE g.complete AND $measure IN g.measures
 // include: explore/_efficacy
 CALL (e, r) {
   // include: explore/_chains
-  RETURN count(*) AS chains,
-    sum(CASE WHEN chain.R >= $known_chain AND chain.R_post > $threshold * chain.R
-      AND chain.R_post > 0 THEN 1 ELSE 0 END) AS surviving,
-    CASE WHEN max(chain.R) > 0 AND max(chain.R) >= $known_chain
-      THEN sum(CASE WHEN chain.R > 0 AND chain.R >= $known_chain
-        THEN chain.R_post / chain.R / sqrt(chain.n) END)
-        / sum(CASE WHEN chain.R > 0 AND chain.R >= $known_chain THEN 1 / sqrt(chain.n) END)
+  RETURN
+    CASE WHEN count(chain.ratio) > 0 THEN sum(chain.ratio / sqrt(chain.n))
+      / sum(CASE WHEN chain.ratio >= 0 THEN 1 / sqrt(chain.n) END)
     END AS ifr
 }
 WITH r, e, ifr, coalesce(efficacy > 0.5 AND ifr IS NOT NULL, false) AS installed

@@ -44,7 +44,8 @@ PANELS: dict[str, tuple[str, ...]] = {
     ),
     "Measurement": (
         "measure", "samples", "max_new_tokens", "ask", "paraphrases", "generate", "conversation",
-        "implications", "max_steps", "bare", "threshold", "unit", "parallel", "matched",
+        "implications", "max_steps", "bare", "threshold", "unit", "parallel", "known",
+        "known_chain", "matched",
         "pass_share", "agreement", "es_over", "ls_over", "paired", "relations",
     ),
     "Limits": (

@@ -113,7 +113,7 @@ def _show_conversation(found: ConversationOut) -> None:
 
 
 def _value(place: int, line: ScoreLine) -> str:
-    return metric_text(line.values[place])
+    return line.cell(place)
 
 
 def show_chains(

@@ -38,7 +38,6 @@ from thinkeval.service.lasting.schemas import (
 from thinkeval.service.schemas import KNOWN, Measure, MeasuredOptions, Score
 from thinkeval.service.scoring import deltas, record
 from thinkeval.service.states.compare import METHOD, Enter, compare
-from thinkeval.service.states.routes import FLOOR
 from thinkeval.service.states.schemas import ComparedRequest, ComparisonIn, ComparisonOut
 from thinkeval.service.states.words import StateIn
 
@@ -328,7 +327,7 @@ def _reopened(run: _Line, measure: Measure, edited: str, request: ComparedReques
         parallel=posted.parallel,
         pre=f"{measure}_pre",
         post=f"{measure}_post",
-        floor=0.0 if measure == "p" else FLOOR,
+        floor=0.0 if measure == "p" else posted.known_chain,
     )
     if not found:
         return Reopened(closed=0, opened=0)

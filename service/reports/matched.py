@@ -22,7 +22,7 @@ from itertools import pairwise, zip_longest
 
 import numpy as np
 
-from thinkeval.service.reports.pooling import POOLED, pooled, terms
+from thinkeval.service.reports.pooling import POOLED, defined, pooled, terms
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.intervals import bootstrap
 from thinkeval.service.scoring.sweep import Outcome
@@ -104,6 +104,7 @@ class Difference:
     Attributes:
         interval: over families of rewrites, paired; None with fewer than three. With several
             seeds the first one's.
+        n: rewrites for which both methods have the metric.
         seeds, spread: number of seeds, and the standard deviation of the difference over them.
     """
 
@@ -191,7 +192,7 @@ def matched(
                     level,
                     **values,
                     ifr_interval=interval if known else None,
-                    n=len(curve.ids),
+                    n=int(defined(curve.terms[-1], "ifr").sum()),
                     n_families=len(set(curve.families)),
                 )
             )
@@ -225,10 +226,9 @@ def differences(
                 continue
             spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
             value = float(np.mean(values))
+            n = int((defined(a.terms[-1], metric) & defined(b.terms[-1], metric)).sum())
             rows.append(
-                Difference(
-                    first, second, metric, level, value, interval, len(a.ids), len(values), spread
-                )
+                Difference(first, second, metric, level, value, interval, n, len(values), spread)
             )
     return rows
 

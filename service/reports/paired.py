@@ -9,6 +9,7 @@ exceeds chance where that interval leaves out 0.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,7 +67,8 @@ def paired(found: Comparison, measure: str, best: str | None = None) -> list[Aga
     """The best method of each model against the others, in the order of the scores.
 
     A model without two methods of this measure, or with none of efficacy above `COUNTED`, has no
-    entry. Of several scores of one rewrite by one method the last counts.
+    entry, nor has one whose IFR is undefined. Of several scores of one rewrite by one method the
+    last counts.
 
     Args:
         best: the method to compare with; default: the one of lowest IFR that took.
@@ -96,10 +98,17 @@ def _against(
     took = [method for method, values in whole.items() if values[0] > COUNTED]
     if len(curves) < 2 or (best not in curves if best else not took):
         return None
-    ranked = sorted(curves, key=lambda method: (method not in took, whole[method][1], method))
+    ranked = sorted(curves, key=lambda name: (name not in took, _rank(whole[name][1]), name))
     best = best or min(took, key=ranked.index)
+    if math.isnan(whole[best][1]):
+        return None
     pairs = [(method, best) for method in ranked if method != best]
     return Against(model, best, tuple(differences([curves], pairs)))
+
+
+def _rank(ifr: float) -> float:
+    """IFR, to sort by: an undefined one comes last."""
+    return math.inf if math.isnan(ifr) else ifr
 
 
 def _curve(scores: Sequence[Score], measure: str, families: Mapping[str, str]) -> Curve:

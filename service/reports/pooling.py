@@ -1,8 +1,8 @@
 """Several edits as one: means of efficacy, Preservation and retention, IFR over all their chains.
 
 Definition 3 on the union of chains: within one length the weights cancel, so each edit adds
-Σ_n (N_n / √n) · IFR_n to the numerator and Σ_n N_n / √n to the denominator, N_n its chains with
-R ≠ 0 of n steps. IFR beyond the subject is over the same chains. Terms are an array, so that
+Σ_n (N_n / √n) · IFR_n to the numerator and Σ_n N_n / √n to the denominator, N_n its chains of
+n steps that count. IFR beyond the subject is over the same chains. Terms are an array, so that
 intervals over families of rewrites (drawn anew with replacement) cost one product.
 
 CounterFact's metrics over several edits (`counterfact_means`) follow Meng et al. 2022, section 3.3:
@@ -49,14 +49,21 @@ def terms(scores: Sequence[Score], measure: str) -> np.ndarray:
 def pooled(rows: np.ndarray) -> tuple[float, float, float, float, float]:
     """The values of POOLED of edits as `terms` gives them: [edits, 6].
 
-    A mean over nothing is NaN; IFR without any chain is 0, as defined.
+    A mean over nothing is NaN, and so is IFR without a chain that counts.
     """
     weight = rows[:, WEIGHT].sum()
     ifr, beyond = (
-        float(rows[:, column].sum() / weight) if weight else 0.0 for column in RATIOS.values()
+        float(rows[:, column].sum() / weight) if weight else math.nan for column in RATIOS.values()
     )
     efficacy, preservation, retention = (_mean(rows[:, column]) for column in MEANS.values())
     return efficacy, ifr, preservation, retention, beyond
+
+
+def defined(rows: np.ndarray, metric: str) -> np.ndarray:
+    """For each edit of `terms` whether the metric is defined there: [edits]."""
+    column = (MEANS | RATIOS)[metric]
+    known = ~np.isnan(rows[:, column])
+    return known & (rows[:, WEIGHT] > 0) if metric in RATIOS else known
 
 
 def interval_over_edits(
@@ -68,8 +75,8 @@ def interval_over_edits(
 ) -> dict[str, tuple[float, float]]:
     """95 % bootstrap interval over families of edits of each of POOLED; {} with fewer than three.
 
-    A family is drawn with all its edits. Only metrics that every edit has get an interval; subject
-    retention, which may be undefined, is the mean over those that have it.
+    A family is drawn with all its edits. A metric that is undefined for some edits is over the
+    others; one with fewer than three families that have it gets no interval.
 
     Args:
         families: the family of each edit; None: each edit is drawn by itself.
@@ -81,17 +88,14 @@ def interval_over_edits(
     rng = np.random.default_rng(seed)
     counts = rng.multinomial(n, np.full(n, 1 / n), size=draws) @ member
     out: dict[str, tuple[float, float]] = {}
-    for name, column in MEANS.items():
-        known = ~np.isnan(rows[:, column])
-        if known.all() or (name == "subject_retention" and known.sum() > 2):
-            of = counts[:, known]
-            drawn = of.sum(axis=1) > 0
-            out[name] = _quantiles((of @ rows[known, column])[drawn] / of.sum(axis=1)[drawn])
-    if (rows[:, WEIGHT] > 0).all():
-        weights = counts @ rows[:, WEIGHT]
-        for name, column in RATIOS.items():
-            if not np.isnan(rows[:, column]).any():
-                out[name] = _quantiles((counts @ rows[:, column]) / weights)
+    for name, column in (MEANS | RATIOS).items():
+        known = defined(rows, name)
+        if member[:, known].any(axis=1).sum() < 3:
+            continue
+        of = counts[:, known]
+        weights = of @ (rows[known, WEIGHT] if name in RATIOS else np.ones(known.sum()))
+        drawn = weights > 0
+        out[name] = _quantiles((of @ rows[known, column])[drawn] / weights[drawn])
     return out
 
 

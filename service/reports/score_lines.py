@@ -23,7 +23,8 @@ class ScoreLine:
     Attributes:
         label: as it is shown; `metric` is its key.
         values: one a measure, in the order of `score.measures`; None where it was not taken.
-        n: chains, facts or prompts it was taken over; `excluded`: left out because p_pre = 0.
+        n: chains, facts or prompts it was taken over; `excluded`: left out, not known before.
+            Both by the first measure; `cell` says them where another measure differs.
     """
 
     label: str
@@ -31,6 +32,14 @@ class ScoreLine:
     values: tuple[MetricValue | None, ...]
     n: int
     excluded: int
+
+    def cell(self, place: int) -> str:
+        """The value by a measure, with its own n where that differs from that of the first."""
+        value = self.values[place]
+        text = metric_text(value)
+        if value is None or value.value is None or value.n == self.n:
+            return text
+        return f"{text} (n {value.n} of {value.n + value.excluded})"
 
 
 def lines(score: Score) -> list[ScoreLine]:

@@ -72,7 +72,7 @@ def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
 def _ifr_by_steps(scores: Iterable[Score], measure: str) -> dict[int, tuple[float, int]]:
     """{n: (n-step IFR over all chains of all edits together, chains)}.
 
-    Within one length the weights cancel: the mean of R'/R over the chains with R ≠ 0.
+    Within one length the weights cancel: the mean of R'/R over the chains that count.
     """
     total: dict[int, float] = defaultdict(float)
     chains: dict[int, int] = defaultdict(int)
@@ -256,17 +256,20 @@ def caption(
         return shown is None or column in shown
 
     text = (
-        f"{_what(scores, measure)} IFR is Definition 3 over the chains with R ≠ 0 of all rewrites"
+        f"{_what(scores, measure)} IFR is Definition 3 over the chains that count, of all rewrites"
+        f"{_undefined(scores, measure, 'ifr')}"
     )
     if has("IFR sd"):
         text += "; IFR mean and sd are over rewrites"
     elif has("IFR mean"):
         text += "; IFR mean is over rewrites"
-    text += "; efficacy is p_post(target_new), Preservation the mean of p_post/p_pre."
+    text += "; efficacy is p_post(target_new), Preservation the mean of p_post/p_pre"
+    text += f"{_undefined(scores, measure, 'preservation')}."
     if has("Subject retention"):
         text += (
             " Subject retention is that mean over the subject's other facts on the chains"
-            f"{_undefined(scores, measure)}, IFR beyond subject the IFR had they been kept."
+            f"{_undefined(scores, measure, 'subject_retention')}, IFR beyond subject the IFR had"
+            " they been kept."
         )
     interval = _interval_of(scores, measure, families)
     if interval:
@@ -287,16 +290,17 @@ def caption_each(scores: Sequence[Score], measure: str) -> str:
 def _what(scores: Sequence[Score], measure: str) -> str:
     options = {s.options.model_dump_json(): s.options for s in scores}.values()
     rules = "; ".join(
-        f"chains of ≤ {o.max_steps} facts, bare fact: {o.bare}, Preservation unit: {o.unit}"
+        f"chains of ≤ {o.max_steps} facts, bare fact: {o.bare}, Preservation unit: {o.unit},"
+        f" {o.rule_text}"
         for o in sorted(options, key=lambda o: o.max_steps)
     )
     edits = f"{len(scores)} edit{'s' if len(scores) > 1 else ''}{_mixture(scores)}"
     return f"{edits}, measure: {MEASURE_NAMES[measure]}; {rules}."
 
 
-def _undefined(scores: Sequence[Score], measure: str) -> str:
-    """Of how many edits it is undefined; empty where of none."""
-    n = len(scores) - _mean(scores, "subject_retention", measure)[1]
+def _undefined(scores: Sequence[Score], measure: str, metric: str) -> str:
+    """Of how many edits a metric is undefined, which no mean counts; empty where of none."""
+    n = len(scores) - _mean(scores, metric, measure)[1]
     return f" (undefined for {n} of {len(scores)} edits)" * bool(n)
 
 

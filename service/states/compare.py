@@ -262,7 +262,8 @@ def _stored(
         found = routes(run.runtime.db, cases, taken) if cases else {}
         subjects = [each.request.rewrite.subject for each in scored]
         drift: dict[Measure, DriftOut] = {
-            measure: drifting.drift(run.runtime.db, id, measure, subjects) for measure in taken
+            measure: drifting.drift(run.runtime.db, id, measure, subjects, run.posted.known)
+            for measure in taken
         }
     out = ComparisonOut(
         id=id,

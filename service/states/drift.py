@@ -23,11 +23,18 @@ DISTANCES = {
 ALL = "all facts"
 
 
-def drift(db: Database, graph: str, measure: Measure, subjects: Sequence[str]) -> DriftOut:
+def drift(
+    db: Database,
+    graph: str,
+    measure: Measure,
+    subjects: Sequence[str],
+    known: float = KNOWN,
+) -> DriftOut:
     """The drift over a stored graph that has the probabilities of both states.
 
     Args:
         subjects: of the requests; distances are counted from them.
+        known: probability from which a fact counts as known.
     """
     found = db.read(
         rows.DriftRow,
@@ -35,7 +42,7 @@ def drift(db: Database, graph: str, measure: Measure, subjects: Sequence[str]) -
         subjects=sorted(set(subjects)),
         pre=f"{measure}_pre",
         post=f"{measure}_post",
-        known=KNOWN,
+        known=known,
         kept=KEPT_RATIO,
         removed=REMOVED_RATIO,
     )

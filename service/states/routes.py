@@ -1,4 +1,8 @@
-"""Routes: chains that lead to the old object in the first state, in the second, or in both."""
+"""Routes: chains that lead to the old object in the first state, in the second, or in both.
+
+By likelihood a chain leads there if the product of its probabilities is above `known_chain` of the
+request; by samples, if each of its facts was answered.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
-from thinkeval.service.schemas import KNOWN_CHAIN, Measure
+from thinkeval.service.schemas import Measure
 from thinkeval.service.states.schemas import RoutesOut
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
     from thinkeval.service.scoring.request import ScoreRequest
-
-FLOOR = KNOWN_CHAIN
-"""Product of likelihoods above which a chain leads to its object; of sampled fractions it is 0."""
 
 
 def routes(
@@ -36,7 +37,7 @@ def routes(
     ]  # fmt: skip
     out: dict[str, dict[Measure, RoutesOut]] = {edit: {} for edit in requests}
     for measure in measures:
-        floor = 0.0 if measure == "p" else FLOOR
+        floor = 0.0 if measure == "p" else first.options.known_chain
         found = db.read(
             rows.RoutesRow,
             cases=cases,

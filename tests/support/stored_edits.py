@@ -114,10 +114,18 @@ def store_edit(
             "bare": options.bare,
             "pre": f"{measure}_pre",
             "post": f"{measure}_post",
+            **options.counted,
         }
         for name in ("ifr", "ifr_by_steps", "efficacy") if append is None else ("efficacy",):
             values += [
-                MetricValue(metric=name, measure=measure, step=r.step, value=r.value, n=r.n)
+                MetricValue(
+                    metric=name,
+                    measure=measure,
+                    step=r.step,
+                    value=r.value,
+                    n=r.n,
+                    excluded=r.excluded,
+                )
                 for r in db.metric(name, **pool)
             ]
     if append is not None:

@@ -127,6 +127,7 @@ EDIT_FIELDS: dict[str, dict[str, str]] = {
         "model": "Name of the model; null for an unedited graph.",
         "method": "Name of the editing method; null for an unedited graph.",
         "options": "The options that it was computed with.",
+        "known": "Number of the paths that the model knew before the edit; null in older answers.",
         "leaking": "Number of the paths that are to be cut.",
         "expected": "IFR after editing the cut, expected from its efficacy; null without scores.",
         "facts": "The facts of the cut, most closed paths first.",

@@ -125,8 +125,8 @@ def _as_dict(
         "edit": score.edit,
         "measure": measure,
         "headline": found.headline,
-        "verdict": parts,
-        "tree": [asdict(branch) for branch in branches],
+        "verdict": [] if found.nothing else parts,
+        "tree": [] if found.nothing else [asdict(branch) for branch in branches],
         "next": {
             "headline": words.headline(cut),
             "facts": [fact.model_dump() for fact in cut.facts],

@@ -255,6 +255,8 @@ def _end(run: _Run, row: RoundOut) -> str | None:
     """Why there is no further round; None while there is one."""
     if row.meets:
         return "the objective is met"
+    if row.n_chains == 0:
+        return "nothing to cut: the model knows no chain to the old object"
     if row.leaking == 0:
         return "no chain leaks"
     values = [each.ifr for each in run.rounds if each.ifr is not None]

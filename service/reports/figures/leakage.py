@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from thinkeval.service.formatting import objects
+from thinkeval.service.formatting import objects, several
 from thinkeval.service.reports.figures.style import (
     BLUE,
     CAPTION_PT,
@@ -64,6 +64,9 @@ def draw(
         reason = f"No chain of at most {score.options.max_steps} facts leads from"
         said = f"{reason} {score.subject} to {score.target_true}{' ' * bool(chosen)}{chosen}."
         return in_words(title, said)
+    if not any(row.known for _, row in rows):
+        said = f"Nothing to measure: the model knows 0 of {several(len(rows), 'chain')}"
+        return in_words(title, f"{said}{' ' * bool(chosen)}{chosen}.")
     drawing = placed(
         rows, score.subject, score.target_true, score.target_new, limit=limit, edited=edited
     )

@@ -125,6 +125,8 @@ def draw(
 ) -> MapDrawing:
     """Place the strongest of these chains, in the columns that make it largest in `FRAME`.
 
+    A chain that the model did not know before is neither surviving nor cut, and is not drawn.
+
     Args:
         rows: chains with their numbers, strongest surviving first.
         limit: surviving chains at most, and a third as many cut ones (at least 1).
@@ -143,8 +145,9 @@ def draw(
         for link in row.links:
             links.setdefault(link.id, (link, "fact"))
             through.setdefault(link.id, []).append(number)
-    for link, role in edited:
-        links.setdefault(link.id, (link, role))
+    if shown:
+        for link, role in edited:
+            links.setdefault(link.id, (link, role))
     if not links:
         return MapDrawing(0, 0, (), (), (), (0, len(alive)), (0, len(cut)))
     roles: dict[str, Role] = {

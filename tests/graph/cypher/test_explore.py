@@ -172,7 +172,7 @@ def test_the_school(db: Database, ask: Ask, school: Score, prefix: str) -> None:
 
     ranked = ask("methods", **pool(school))
     assert [(row["method"], row["deep"]) for row in ranked] == [("rome", 0), ("none", 0)]
-    (rewrite,) = ask("rewrites", **pool(school))
+    (rewrite,) = ask("rewrites", **some(school, "rewrites"))
     assert (rewrite["edits"], rewrite["of"], rewrite["deepest"]) == (1, 2, "rome")
     assert rewrite["ifr"] == pytest.approx(ifr.value)
 

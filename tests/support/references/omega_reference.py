@@ -11,10 +11,12 @@ from support.closure_rules import stored
 from support.references.closure_reference import PlainRule, Triple, proofs
 from thinkeval.service.scoring.probe import ProbedFact
 
-SEEDS = (*range(8), 8, 11)
+SEEDS = (*range(9), 11, 12, 13, 14)
 TWO_PREMISES = range(8)
 """Seeds of rules with two premises only."""
 THRESHOLD = 0.01
+KNOWN_CHAIN = 0.01
+"""Strength before the edit from which a chain or a proof counts."""
 MOST = 5
 Sizes = dict[int, tuple[float, float]]
 """{facts: (strength of the best proof before, and after)}."""
@@ -59,13 +61,18 @@ def sized(
     for side, values in enumerate(sides(facts)):
         kept = {t: v for t, v in values.items() if t not in edited - {goal}}
         for tree in proofs(goal, kept, rules, names, 4, most=MOST, banned=edited - {goal}):
-            known = best[side].get(tree.leaves, -1.0)
-            best[side][tree.leaves] = max(known, tree.strength)
+            found = best[side].get(tree.leaves, -1.0)
+            best[side][tree.leaves] = max(found, tree.strength)
     return {n: (best[0][n], best[1][n]) for n in best[0]}
 
 
 def survives(pre: float, post: float) -> bool:
     return post > THRESHOLD * pre and post > 0
+
+
+def known(sizes: Sizes) -> Sizes:
+    """Those that the model knew before the edit."""
+    return {n: pair for n, pair in sizes.items() if pair[0] >= KNOWN_CHAIN}
 
 
 def chained(links: Sequence[Sizes]) -> Sizes:
@@ -77,8 +84,8 @@ def chained(links: Sequence[Sizes]) -> Sizes:
         pre = post = 1.0
         for link, size in zip(links, sizes, strict=True):
             pre, post = pre * link[size][0], post * link[size][1]
-        known = out.get(sum(sizes), (-1.0, -1.0))
-        out[sum(sizes)] = (max(known[0], pre), max(known[1], post))
+        found = out.get(sum(sizes), (-1.0, -1.0))
+        out[sum(sizes)] = (max(found[0], pre), max(found[1], post))
     return out
 
 
@@ -111,7 +118,7 @@ def mixed(
     def note(path: tuple[str, ...]) -> None:
         for form in product(*(links[pair] for pair in pairwise(path))):
             if any(is_implied for is_implied, _ in form):
-                worth = chained([sizes for _, sizes in form])
+                worth = known(chained([sizes for _, sizes in form]))
                 if worth:
                     out.setdefault(path, []).append(worth)
 

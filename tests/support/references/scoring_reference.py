@@ -24,7 +24,10 @@ def expected(
         "ifr_by_steps": ref.ifr_by_steps(of, steps),
         "active_chains": active,
         "deep_edited": ref.deep_edited(of, steps, threshold),
-        "chains_by_steps": {n: ref.Value(float(v.n), v.n) for n, v in active.items()},
+        "chains_by_steps": {
+            n: ref.Value(float(len(found)), len(found))
+            for n, found in ref.by_length(of, steps).items()
+        },
     }
     one = {
         "ifr": ref.ifr(of),

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import json
 
-from thinkeval.service.schemas import MetricValue, Score
+from thinkeval.cypher.catalog import names, query
+from thinkeval.service.schemas import (
+    KNOWN,
+    KNOWN_CHAIN,
+    MetricValue,
+    Score,
+    ScoringOptions,
+)
 
 VALUES = [
     MetricValue(metric="efficacy", measure="likelihood", value=0.98, n=1),
@@ -54,3 +61,32 @@ def test_what_is_stored_is_the_list_alone() -> None:
     assert len(stored["values"]) == len(VALUES)
     for text in (SCORE.stored(), SCORE.model_dump_json()):
         assert Score.model_validate_json(text) == SCORE
+
+
+def test_a_score_that_was_stored_before_there_was_a_rule_is_by_the_papers() -> None:
+    score = Score(
+        edit="e", dataset="d", rewrite="r", subject="s", relation="r", prompt="{} r",
+        target_true="a", target_new="b", model="m", method="rome", n_facts=1, values=[],
+    )  # fmt: skip
+    assert score.options.rule == "known"
+    stored = json.loads(score.stored())
+    assert Score.model_validate(stored).options == score.options
+    for later in ("rule", "known", "known_chain"):
+        del stored["options"][later]
+    old = Score.model_validate_json(json.dumps(stored))
+    assert old.options.rule == "papers"
+    assert old.options.counted == {"rule": "papers", "known": 0.0, "known_chain": 0.0}
+    assert "papers' rule" in old.options.rule_text
+    assert ScoringOptions(known=0.2).counted == {
+        "rule": "known", "known": 0.2, "known_chain": 0.01,
+    }  # fmt: skip
+
+
+def test_the_rule_has_one_constant_in_python_and_cypher() -> None:
+    for name in names():
+        params = query(name).params
+        if "known" in params and params["known"].type == "FLOAT":
+            assert params["known"].default == KNOWN, name
+        for threshold in ("known_chain", "floor"):
+            if threshold in params:
+                assert params[threshold].default == KNOWN_CHAIN, name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -255,6 +256,7 @@ def _foot(
     for score in compared.scores if compared and compared.comparable else ():
         if measure in score.measures:
             of[score.model if by_model else "", score.method].append(score)
-    return tuple(
+    found = [
         pooled(terms(of[column], measure))[1] if of.get(column) else None for column in columns
-    )
+    ]
+    return tuple(None if value is None or math.isnan(value) else value for value in found)

@@ -228,7 +228,7 @@ def test_every_chain_query_equals_brute_force(db: Database, place, edges, case, 
         assert chain.r_post == pytest.approx(after, rel=1e-9, abs=1e-12)
         assert chain.known == rule.chain(edges_of)
         assert chain.surviving == ref.survives(edges_of, threshold, rule)
-        assert (chain.ratio is None) == (before == 0)
+        assert (chain.ratio is None) == (not rule.ratio(edges_of))
         assert chain.entities == (edges_of[0].subject, *(e.object for e in edges_of))
         assert [(k.pre, k.post) for k in chain.links] == [(e.pre, e.post) for e in edges_of]
     strongest = [chain.r_post for chain in scored]

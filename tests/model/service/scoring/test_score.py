@@ -285,7 +285,7 @@ def test_a_rewrite_of_ones_own_does_not_replace_a_stored_one(walk: Walk) -> None
     assert found == [walk.rewrite]
 
 
-def test_a_rewrite_without_any_chain_has_a_defined_result(walk: Walk) -> None:
+def test_a_rewrite_without_any_chain_is_undefined_and_says_why(walk: Walk) -> None:
     own = OwnRewrite(
         subject="Draco Malfoy",
         prompt="{} collected stamps from",
@@ -298,8 +298,10 @@ def test_a_rewrite_without_any_chain_has_a_defined_result(walk: Walk) -> None:
         ifr, preservation = score.get("ifr", measure), score.get("preservation", measure)
         assert ifr is not None
         assert preservation is not None
-        assert (ifr.value, ifr.n, ifr.excluded) == (0.0, 0, 0)
-        assert (preservation.value, preservation.n) == (1.0, 0)
+        assert (ifr.value, ifr.n, ifr.excluded) == (None, 0, 0)
+        assert ifr.reason == "no chain of at most 5 facts leads to the old object"
+        assert (preservation.value, preservation.n) == (None, 0)
+        assert preservation.reason == "the graph has no such fact"
     facts = walk.runtime.db.read(rows.FactRow, graph=score.edit)
     assert sorted(row.role for row in facts) == ["target_new", "target_true"]
 

@@ -66,7 +66,7 @@ def score(edit: str = "rome-harry-potter-0123456789", **options: object) -> Scor
 
 def chain(*facts: str) -> rows.ScoredChainRow:
     links = tuple(rows.Link(fact, "a", "r", "b", "{} r", None, 0.9, 0.8, 0.9) for fact in facts)
-    return rows.ScoredChainRow(len(links), (), 0.9, 0.8, 0.9, True, links)
+    return rows.ScoredChainRow(len(links), (), 0.9, 0.8, 0.9, True, True, links)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -273,7 +273,7 @@ def test_the_link_of_a_leak_cut_holds_its_facts_and_stays_short() -> None:
     text = arrived(link)
     assert len(link) < 2500
     assert json.dumps(facts[: browser.CUT_FACTS]) in text
-    assert "> 0.2 * chain.R" in text
+    assert "chain.ratio > 0.2" in text
     assert "$" not in text
     for hostile in HOSTILE:
         assert json.loads(

@@ -27,6 +27,7 @@ def chain(names: str, pre: float = 0.8, ratio: float = 0.5) -> ScoredChainRow:
         r_pre,
         r_pre * ratio,
         ratio if r_pre else None,
+        r_pre >= 0.01,
         ratio > 0.01,
         links,
     )

@@ -62,11 +62,11 @@ def test_pooled_ifr_weights_chains_by_their_length() -> None:
     assert pooling.pooled(rows)[:3] == pytest.approx((0.9, 0.4, 1.0))
 
 
-def test_what_was_not_taken_is_nan_and_ifr_without_chains_is_0() -> None:
+def test_what_was_not_taken_is_nan_and_so_is_ifr_without_chains() -> None:
     empty = _score("r0", "a", 0.9, 0.4, 1.0).model_copy(update={"values": []})
     efficacy, ifr, preservation, *_ = pooling.pooled(pooling.terms([empty], "likelihood"))
     assert math.isnan(efficacy)
-    assert ifr == 0
+    assert math.isnan(ifr)
     assert math.isnan(preservation)
 
 
@@ -130,3 +130,31 @@ def test_a_failed_cell_is_named_and_its_rewrite_left_out_of_the_comparison() -> 
     told = found.as_dict()
     assert told["failed"][0]["reason"] == "it broke → mend it"
     assert "r0" in told["failed"][0]["cell"]
+
+
+def test_rewrites_whose_ifr_is_undefined_are_left_out_and_not_counted() -> None:
+    """One of five rewrites of two methods is about what the model never knew."""
+    none = MetricValue(metric="ifr", measure="likelihood", value=None, n=0, excluded=9)
+    scores = []
+    for k, rewrite in enumerate(IDS):
+        for method, ifr in (("a", 0.2), ("b", 0.5)):
+            score = _score(rewrite, method, 0.9, ifr + 0.01 * k, 1.0)
+            if k == 0:
+                score = score.model_copy(update={"values": [score.values[0], none]})
+            scores.append(score)
+    of_a = [score for score in scores if score.method == "a"]
+    rows = pooling.terms(of_a, "likelihood")
+    assert pooling.defined(rows, "ifr").tolist() == [False] + [True] * (len(IDS) - 1)
+    expected = sum(0.2 + 0.01 * k for k in range(1, len(IDS))) / (len(IDS) - 1)
+    assert pooling.pooled(rows)[1] == pytest.approx(expected)
+    low, high = pooling.interval_over_edits(rows)["ifr"]
+    assert 0.21 <= low <= high <= 0.2 + 0.01 * len(IDS)
+    by_method = {
+        method: matched.Curve(
+            (1.0,), tuple(IDS), tuple(IDS),
+            pooling.terms([s for s in scores if s.method == method], "likelihood")[None],
+        )
+        for method in "ab"
+    }  # fmt: skip
+    (gap,) = [row for row in matched.differences([by_method], [("b", "a")]) if row.metric == "ifr"]
+    assert (gap.n, gap.value) == (len(IDS) - 1, pytest.approx(0.3))

@@ -137,8 +137,17 @@ def test_the_gate_on_subject_retention_names_the_subject_and_its_facts() -> None
     assert line == "gate: a: subject retention 0.2780 < 0.8 over 4 facts about s"
 
 
-def test_what_is_undefined_breaks_no_gate() -> None:
-    assert check(_retention(None, 0), Limits(min_subject_retention=0.8), "likelihood") == []
+def test_what_is_undefined_does_not_pass_a_gate() -> None:
+    limits = Limits(min_subject_retention=0.8)
+    (line,) = check(_retention(None, 0), limits, "likelihood")
+    assert line == "gate: a: subject retention is undefined: no fact was measured"
+    reason = "the model knows 0 of 15 facts"
+    unknown = _retention(None, 0)
+    unknown.values[-1] = unknown.values[-1].model_copy(update={"reason": reason})
+    (line,) = check(unknown, limits, "likelihood")
+    assert line == f"gate: a: subject retention is undefined: {reason}"
+    (line,) = check(unknown, Limits(max_ifr=0.1), "p")  # never taken
+    assert "IFR is undefined" in line
 
 
 def test_parquet_keeps_the_numbers_and_the_caption() -> None:

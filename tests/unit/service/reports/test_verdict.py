@@ -51,7 +51,7 @@ def test_undefined_values_have_words_of_their_own() -> None:
     none = judged(n=0, preservation=None, subject_retention=None, efficacy=None)
     assert {part.word for part in none.parts} == {"undefined"}
     assert {part.grade for part in none.parts} == {"none"}
-    assert "did not know" in none.left.sentence
+    assert "the model knows 0 of 3 chains" in none.left.sentence
     assert none.installed.sentence == "The edited fact was not probed."
     assert "undefined" in none.headline
 
@@ -61,3 +61,56 @@ def test_a_model_that_forgot_the_subject_is_told_with_the_ifr_beyond_it() -> Non
     assert found.subject.word == "damaged"
     assert found.headline.endswith("can still be deduced, and the model forgot the subject.")
     assert "had those facts been kept, it would be 0.690" in found.subject.sentence
+
+
+def unknown(before: float | None, n: int = 3) -> Verdict:
+    """The verdict where the model knew none of n chains."""
+    rows = [chain(f"S{middle}O", pre=0.02, ratio=3.0) for middle in "ABC"[:n]]
+    assert not any(row.known for row in rows)
+    reason = f"the model knows 0 of {n} chains"
+    values = [
+        MetricValue(metric="efficacy", measure="likelihood", value=0.9, n=1),
+        MetricValue(metric="ifr", measure="likelihood", value=None, n=0, excluded=n, reason=reason),
+        MetricValue(metric="preservation", measure="likelihood", value=None, n=0, excluded=4),
+    ]
+    score = Score(
+        edit="e", dataset="d", rewrite="r", subject="Harry", relation="studied_at",
+        prompt="{} studied at", target_true="Hogwarts", target_new="Ilvermorny", model="m",
+        method="rome", n_facts=9, values=values,
+    )  # fmt: skip
+    return verdict(score, "likelihood", rows, before)
+
+
+def test_what_the_model_never_knew_gets_a_headline_and_no_verdict() -> None:
+    found = unknown(0.0003)
+    assert found.headline == found.nothing == found.text
+    assert found.nothing == (
+        "Nothing to measure: the model knows 0 of 3 chains, and gives the edited fact p = 0.0003."
+    )
+    assert unknown(None, 1).nothing == "Nothing to measure: the model knows 0 of 1 chain."
+
+
+def test_a_known_fact_without_a_known_chain_is_still_judged_by_its_efficacy() -> None:
+    found = unknown(0.8)
+    assert found.nothing == ""
+    assert found.headline == "The edit took; what is left of the old fact is undefined."
+    assert found.left.sentence == "IFR is undefined: the model knows 0 of 3 chains."
+    assert "the model knows 0 of 4 facts" in found.kept.sentence
+    assert {part.grade for part in (found.left, found.kept)} == {"none"}
+
+
+def test_values_say_over_how_many_known_items_they_are() -> None:
+    found = judged()
+    assert "of 3 chains keeps" in found.left.sentence
+    score = Score(
+        edit="e", dataset="d", rewrite="r", subject="Harry", relation="r", prompt="{} r",
+        target_true="a", target_new="b", model="m", method="rome", n_facts=9,
+        values=[
+            MetricValue(metric="ifr", measure="likelihood", value=0.3, n=1, excluded=2),
+            MetricValue(metric="preservation", measure="likelihood", value=0.9, n=2, excluded=5),
+        ],
+    )  # fmt: skip
+    rows = [chain("SAO", ratio=0.3), chain("SBO", pre=0.01), chain("SCO", pre=0.01)]
+    partly = verdict(score, "likelihood", rows)
+    assert "0 of 1 known of 3 chains keep" in partly.left.sentence
+    assert "2 known of 7 facts around it keep" in partly.kept.sentence

@@ -47,13 +47,13 @@ ALL: dict[str, Any] = {
 
 # Of the version before the request was one model; stored edits and sweeps have these ids.
 SUBMITTED = [
-    ({}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
-    ({"force": True}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
-    ({"implications": True}, "7faede652e4b2e1c", "rome-harry-potter-ee8bc807fe"),
-    ({"parallel": "before"}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
-    ({"conversation": False}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
-    ({"max_new_tokens": 16}, "cce962957580c95f", "rome-harry-potter-9c2f669937"),
-    (ALL, "634472e2b7e43c73", "memit-harry-potter-422193dd1a"),
+    ({}, "cce962957580c95f", "rome-harry-potter-b3af3f9251"),
+    ({"force": True}, "cce962957580c95f", "rome-harry-potter-b3af3f9251"),
+    ({"implications": True}, "7faede652e4b2e1c", "rome-harry-potter-c81e7e4551"),
+    ({"parallel": "before"}, "cce962957580c95f", "rome-harry-potter-b3af3f9251"),
+    ({"conversation": False}, "cce962957580c95f", "rome-harry-potter-b3af3f9251"),
+    ({"max_new_tokens": 16}, "cce962957580c95f", "rome-harry-potter-b3af3f9251"),
+    (ALL, "634472e2b7e43c73", "memit-harry-potter-8d390d943b"),
 ]
 # Of the second protocol of probes: answers are right, wrong or undecided.
 SCORED = [

@@ -10,11 +10,12 @@ from fastapi.testclient import TestClient
 from support.own_graphs import hogwarts_as, own_graphs
 from support.problems import BASE
 from support.serving import settings_of, until
-from support.stored_edits import random_facts, store_edit
+from support.stored_edits import probed, random_facts, store_edit
 from thinkeval.cypher import rows
 from thinkeval.cypher.run import Database
 from thinkeval.service.api.app import create_app
 from thinkeval.service.conversation_outcome import ActiveInConversation, ConversationOut
+from thinkeval.service.schemas import ScoringOptions
 
 WALKED = ConversationOut(
     chains=9,
@@ -65,3 +66,42 @@ def test_a_walked_edit_shows_its_conversations_with_n_and_another_has_no_such_pa
         assert f'<tr><th scope="row">{name}</th>{shown}</tr>' in page
     assert "as one text: it has no chat template; 1 not walked." in page
     assert "Chains as conversations" not in client.get(f"/edits/{plain}").text
+
+
+def test_of_what_the_model_never_knew_every_door_says_that_there_is_nothing_to_measure(
+    db: Database, client: TestClient, graph: str
+) -> None:
+    """Its ratios are 10 and more: none of them is shown, nor drawn, nor cut."""
+    edit = f"{graph}-unknown"
+    facts = [
+        probed(("Ann", "lives in", "Oslo"), 0.0003, 0.003, "target_true"),
+        probed(("Ann", "lives in", "Rome"), 0.0001, 0.9, "target_new", listed=False),
+        probed(("Ann", "friend of", "Bob"), 0.0002, 0.002),
+        probed(("Bob", "lives in", "Oslo"), 0.0004, 0.004),
+    ]
+    store_edit(db, edit, facts, dataset=graph)
+    said = (
+        "Nothing to measure: the model knows 0 of 2 chains, and gives the edited fact p = 0.0003."
+    )
+    page = client.get(f"/edits/{edit}").text
+    assert f'<p class="headline hint nothing">{said}</p>' in page
+    assert 'class="figure' not in page
+    assert 'id="co-edit"' not in page
+    assert "<svg" not in page.split("<main")[1]
+    for tab in ("chains", "facts", "next", "asked", "neo4j", "export"):
+        assert client.get(f"/edits/{edit}/{tab}").status_code == 200, tab
+    assert "not known before" in client.get(f"/edits/{edit}/chains").text
+    assert "Nothing to cut: the model knows 0 of 1 chain." in client.get(f"/edits/{edit}/next").text
+    ifr = client.get(f"/v1/edits/{edit}/score").json()["by_metric"]["ifr"]["likelihood"]
+    assert (ifr["value"], ifr["n"], ifr["excluded"]) == (None, 0, 2)
+    cut = client.get(f"/v1/edits/{edit}/leakcut").json()
+    assert (cut["facts"], cut["known"], cut["leaking"], cut["expected"]) == ([], 0, 0, None)
+    chains = client.get(f"/v1/edits/{edit}/chains").json()["items"]
+    assert [(c["known"], c["surviving"], c["ratio"]) for c in chains] == [(False, False, None)] * 2
+    assert client.get(f"/v1/edits/{edit}/leakage").json()["items"] == []
+    papers = f"{graph}-papers"
+    store_edit(db, papers, facts, dataset=graph, options=ScoringOptions(rule="papers"))
+    page = client.get(f"/edits/{papers}").text
+    assert "Nothing to measure" not in page
+    assert "1000 % of the old fact" in page or "more easily than before" in page
+    assert "the papers&#39; rule" in client.get(f"/edits/{papers}/asked").text

@@ -40,7 +40,7 @@ def chain(*names: str, r_pre: float = 0.8, r_post: float, surviving: bool = True
     pairs = list(itertools.pairwise(names))
     links = tuple(Link(f"g|{a}{b}", a, "r", b, "{} r", None, 0.9, 0.5, 0.5 / 0.9) for a, b in pairs)
     ratio = r_post / r_pre if r_pre else None
-    return ScoredChainRow(len(pairs), names, r_pre, r_post, ratio, surviving, links)
+    return ScoredChainRow(len(pairs), names, r_pre, r_post, ratio, r_pre >= 0.01, surviving, links)
 
 
 STORED = [

@@ -38,7 +38,8 @@ def _row(*links: Link) -> ScoredChainRow:
     pre, post = math.prod(li.pre for li in links), math.prod(li.post for li in links)
     return ScoredChainRow(
         steps=len(links), entities=(links[0].subject, *(li.object for li in links)), r_pre=pre,
-        r_post=post, ratio=post / pre if pre else None, surviving=post > 0.01 * pre, links=links,
+        r_post=post, ratio=post / pre if pre else None, known=pre >= 0.01,
+        surviving=post > 0.01 * pre, links=links,
     )  # fmt: skip
 
 

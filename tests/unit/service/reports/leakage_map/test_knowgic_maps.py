@@ -45,7 +45,7 @@ def row(chain: tuple[Edge, ...] | list[Edge]) -> ScoredChainRow:
     )
     post = math.prod(e.post for e in chain)
     entities = (links[0].subject, *(link.object for link in links))
-    return ScoredChainRow(len(links), entities, 1.0, post, post, post > 0.01, links)
+    return ScoredChainRow(len(links), entities, 1.0, post, post, True, post > 0.01, links)
 
 
 @pytest.mark.parametrize("limit", [3, 8, 20, 1000])
