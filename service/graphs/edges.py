@@ -10,6 +10,8 @@ REMOVED_RATIO = 0.1
 """p_post / p_pre below which a fact counts as removed; between the two it is weakened."""
 KNOWN = 0.05
 """A fact whose pre-edit probability is below this was not known; above it afterwards: added."""
+KNOWN_CHAIN = 0.01
+"""A chain whose facts' pre-edit probabilities have a smaller product was not known."""
 
 
 def change(pre: float, post: float) -> str:
