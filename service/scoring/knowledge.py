@@ -73,6 +73,10 @@ class KnownRewrite:
     """
 
     rewrite: str
+    subject: str
+    relation: str
+    target_true: str
+    target_new: str
     p: float
     chains: int
     known_chains: int
@@ -224,6 +228,10 @@ def _rewrites(
         out.append(
             KnownRewrite(
                 rewrite=request.id,
+                subject=request.subject,
+                relation=request.relation,
+                target_true=request.target_true,
+                target_new=request.target_new,
                 p=p,
                 chains=chains.chains,
                 known_chains=chains.known,

@@ -21,7 +21,7 @@ MEASURED_BY = {"likelihood": "p", "p": "sampled share"}
 def require(resolved: Resolved, pre: Sequence[ProbedFact]) -> None:
     """Refuse the edit if the edited fact is unknown, unless the request says `anyway`.
 
-    A fact is known if its likelihood or the share of its sampled answers is at least KNOWN. An
+    A fact is known if its likelihood or its sampled share is at least KNOWN. An
     appended answer has no old fact that would have to be known.
 
     Args:
@@ -45,8 +45,8 @@ def _text(values: dict[str, float]) -> str:
         f"{MEASURED_BY[measure]} = {_precise(value)}" for measure, value in values.items()
     )
     return (
-        f"The model gives the edited fact {given} (known from {least_of(KNOWN)}): nothing to measure."
-        " Nothing was edited."
+        f"The model gives the edited fact {given} (known from {least_of(KNOWN)}): nothing to"
+        " measure. Nothing was edited."
     )
 
 

@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from thinkeval.service.schemas import Measure
     from thinkeval.service.scoring.knowledge import AskedRelation, KnownRewrite, KnownSummary
 
-SHOWN = 10
-"""Rewrites that are printed; --json has all."""
+SHOWN, RELATIONS_SHOWN = 10, 20
+"""Rewrites and relations that are printed; --json has all."""
 BEST = "*"
 """Marks the best wording of a relation."""
 
 REWRITES: list[Column[KnownRewrite]] = [
-    Column("rewrite", lambda row: row.rewrite, whole=True),
+    Column("subject", lambda row: row.subject),
+    Column("relation", lambda row: row.relation),
+    Column("new object", lambda row: row.target_new or "none: forgotten"),
     Column("p of the fact", lambda row: row.p),
     Column("known chains", lambda row: row.known_chains),
     Column("chains", lambda row: row.chains),
@@ -65,7 +67,12 @@ def _show_relations(found: KnownSummary) -> None:
         for row in found.relations
     ]
     headers = [f"≥ {least_of(least)}" for least in THRESHOLDS]
-    emit_table("Known facts by relation", indexed("relation", "facts", *headers, "mean"), rows)
+    emit_table(
+        "Known facts by relation",
+        indexed("relation", "facts", *headers, "mean"),
+        rows[:RELATIONS_SHOWN],
+        note=more_below(len(rows), RELATIONS_SHOWN),
+    )
 
 
 def _show_wordings(found: list[AskedRelation]) -> None:
@@ -81,7 +88,10 @@ def _show_wordings(found: list[AskedRelation]) -> None:
     note = f"{BEST}: the wording that the model answers best."
     if best and best.options:
         note += f" Of all facts that is {best.best}: {best.options}."
-    emit_table("Mean likelihood by wording", indexed("relation", *names), rows, note=note)
+    more = more_below(len(rows) - 1, RELATIONS_SHOWN)
+    note = f"{note} {more}".strip()
+    columns = indexed("relation", *names)
+    emit_table("Mean likelihood by wording", columns, rows[: 1 + RELATIONS_SHOWN], note=note)
 
 
 def _show_rewrites(found: KnownSummary, graph: str) -> None:
@@ -94,7 +104,8 @@ def _show_rewrites(found: KnownSummary, graph: str) -> None:
     unknown = sum(not row.scorable for row in found.rewrites)
     notes = [
         more_below(len(found.rewrites), SHOWN),
-        f"A chain is known from R = {least_of(KNOWN_CHAIN)}, the product of its facts' probabilities.",
+        f"A chain is known from R = {least_of(KNOWN_CHAIN)}, the product of its facts'"
+        " probabilities.",
     ]
     if unknown:
         notes.append(
