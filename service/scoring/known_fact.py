@@ -72,5 +72,5 @@ def _remedy(resolved: Resolved, edited: ProbedFact) -> str:
         text = text.replace("as a paraphrases", "by its paraphrases")
     return (
         f"{text}`thinkeval probe {request.graph} --model {request.model}` lists the rewrites whose"
-        ' fact is known; `--anyway` (REST: `"anyway": true`) edits it all the same.'
+        ' fact is known; `thinkeval score --anyway` (REST: `"anyway": true`) edits it all the same.'
     )
