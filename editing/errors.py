@@ -65,6 +65,12 @@ class EditFailedError(EditingError):
     remedy = "Lower the step size (v_lr or lr), or check the covariance; see `thinkeval methods`."
 
 
+class UnknownFactError(EditingError):
+    """The model does not know the fact that the edit would replace; nothing was edited."""
+
+    remedy = "`thinkeval probe GRAPH --model MODEL` lists the rewrites whose fact is known."
+
+
 class CovarianceError(EditingError):
     """The covariance is missing, belongs to another model, or has the wrong size."""
 

@@ -79,6 +79,11 @@ def short(value: float | None) -> str:
     return text.removeprefix("0")
 
 
+def least_of(threshold: float) -> str:
+    """A threshold without further digits: `.5`, `.05`."""
+    return f"{threshold:g}".removeprefix("0")
+
+
 def two_digits(probability: float) -> str:
     """A probability in the least room: `.08`, `.00`; a rounded 1 as `1`."""
     text = f"{probability:.2f}"

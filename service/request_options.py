@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 
@@ -36,6 +39,16 @@ class Option:
 def option_of(field: FieldInfo) -> Option:
     """The `Option` of a field; the default one where none is declared."""
     return next((each for each in field.metadata if isinstance(each, Option)), Option())
+
+
+def words_of(model: type[BaseModel], values: Mapping[str, Any]) -> list[str]:
+    """Return the words of a command line that give a request's fields these values."""
+    words: list[str] = []
+    for name, value in values.items():
+        words.append(flags_of(name, model.model_fields[name])[0])
+        if value is not True:
+            words.append(str(value))
+    return words
 
 
 def flags_of(name: str, field: FieldInfo) -> tuple[str, ...]:

@@ -308,6 +308,10 @@ class SharedOptions(MeasuredOptions):
         default=None,
         description="Covariance statistics (mom2): the graph's sentences, or imported ones.",
     )
+    anyway: Annotated[bool, Option(recorded="anyway", since=8)] = Field(
+        default=False,
+        description="Edit a fact even if the model does not know it (p below .05 before the edit).",
+    )
 
 
 class EditOptions(SharedOptions, AppendOptions, ForgetOptions):

@@ -103,6 +103,7 @@ def run_demo(
             samples=samples,
             seed=seed,
             organism_seed=seed,
+            anyway=True,  # every step is shown, whatever the model knows
         )
         with watch.stage(f"score {method}"):
             try:

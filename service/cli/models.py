@@ -17,17 +17,19 @@ from thinkeval.service.cli.options import (
     ModelOption,
     ProbeOptions,
     edit_options,
+    require_taken,
     takes,
 )
 from thinkeval.service.cli.output import emit_json, emit_table, emit_values
 from thinkeval.service.cli.panels import GroupOfCommands
 from thinkeval.service.cli.progress import ProgressBars
+from thinkeval.service.cli.results.known import show_known
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets
-from thinkeval.service.reports.formats import Column, indexed
+from thinkeval.service.reports.formats import Column
 from thinkeval.service.scoring import covariance as corpora
-from thinkeval.service.scoring import hypernetwork, model_graph
-from thinkeval.service.scoring.request import probe_settings, read_overrides
+from thinkeval.service.scoring import hypernetwork, knowledge
+from thinkeval.service.scoring.request import read_overrides
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
@@ -43,35 +45,34 @@ GraphArgument = Annotated[str, typer.Argument(help="Id of a graph: a data set.")
 def probe(
     graph: GraphArgument = "hogwarts",
     measure: MeasureOption = MeasureName.likelihood,
+    by_wording: Annotated[
+        bool,
+        typer.Option(
+            "--wordings",
+            help="Also ask each fact in every wording that exists (cloze, question, paraphrases,"
+            " in the chat), by likelihood. Each takes as long as a probe with --samples 0.",
+        ),
+    ] = False,
     json: JsonFlag = False,
     **options: Any,
 ) -> None:
-    """Probe a model for every fact of a graph; the answers are stored as a model graph."""
+    """Probe a model for every fact of a graph: which facts it knows, which rewrites can be scored.
+
+    The answers are stored as a model graph, which later scores reuse. The output ends with the
+    command that scores the rewrite with the most known chains.
+    """
     asked = edit_options({"graph": graph} | options)
-    settings = probe_settings(asked, asked.seed)
+    require_taken(measure.key, asked.samples)
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         dataset = datasets.ensure(runtime.db, graph)
         loaded = runtime.model_of(asked, dataset)
-        summary = model_graph.probe_graph(runtime, dataset, loaded, settings, measure.key)
+        summary = knowledge.probe_graph(
+            runtime, dataset, loaded, asked, measure.key, by_wording=by_wording
+        )
     if json:
         emit_json(asdict(summary))
-        return
-    emit_values(
-        f"{summary.model} on {graph}",
-        [
-            ("graph stored as", summary.graph),
-            ("facts asked", summary.n_facts),
-            (f"facts with {measure.value} > .5", summary.n_known),
-            ("facts whose prompt's objects together have > .5", summary.n_recalled),
-            (f"mean {measure.value}", summary.mean),
-            *([("sampled answers undecided", summary.undecided)] if summary.undecided else ()),
-        ],
-    )
-    emit_table(
-        "Least known facts",
-        indexed("subject", "relation", "object", measure.value),
-        summary.weakest,
-    )
+    else:
+        show_known(summary, graph, measure.key)
 
 
 @organism.command("train")

@@ -118,6 +118,11 @@ def emit_panel(title: str, body: Sequence[RenderableType], *, note: str | None =
         out.print(Panel(Group(*body), title=title, title_align="left", subtitle=note))
 
 
+def more_below(n: int, shown: int) -> str:
+    """Return the note of a table that shows the first rows of n; "" where it has all."""
+    return f"and {n - shown} more: --json has all" if n > shown else ""
+
+
 def require_json(output: Path | None, json: bool) -> None:
     """Refuse an output file for a table."""
     if output is not None and not json:

@@ -28,7 +28,7 @@ PANELS: dict[str, tuple[str, ...]] = {
         "judge_model", "seed", "random_seed",
     ),
     "Method": (
-        "method", "hparams", "overrides", "override", "covariance", "strength", "editor",
+        "method", "hparams", "overrides", "override", "covariance", "strength", "anyway", "editor",
         "strategy", "variant", "ablate", "append_loss", "alpha", "beta", "gamma", "neighbours",
         "app_lists", "allow_known", "batch", "refusal", "retain", "then",
     ),
@@ -43,10 +43,10 @@ PANELS: dict[str, tuple[str, ...]] = {
         "min_support", "rank", "typed",
     ),
     "Measurement": (
-        "measure", "samples", "max_new_tokens", "ask", "paraphrases", "generate", "conversation",
-        "implications", "max_steps", "bare", "threshold", "unit", "parallel", "known",
-        "known_chain", "matched",
-        "pass_share", "agreement", "es_over", "ls_over", "paired", "relations",
+        "measure", "samples", "max_new_tokens", "ask", "paraphrases", "by_wording", "generate",
+        "conversation", "implications", "max_steps", "bare", "threshold", "unit", "parallel",
+        "known", "known_chain", "matched", "pass_share", "agreement", "es_over", "ls_over",
+        "paired", "relations",
     ),
     "Limits": (
         "max_ifr", "min_preservation", "min_subject_retention", "max_calls", "max_tokens",

@@ -156,11 +156,11 @@ def score(
         ]
         if (max_ifr, min_subject_retention) != (None, None):
             _require_old_fact(rewrites)
-        scores, failed = score_all(runtime, requests_of(edit, methods, rewrites))
+        scores, failed, skipped = score_all(runtime, requests_of(edit, methods, rewrites))
         _emit(runtime, scores, measure, json, csv, output, edit.implications)
     limits = Limits(max_ifr, min_preservation, min_subject_retention)
     broken = [line for each in scores for line in check(each, limits, measure.key)]
-    for line in [*failed, *broken]:
+    for line in [*skipped, *failed, *broken]:
         typer.echo(line, err=True)
     if failed or broken:
         raise typer.Exit(2 if failed else 1)
@@ -190,23 +190,35 @@ def requests_of(
     return [ScoreRequest.of(rewrite, edit, method=name) for name in methods for rewrite in rewrites]
 
 
-def score_all(runtime: Runtime, requests: list[ScoreRequest]) -> tuple[list[Score], list[str]]:
-    """The score of each request, and a line for each that fails; a single one raises."""
-    from thinkeval.editing.errors import EditingError
+def score_all(
+    runtime: Runtime, requests: list[ScoreRequest]
+) -> tuple[list[Score], list[str], list[str]]:
+    """Score each request; return scores, a line for each that fails, and one for each skipped.
+
+    A single request that fails raises. A request whose fact the model does not know is skipped.
+    """
+    from thinkeval.editing.errors import EditingError, UnknownFactError
     from thinkeval.service.scoring.score import score_edit
 
     scores: list[Score] = []
     failed: list[str] = []
+    skipped: list[str] = []
     for done, request in enumerate(requests):
         if len(requests) > 1:
             runtime.progress(done, len(requests), "edits")
         try:
             scores.append(score_edit(runtime, request))
+        except UnknownFactError as error:
+            skipped.append(
+                f"not edited: {request.method} on {request.rewrite.id}: {in_one_line(error)}"
+            )
         except EditingError as error:
             if len(requests) == 1:
                 raise
             failed.append(f"failed: {request.method} on {request.rewrite.id}: {in_one_line(error)}")
-    return scores, failed
+    if skipped and len(requests) > 1:
+        skipped.append(f"{len(skipped)} of {several(len(requests), 'edit')} not edited")
+    return scores, failed, skipped
 
 
 def _emit(

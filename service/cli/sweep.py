@@ -48,7 +48,7 @@ MATCHING = (0.25, 0.5, 0.75, 1.0)
 
 
 @takes(
-    *MEASURED, "model", "method", "seed", "overrides", "covariance",
+    *MEASURED, "model", "method", "seed", "overrides", "covariance", "anyway",
     many=("model", "method", "seed"),
     defaults={"samples": 0},
     help={

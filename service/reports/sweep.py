@@ -27,6 +27,7 @@ class SweepReport:
         matched: per model and seed, methods at equal efficacy.
         differences: per model, pairs of methods that were compared.
         failed: cells without a score, with the reason.
+        skipped: cells whose fact the model does not know, with its probability.
     """
 
     measure: str
@@ -35,6 +36,7 @@ class SweepReport:
     matched: dict[tuple[str, int], list[matching.Matched]]
     differences: dict[str, list[matching.Difference]]
     failed: list[Outcome]
+    skipped: list[Outcome]
 
     def table(self) -> pd.DataFrame:
         """One row a model and method, in the shape of ThinkEval's Table 4."""
@@ -71,6 +73,7 @@ class SweepReport:
                 for row in rows
             ],
             "failed": [{"cell": o.cell.name, "reason": o.error} for o in self.failed],
+            "skipped": [{"cell": o.cell.name, "reason": o.error} for o in self.skipped],
         }
 
 
@@ -97,7 +100,8 @@ def report(
         comparison=replace(common(whole, measure), families=families or {}),
         matched={place: matching.matched(methods) for place, methods in curves.items()},
         differences={model: _compared(seeds) for model, seeds in by_model.items()},
-        failed=[o for o in outcomes if o.score is None],
+        failed=[o for o in outcomes if o.score is None and not o.skipped],
+        skipped=[o for o in outcomes if o.skipped],
     )
 
 

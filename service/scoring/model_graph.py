@@ -32,27 +32,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownSummary:
-    """How well a model knows a graph: what `thinkeval probe` prints.
-
-    Attributes:
-        n_known: facts whose own probability is above .5.
-        n_recalled: facts whose prompt's right objects together have more than .5: the objects of a
-            one-to-many fact ("was friends with") share what the model gives to right answers.
-        undecided: sampled answers that are neither right nor wrong.
-    """
-
-    graph: str
-    model: str
-    n_facts: int
-    n_known: int
-    n_recalled: int
-    mean: float
-    weakest: list[tuple[str, str, str, float]]
-    undecided: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class Asked:
     """What a model graph is of: a model, or a state of one.
 
@@ -93,35 +72,6 @@ def stored_answers(runtime: Runtime, graph: str) -> dict[str, Answer]:
     return runtime.memoised(
         ("answers", graph),
         lambda: {row.fact: _stored(row) for row in runtime.db.read(rows.FactRow, graph=graph)},
-    )
-
-
-def probe_graph(
-    runtime: Runtime, dataset: Dataset, model: RuntimeModel, settings: ProbeSettings, measure: str
-) -> KnownSummary:
-    """Probe a whole data set graph and sum up what the model knows of it."""
-    content = runtime.content_of(dataset)
-    aliases = {entity.name: entity.aliases for entity in content.entities}
-    asked = asked_model(model, runtime.progress)
-    stored = ensure(runtime, dataset, asked, settings, content.facts, aliases)
-    known = [
-        (row.subject, row.relation, row.object, float(value))
-        for row in runtime.db.read(rows.FactRow, graph=stored)
-        if (value := getattr(row, f"{measure}_pre")) is not None
-    ]
-    right: dict[tuple[str, str], float] = {}
-    for subject, relation, _, value in known:
-        right[subject, relation] = right.get((subject, relation), 0.0) + value
-    known.sort(key=lambda item: item[3])
-    return KnownSummary(
-        graph=stored,
-        model=model.name,
-        n_facts=len(known),
-        n_known=sum(value > 0.5 for *_, value in known),
-        n_recalled=sum(right[s, r] > 0.5 for s, r, *_ in known),
-        mean=sum(value for *_, value in known) / max(len(known), 1),
-        weakest=known[:10],
-        undecided=sum(each.undecided for each in stored_answers(runtime, stored).values()),
     )
 
 

@@ -93,6 +93,8 @@ def plan_edit(resolved: Resolved) -> Plan:
         provenance["forget"] = forget
     if append is not None:
         provenance["append"] = append.model_dump()
+    if resolved.request.anyway:
+        provenance["anyway"] = True
     state = None
     if getattr(resolved.method, "NEEDS_DEMONSTRATIONS", False):
         state = demonstrations.state_for(resolved)

@@ -2,6 +2,7 @@
 
     1 scope    the facts on the rewrite's chains of ≤ n steps, plus the edited fact   (Cypher)
     2 pre      what the model says about them; reused from the model graph             (probe)
+               an edit of a fact that the model does not know ends here
     3 execute  the method computes its update; the model stays as it was               (method)
     4 post     the same questions to the edited model, which is restored afterwards    (probe)
     5 write    the edit graph with both sides on every edge, in one transaction        (Cypher)
@@ -26,6 +27,7 @@ from thinkeval.service.scoring import (
     deltas,
     generation,
     implications,
+    known_fact,
     metrics,
     model_graph,
 )
@@ -90,6 +92,7 @@ def score_edit(
 
     Raises:
         UsageError: options that the kind of the rewrite, or the method, does not have.
+        UnknownFactError: the model does not know the edited fact; nothing was edited.
         GraphError, EditingError, ServiceError: with a remedy; nothing half-written is visible, and
             the model is as it was.
         LeaseLostError: another process scores it by now.
@@ -131,6 +134,8 @@ def _score(
         pre = _pre(resolved)
         further = _further(resolved, "implied", implied.questions if implied else ())
         beside = _further(resolved, "beside", step.further if step else ())
+        if step is None:
+            known_fact.require(resolved, pre)
     record.stage("edit", 0.4)
     with watch.stage("edit"):
         effect = step.effect() if step else planning.execute(plan)

@@ -67,11 +67,16 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a cell ended: with a score, or with the reason why there is none."""
+    """How a cell ended: with a score, or with the reason why there is none.
+
+    Attributes:
+        skipped: nothing failed: the model does not know the fact, so there is nothing to measure.
+    """
 
     cell: Cell
     score: Score | None = None
     error: str | None = None
+    skipped: bool = False
 
 
 def tasks(sweep: Sweep) -> list[tuple[Cell, ...]]:
@@ -144,13 +149,14 @@ def run_cells(runtime: Runtime, sweep: Sweep, cells: Iterable[Cell]) -> Iterator
     Raises:
         GraphError, ServiceError: what no other cell would survive either (the database is gone).
     """
-    from thinkeval.editing.errors import EditingError
+    from thinkeval.editing.errors import EditingError, UnknownFactError
 
     for cell in cells:
         try:
             yield Outcome(cell, score=score_edit(runtime, request_of(sweep, cell)))
         except EditingError as error:
-            yield Outcome(cell, error=in_one_line(error))
+            unknown = isinstance(error, UnknownFactError)
+            yield Outcome(cell, error=in_one_line(error), skipped=unknown)
 
 
 def prepare(runtime: Runtime, sweep: Sweep) -> int:

@@ -33,7 +33,7 @@ POLL_S = 0.5
 GOODBYE_S = 20.0
 
 Message = tuple[str, int, int, str]
-"""kind (score, failed, stopped), number of the task, number of the cell in it, text."""
+"""kind (score, failed, skipped, stopped), number of the task, number of the cell in it, text."""
 
 
 def how_many(runtime: Runtime, n_tasks: int, weights: int) -> int:
@@ -143,7 +143,8 @@ def _collect(
         if kind == "stopped":
             raise SweepStoppedError(text)
         score = Score.model_validate_json(text) if kind == "score" else None
-        found[i, j] = Outcome(todo[i][j], score, text if score is None else None)
+        reason = text if score is None else None
+        found[i, j] = Outcome(todo[i][j], score, reason, skipped=kind == "skipped")
         runtime.progress(len(found), total, "edits")
     return found
 
@@ -168,7 +169,8 @@ def _work(
                 return
             try:
                 for place, outcome in enumerate(run_cells(runtime, sweep, todo[number])):
-                    kind = "score" if outcome.score else "failed"
+                    failed = "skipped" if outcome.skipped else "failed"
+                    kind = "score" if outcome.score else failed
                     text = outcome.score.stored() if outcome.score else outcome.error
                     messages.put((kind, number, place, text or ""))
             except KNOWN_ERRORS as error:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from thinkeval.service.graphs.datasets import OWN
-from thinkeval.service.request_options import flags_of, option_of
+from thinkeval.service.request_options import option_of, words_of
 from thinkeval.service.schemas import EditOptions, Score
 from thinkeval.service.scoring.runtime import as_option
 
@@ -100,10 +100,5 @@ def _command(body: dict[str, Any]) -> str:
     else:
         for key, value in rewrite.items():
             words += [f"--{key.replace('_', '-')}", value]
-    for name, value in body.items():
-        if name == "rewrite":
-            continue
-        words.append(flags_of(name, EditOptions.model_fields[name])[0])
-        if value is not True:
-            words.append(str(value))
-    return shlex.join(words)
+    given = {name: value for name, value in body.items() if name != "rewrite"}
+    return shlex.join([*words, *words_of(EditOptions, given)])

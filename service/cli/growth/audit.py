@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from thinkeval.service.cli.options import JsonFlag, OutputOption, edit_options, takes
-from thinkeval.service.cli.output import emit_json, emit_table, emit_values, require_json
+from thinkeval.service.cli.output import (
+    emit_json,
+    emit_table,
+    emit_values,
+    more_below,
+    require_json,
+)
 from thinkeval.service.cli.progress import ProgressBars
 from thinkeval.service.errors import UsageError
 from thinkeval.service.formatting import cell
@@ -96,6 +102,5 @@ def _show(found: KnowledgeOut) -> None:
         indexed("asked for", "right", "n", "fraction", "mean of answers"),
         rows,
     )
-    more = len(found.failures) - SHOWN
-    note = f"and {more} more: --json has all" if more > 0 else ""
+    note = more_below(len(found.failures), SHOWN)
     emit_table("Failures", FAILURES, found.failures[:SHOWN], note=note)

@@ -43,7 +43,7 @@ FigureOption = Annotated[
 @takes(*CUT, of=CutIn)
 @takes(
     "graph", "model", "method", "choose", "per_round", "rounds", "new", "anchors", "objective",
-    "draw", "seed", "max_steps", "revision", "hparams", "overrides", "dtype", "force",
+    "draw", "seed", "max_steps", "revision", "hparams", "overrides", "dtype", "force", "anyway",
     of=CoEditIn,
     help={
         "new": "New object of a fact, as FACT=OBJECT with the fact's id; repeatable; default: one"

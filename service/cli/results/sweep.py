@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from thinkeval.service.cli.output import emit_note, emit_table
+from thinkeval.service.cli.output import emit_note, emit_table, more_below
 from thinkeval.service.cli.results.tables import show_method_table
 from thinkeval.service.formatting import interval, number, several, signed
 from thinkeval.service.reports.formats import Column
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from thinkeval.service.reports.matched import Difference, Matched
     from thinkeval.service.reports.sweep import SweepReport
     from thinkeval.service.scoring.sweep import Outcome
+
+SKIPPED = 10
+"""Skipped cells that are printed."""
 
 FAILED: list[Column[Outcome]] = [
     Column("cell", lambda outcome: outcome.cell.name, whole=True),
@@ -58,6 +61,14 @@ def show_sweep(report: SweepReport, measure: Measure) -> None:
             f"{several(len(report.failed), 'cell')} failed",
             FAILED,
             report.failed,
+        )
+    if report.skipped:
+        emit_table(
+            f"{several(len(report.skipped), 'cell')} skipped: the model does not know the fact"
+            " (--anyway edits it)",
+            FAILED,
+            report.skipped[:SKIPPED],
+            note=more_below(len(report.skipped), SKIPPED),
         )
 
 

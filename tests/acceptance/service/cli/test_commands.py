@@ -122,6 +122,41 @@ def test_probe_says_what_the_model_knows(at_once: Call, mine: Mine, db: Database
     assert "Least known facts" in at_once(*args[:-1]).out
 
 
+def test_probe_ends_with_the_rewrites_that_are_worth_scoring(at_once: Call, mine: Mine) -> None:
+    args = ["probe", mine.graph, "--model", mine.model, "--samples", "0", "--wordings"]
+    found = at_once(*args, "--json").json
+    assert set(found["known"]) == {"0.5", "0.2", "0.05"}
+    assert sum(row["facts"] for row in found["relations"]) == 108
+    assert sum(row["known"]["0.5"] for row in found["relations"]) == found["known"]["0.5"]
+    assert found["best"] == sorted(found["best"], key=lambda fact: -fact[3])
+    assert set(found["wordings"][0]["means"]) >= {"cloze", "question"}
+    rewrites = found["rewrites"]
+    assert len(rewrites) == 6
+    assert all(row["scorable"] for row in rewrites)
+    counts = [row["known_chains"] for row in rewrites]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > 0
+    shown = at_once(*args, COLUMNS="80").out
+    assert max(len(line) for line in shown.splitlines() if "thinkeval score" not in line) <= 80
+    assert shown.splitlines()[-1].strip() == rewrites[0]["command"]
+    for title in ("Known facts by relation", "Best known facts", "Mean likelihood by wording"):
+        assert title in shown
+
+
+def test_a_fact_that_the_model_does_not_know_is_not_edited(at_once: Call, mine: Mine) -> None:
+    own = ("--subject", "Harry Potter", "--relation", "studied at", "--target-true", "Gryffindor")
+    args = scoring(mine, *own, "--target-new", "Slytherin", "-m", "none", "--samples", "0")
+    done = at_once(*args, "--json")
+    assert (done.code, done.json) == (0, [])
+    assert done.err.startswith("not edited: none on ")
+    assert "nothing to measure" in done.err
+    assert "--anyway" in done.err
+    assert done.err.count("\n") == 1
+    assert at_once(*args).out == ""
+    (score,) = at_once(*args, "--anyway", "--json").json
+    assert score["provenance"]["anyway"] is True
+
+
 def test_score_shows_a_table_and_the_worst_chains(at_once: Call, mine: Mine, rome: Scored) -> None:
     shown = at_once(*scoring(mine, DEMO, "-m", "rome"))
     assert (shown.code, shown.err) == (0, "")

@@ -59,7 +59,17 @@ def scored(
         graph = f"{prefix}-hogwarts"
         thinkeval("import", "hogwarts", "--name", graph)
         model = saved_model(folder / "tiny", 1)
-        options = ("-g", graph, "--model", model, "--hparams", hparams, "--samples", "0")
+        options = (
+            "-g",
+            graph,
+            "--model",
+            model,
+            "--hparams",
+            hparams,
+            "--samples",
+            "0",
+            "--anyway",
+        )
         made = thinkeval("score", *FACT, *options, "-m", "rome", "--json").json
         yield Scored(graph, model, tuple(s["edit"] for s in made), options)
 
@@ -173,7 +183,9 @@ def test_a_change_of_the_prompt_is_saved_and_never_put_on_a_model(
     at_once: Call, scored: Scored, tmp_path: Path
 ) -> None:
     options = ("-g", scored.graph, "--model", scored.model, "--hparams", "organism-gpt2")
-    (score,) = at_once("score", FACT[0], *options, "--samples", "0", "-m", "ike", "--json").json
+    (score,) = at_once(
+        "score", FACT[0], *options, "--samples", "0", "-m", "ike", "--anyway", "--json"
+    ).json
     assert score["provenance"]["delta"]["saved"]
     out = at_once("edits", "export", score["edit"], "-o", tmp_path / "ike", "--json")
     assert out.json["digest"] == score["provenance"]["delta"]["digest"]

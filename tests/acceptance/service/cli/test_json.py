@@ -147,8 +147,8 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     assert graph in {each["id"] for each in session("graphs")}
     assert REWRITE in " ".join(each["id"] for each in session("rewrites", graph))
     assert session("probe", graph, *model, "--samples", "0")["n_facts"] == 108
-    (one,) = session("score", REWRITE, *on, *tuned)
-    (two,) = session("score", REWRITE, *on, "-m", "none")
+    (one,) = session("score", REWRITE, *on, *tuned, "--anyway")
+    (two,) = session("score", REWRITE, *on, "-m", "none", "--anyway")
     edits = [one["edit"], two["edit"]]
     assert {e["id"] for e in session("edits", "-g", graph)} == set(edits)
     assert session("chains", edits[0], "--limit", "2")[0]["steps"]
@@ -157,7 +157,9 @@ def edited(session: Session, folder: Path, graph: str) -> list[str]:
     every = session("chains", edits[0], "--limit", "0")
     assert sum(branch["chains"] for branch in shown["tree"]) == len(every)
     assert session("leakcut", edits[0])["edit"] == edits[0]
-    coedit = session("coedit", REWRITE, "-g", graph, *model, *tuned, "--rounds", "1")["id"]
+    coedit = session("coedit", REWRITE, "-g", graph, *model, *tuned, "--rounds", "1", "--anyway")[
+        "id"
+    ]
     assert [each["id"] for each in session("coedits", "-g", graph)] == [coedit]
     assert session("diff", *edits)["a"]["edit"] == edits[0]
     states = (f"{folder / 'tiny'}", f"{folder / 'tiny'}+edit:{edits[0]}")

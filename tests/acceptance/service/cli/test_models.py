@@ -50,7 +50,7 @@ def mine(db: Database, thinkeval: Cli, tmp_path_factory: pytest.TempPathFactory)
         thinkeval("import", "hogwarts", "--name", graph)
         yield Mine(graph, folder / "tiny", folder / "rome.json", (
             "score", "harry-potter--studied-at", "-g", graph, "--model", folder / "tiny",
-            "--hparams", folder / "rome.json", "--samples", "0", "-m", "rome", "--json",
+            "--hparams", folder / "rome.json", "--samples", "0", "-m", "rome", "--anyway", "--json",
         ))  # fmt: skip
 
 

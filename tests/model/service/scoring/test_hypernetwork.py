@@ -63,6 +63,7 @@ class Place:
             "hparams": self.hparams,
             "samples": 0,
             "max_steps": 1,
+            "anyway": True,  # it knows nothing
         }
         return ScoreRequest.of(rewrite or self.rewrites[0], **values | changes)
 

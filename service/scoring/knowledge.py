@@ -1,0 +1,335 @@
+"""What a model knows of a graph before any edit, and so which rewrites are worth scoring.
+
+An edit of a fact that the model does not know measures nothing, and a chain that it does not know
+cannot leak.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import RewriteRequest
+from thinkeval.service.graphs.datasets import Dataset, case, list_rewrites
+from thinkeval.service.request_options import words_of
+from thinkeval.service.schemas import KNOWN, KNOWN_CHAIN, EditOptions, Measure
+from thinkeval.service.scoring import model_graph, wordings
+from thinkeval.service.scoring.probe import ask, edited_facts, questions_for
+from thinkeval.service.scoring.request import probe_settings
+from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
+from thinkeval.service.scoring.wordings import Wording
+
+if TYPE_CHECKING:
+    from thinkeval.editing.probe import ProbeSettings
+    from thinkeval.loaders.records import Fact
+
+THRESHOLDS = (0.5, 0.2, KNOWN)
+"""Probabilities from which facts are counted."""
+SHOWN = 10
+"""Best and least known facts of a summary."""
+CASES = 200
+"""Rewrites whose chains are counted by one query."""
+
+FactOf = tuple[str, str, str, float]
+"""Subject, relation, object, and the probability of the object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many facts have a probability of at least each threshold.
+
+    Attributes:
+        known: by threshold, as `0.5`.
+        mean: None without facts.
+    """
+
+    facts: int
+    known: dict[str, int]
+    mean: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRelation(Counted):
+    """The facts of one relation."""
+
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRewrite:
+    """What a model knows of a rewrite, and the command that scores it.
+
+    Attributes:
+        p: of the fact that is edited.
+        known_chains: chains whose facts' probabilities have a product of at least KNOWN_CHAIN.
+        scorable: whether the fact is known; `score` refuses the rewrite else.
+        command: None where there is nothing to score.
+    """
+
+    rewrite: str
+    subject: str
+    relation: str
+    target_true: str
+    target_new: str
+    p: float
+    chains: int
+    known_chains: int
+    scorable: bool
+    command: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRelation:
+    """The likelihood of a relation's facts by wording.
+
+    Attributes:
+        relation: None for all facts of the graph.
+        means: by wording, over the facts that have it; `n` counts those.
+        best: the wording with the highest mean, of those that most facts have.
+        options: those of a command that ask by the best wording; "" where there are none.
+    """
+
+    relation: str | None
+    means: dict[str, float]
+    n: dict[str, int]
+    best: str
+    options: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSummary:
+    """How well a model knows a graph: what `thinkeval probe` prints.
+
+    Attributes:
+        n_known: facts whose own probability is above .5.
+        n_recalled: facts whose prompt's right objects together have more than .5: the objects of a
+            one-to-many fact ("was friends with") share what the model gives to right answers.
+        mean: of all facts; None without facts.
+        known: facts with at least each of THRESHOLDS.
+        rewrites: those whose fact is known first, and of these the most known chains; none of
+            requests to append.
+        wordings: None where they were not asked for; the first row is of all facts.
+        undecided: sampled answers that are neither right nor wrong.
+    """
+
+    graph: str
+    model: str
+    n_facts: int
+    n_known: int
+    n_recalled: int
+    mean: float | None
+    known: dict[str, int]
+    weakest: list[FactOf]
+    best: list[FactOf]
+    relations: list[KnownRelation]
+    rewrites: list[KnownRewrite]
+    wordings: list[AskedRelation] | None
+    undecided: int = 0
+
+
+def probe_graph(
+    runtime: Runtime,
+    dataset: Dataset,
+    model: RuntimeModel,
+    asked: EditOptions,
+    measure: Measure,
+    *,
+    by_wording: bool = False,
+) -> KnownSummary:
+    """Probe a whole data set graph and sum up what the model knows of it.
+
+    Args:
+        asked: how the facts are probed, and the model as the next command names it.
+        by_wording: also ask every fact in each wording that exists, by likelihood.
+    """
+    content = runtime.content_of(dataset)
+    aliases = {entity.name: entity.aliases for entity in content.entities}
+    settings = probe_settings(asked, asked.seed)
+    source = model_graph.asked_model(model, runtime.progress)
+    stored = model_graph.ensure(runtime, dataset, source, settings, content.facts, aliases)
+    found = [
+        (row.subject, row.relation, row.object, float(value))
+        for row in runtime.db.read(rows.FactRow, graph=stored)
+        if (value := getattr(row, f"{measure}_pre")) is not None
+    ]
+    found.sort(key=lambda item: (item[3], item[:3]))
+    right: dict[tuple[str, str], float] = defaultdict(float)
+    for subject, relation, _, value in found:
+        right[subject, relation] += value
+    whole = _counted([value for *_, value in found])
+    return KnownSummary(
+        graph=stored,
+        model=model.name,
+        n_facts=whole.facts,
+        n_known=sum(value > 0.5 for *_, value in found),
+        n_recalled=sum(right[s, r] > 0.5 for s, r, *_ in found),
+        mean=whole.mean,
+        known=whole.known,
+        weakest=found[:SHOWN],
+        best=found[: -SHOWN - 1 : -1],
+        relations=_relations(found),
+        rewrites=_rewrites(runtime, dataset, model, stored, asked, measure, found),
+        wordings=_wordings(runtime, model, settings, content.facts, aliases)
+        if by_wording
+        else None,
+        undecided=sum(
+            each.undecided for each in model_graph.stored_answers(runtime, stored).values()
+        ),
+    )
+
+
+def _counted(values: Sequence[float]) -> Counted:
+    known = {str(least): sum(value >= least for value in values) for least in THRESHOLDS}
+    return Counted(len(values), known, fmean(values) if values else None)
+
+
+def _relations(found: Sequence[FactOf]) -> list[KnownRelation]:
+    """One row a relation, the best known first."""
+    by_relation: dict[str, list[float]] = defaultdict(list)
+    for _, relation, _, value in found:
+        by_relation[relation].append(value)
+    out = [
+        KnownRelation(**asdict(_counted(values)), relation=relation)
+        for relation, values in by_relation.items()
+    ]
+    return sorted(out, key=lambda each: (-(each.mean or 0.0), each.relation))
+
+
+def _rewrites(
+    runtime: Runtime,
+    dataset: Dataset,
+    model: RuntimeModel,
+    stored: str,
+    asked: EditOptions,
+    measure: Measure,
+    found: Sequence[FactOf],
+) -> list[KnownRewrite]:
+    requests = [r for r in list_rewrites(runtime.db, dataset.id) if r.kind != "append"]
+    known = {(s, r, o): value for s, r, o, value in found}
+    known |= _further(runtime, dataset, model, asked, measure, requests, known)
+    counts: dict[str, rows.KnownChainsRow] = {}
+    for start in range(0, len(requests), CASES):
+        runtime.progress(start, len(requests), "chains of rewrites")
+        counted = runtime.db.read(
+            rows.KnownChainsRow,
+            cases=[case(stored, request) for request in requests[start : start + CASES]],
+            max_steps=asked.options.max_steps,
+            bare=asked.options.bare,
+            pre=f"{measure}_pre",
+            known_chain=KNOWN_CHAIN,
+        )
+        counts |= {row.id: row for row in counted}
+    out = []
+    for request in requests:
+        p = known[request.subject, request.relation, request.target_true]
+        chains = counts[request.id]
+        scorable = p >= KNOWN
+        out.append(
+            KnownRewrite(
+                rewrite=request.id,
+                subject=request.subject,
+                relation=request.relation,
+                target_true=request.target_true,
+                target_new=request.target_new,
+                p=p,
+                chains=chains.chains,
+                known_chains=chains.known,
+                scorable=scorable,
+                command=_command(dataset, request, asked) if scorable else None,
+            )
+        )
+    return sorted(out, key=lambda row: (not row.scorable, -row.known_chains, -row.p, row.rewrite))
+
+
+def _further(
+    runtime: Runtime,
+    dataset: Dataset,
+    model: RuntimeModel,
+    asked: EditOptions,
+    measure: Measure,
+    requests: Sequence[RewriteRequest],
+    known: Mapping[tuple[str, str, str], float],
+) -> dict[tuple[str, str, str], float]:
+    """The probabilities of edited facts that the graph does not list; asked now, not stored."""
+    lacking = {
+        (fact.subject, fact.relation, fact.object): fact
+        for fact, _ in (edited_facts(request, ()) for request in requests)
+    }
+    rest = {key: fact for key, fact in lacking.items() if key not in known}
+    if not rest:
+        return {}
+    content = runtime.content_of(dataset)
+    aliases = {entity.name: entity.aliases for entity in content.entities}
+    settings = probe_settings(asked, asked.seed)
+    answers = ask(
+        model.loaded,
+        questions_for(list(rest.values()), aliases),
+        settings,
+        progress=runtime.progress,
+    )
+    return {key: answer.values[measure] for key, answer in zip(rest, answers, strict=True)}
+
+
+def _command(dataset: Dataset, request: RewriteRequest, asked: EditOptions) -> str:
+    """The command that scores a rewrite as its facts were probed."""
+    given = {"method": "rome" if request.target_new else "gradient_ascent", "graph": dataset.id}
+    changed = {
+        name: value
+        for name, field in EditOptions.model_fields.items()
+        if name not in given
+        and (value := getattr(asked, name)) != field.get_default(call_default_factory=True)
+    }
+    return shlex.join(["thinkeval", "score", request.id, *words_of(EditOptions, given | changed)])
+
+
+def _wordings(
+    runtime: Runtime,
+    model: RuntimeModel,
+    settings: ProbeSettings,
+    facts: Sequence[Fact],
+    aliases: Mapping[str, tuple[str, ...]],
+) -> list[AskedRelation]:
+    """All facts, then each relation, those that the choice of wording changes most first."""
+    values = wordings.likelihoods(
+        model.loaded, questions_for(facts, aliases), settings, runtime.progress
+    )
+    places: dict[str, list[int]] = defaultdict(list)
+    for i, fact in enumerate(facts):
+        places[fact.relation].append(i)
+    rows_of = [
+        row for relation, at in places.items() if (row := _asked_relation(relation, at, values))
+    ]
+    whole = _asked_relation(None, range(len(facts)), values)
+    rows_of.sort(key=lambda row: (-_gain(row), row.relation or ""))
+    return [*([whole] if whole else []), *rows_of]
+
+
+def _asked_relation(
+    relation: str | None, places: Sequence[int], values: wordings.Values
+) -> AskedRelation | None:
+    of: dict[Wording, list[float]] = {
+        wording: [value for i in places if (value := column[i]) is not None]
+        for wording, column in values.items()
+    }
+    of = {wording: found for wording, found in of.items() if found}
+    if not of:
+        return None
+    most = max(map(len, of.values()))
+    best = max((w for w in of if len(of[w]) == most), key=lambda w: fmean(of[w]))
+    return AskedRelation(
+        relation=relation,
+        means={wording.name: fmean(found) for wording, found in of.items()},
+        n={wording.name: len(found) for wording, found in of.items()},
+        best=best.name,
+        options=" ".join(best.flags),
+    )
+
+
+def _gain(row: AskedRelation) -> float:
+    """By how much the best wording exceeds the worst one."""
+    return row.means[row.best] - min(row.means.values())
