@@ -121,7 +121,7 @@ def has_columns(file: Path, columns: tuple[str, ...]) -> bool:
     return set(columns) <= {name.strip().strip('"') for name in header.split(",")}
 
 
-def read_facts(file: Path, assembly: GraphAssembly) -> list[Triple]:
+def read_facts(file: Path, assembly: GraphAssembly | None = None) -> list[Triple]:
     """Read the triples of a YAML or CSV file, in its order; at least one."""
     if file.suffix.lower() in {".yaml", ".yml"}:
         triples = _read_nested(file)
@@ -146,11 +146,11 @@ def _read_nested(file: Path) -> list[Triple]:
     return triples
 
 
-def read_table(file: Path, table: CsvTable, assembly: GraphAssembly) -> list[Triple]:
+def read_table(file: Path, table: CsvTable, assembly: GraphAssembly | None = None) -> list[Triple]:
     """Convert the rows of a table to triples, with their statements if it has any.
 
     A row with an unusable cell, such as an empty one, is refused and reported, and the others are
-    read.
+    read; without an assembly to report it to, it is an error.
 
     Raises:
         SchemaError: a column is missing, or no row is usable.
@@ -170,6 +170,8 @@ def read_table(file: Path, table: CsvTable, assembly: GraphAssembly) -> list[Tri
         try:
             triples.append(_triple(Place(file, f"line {row.line}"), row, columns))
         except SchemaError as error:
+            if assembly is None:
+                raise
             refused.append(error)
             assembly.note("refused", f"{file.name}, {error.where}", error.problem)
     if refused and not triples:

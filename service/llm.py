@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from thinkeval.editing import interruption
+from thinkeval.service import proxies
 from thinkeval.service.completions import Completion, completion_of, usable
 from thinkeval.service.errors import EndpointError, UsageError
 
@@ -47,6 +48,12 @@ REMEDIES = {
     "resume the run.",
 }
 SERVER_REMEDY = "See the server's log; resume the run when it answers again."
+PROXY_STATUS = (403, 407, 502, 503, 504)
+"""Statuses with which a proxy itself answers."""
+PROXY_REMEDY = (
+    "Correct or unset the variable of the proxy, or add the server's host to NO_PROXY; then resume"
+    " the run."
+)
 CONNECTION_REMEDY = "Start the server or correct its address; then resume the run."
 
 
@@ -91,7 +98,8 @@ class Client:
         check: called during pauses; raises if the work shall stop.
 
     Raises:
-        UsageError: the package `openai` is missing, or the address cannot be used.
+        UsageError: the package `openai` is missing, or the address or the environment's proxy for
+            it cannot be used.
     """
 
     def __init__(
@@ -111,7 +119,12 @@ class Client:
         self._openai = _library()
         self._names: dict[str, str] = {}
         # A redirection would lead to an address that no list of allowed ones has.
-        connections = self._openai.DefaultHttpxClient(follow_redirects=False)
+        connections = proxies.built(
+            self.address,
+            lambda environment: self._openai.DefaultHttpxClient(
+                follow_redirects=False, trust_env=environment
+            ),
+        )
         weakref.finalize(self, connections.close)
         self._client = self._openai.OpenAI(
             # A key must be given, or the library takes OPENAI_API_KEY, which is another server's.
@@ -267,8 +280,11 @@ class Client:
         shown = f"status {status}: " if status else ""
         tries = f" after {self._tries} tries" if failure.again and not asked else ""
         remedy = CONNECTION_REMEDY if status is None else REMEDIES.get(status, SERVER_REMEDY)
+        proxy = proxies.through(self.address)
+        if proxy and (status is None or status in PROXY_STATUS):
+            remedy = PROXY_REMEDY
         return EndpointError(
-            f"The model {self.model!r} at {self.address} does not answer{tries}: "
+            f"The model {self.model!r} at {self.address} does not answer{tries}{proxy}: "
             f"{shown}{text}{asked}",
             remedy=remedy,
             answered=status,

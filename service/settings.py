@@ -97,6 +97,11 @@ class Settings(BaseSettings):
 
     host: str = Field(default="127.0.0.1", description="Address the service listens on.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port of the service; 0: any.")
+    root_path: str = Field(
+        default="",
+        pattern=r"^(?:/[A-Za-z0-9._~-]+)*$",
+        description="Path below which a proxy shows the service, such as /thinkeval.",
+    )
     workers: int = Field(
         default=1,
         ge=0,

@@ -50,6 +50,7 @@ from thinkeval.service.api.pages.edit import routes as edit_routes
 from thinkeval.service.api.pages.editor import routes as editor_pages
 from thinkeval.service.api.pages.experiments import routes as experiment_pages
 from thinkeval.service.api.pages.reference import routes as reference_pages
+from thinkeval.service.api.root_path import RootPath
 from thinkeval.service.api.security import BodyLimit, require_token_elsewhere
 from thinkeval.service.api.state import State
 from thinkeval.service.errors import UsageError
@@ -116,6 +117,7 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
         redoc_url=None,
         # `/v1/edits/` is another path: a 404 with a problem, not a redirect.
         redirect_slashes=False,
+        servers=[{"url": settings.root_path}] if settings.root_path else None,
         generate_unique_id_function=openapi.readable_id,
     )
     app.state.thinkeval = State(settings, connection, supervisor, extras={"registry": registry})
@@ -127,7 +129,24 @@ def create_app(settings: Settings | None = None, *, workers: int | None = None) 
     app.add_middleware(BodyLimit, upload_bytes=settings.body_limit_mb * 2**20)
     app.add_middleware(security.Guard, settings=settings)
     app.add_middleware(health.Observed, registry=registry)
+    if settings.root_path:
+        _require_free(settings.root_path)
+        app.add_middleware(RootPath, root=settings.root_path)
     return app
+
+
+def _require_free(root: str) -> None:
+    """Refuse a root path that is a path of the service: a link would be read as having it.
+
+    Raises:
+        UsageError: it is one.
+    """
+    paths = [getattr(route, "path", "") for router in ROUTERS for route in router.routes]
+    if root.split("/")[1] in {path.split("/")[1] for path in paths if path}:
+        raise UsageError(
+            f"The root path {root} begins as pages of the service do.",
+            remedy="Choose another one, such as /thinkeval.",
+        )
 
 
 GRACE_S = 5
@@ -155,7 +174,8 @@ def run(settings: Settings) -> None:
         shown = f"[{settings.host}]" if ":" in settings.host else settings.host
         shown = "127.0.0.1" if shown in ("0.0.0.0", "[::]") else shown
         print(  # noqa: T201
-            f"ThinkEval is at http://{shown}:{port}/ (REST: /v1, /docs). Ctrl-C stops it.",
+            f"ThinkEval is at http://{shown}:{port}{settings.root_path}/ (REST: /v1, /docs)."
+            " Ctrl-C stops it.",
             file=sys.stderr,
             flush=True,
         )

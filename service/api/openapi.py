@@ -99,6 +99,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
         summary=app.summary,
         description=app.description,
         routes=app.routes,
+        servers=app.servers or None,
         tags=[{"name": name, "description": text} for name, text in TAGS.items()],
     )
     document = _renamed(document)

@@ -17,6 +17,13 @@ def serve(
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port; 0 takes any free one.")
     ] = None,
+    root_path: Annotated[
+        str | None,
+        typer.Option(
+            help="Path below which a proxy shows the service, such as /thinkeval; the proxy may"
+            " strip it or not."
+        ),
+    ] = None,
     workers: Annotated[
         int | None,
         typer.Option(min=0, max=64, help="Worker processes; 0 where workers run elsewhere."),
@@ -34,7 +41,7 @@ def serve(
     name the models that may be loaded, THINKEVAL_IMPORT_DIR the folder for imports.
     `/openapi.json` describes every route.
     """
-    given = {"host": host, "port": port, "workers": workers}
+    given = {"host": host, "port": port, "root_path": root_path, "workers": workers}
     settings = Settings(**{name: value for name, value in given.items() if value is not None})
     from thinkeval.service.api.app import run
 

@@ -14,10 +14,11 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx
 
+from thinkeval.service import proxies
 from thinkeval.service.errors import ServiceError
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ LONGEST_S = 30.0
 """Maximum delay by `Retry-After`."""
 SILENCE_S = 60.0
 """Silence after which a stream of events counts as broken: the service pings every 15 s."""
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 TOKEN, URL = "THINKEVAL_API_TOKEN", "THINKEVAL_URL"
 HERE = "http://127.0.0.1:8000"
@@ -76,13 +76,15 @@ class Http:
         base_url = base_url or os.environ.get(URL) or HERE
         self.base_url = base_url
         secret = os.environ.get(TOKEN) if token is None else token
-        self._client = httpx.Client(
-            base_url=base_url,
-            headers={"Authorization": f"Bearer {secret}"} if secret else {},
-            timeout=timeout,
-            transport=transport,
-            # A proxy of the environment cannot reach the ports of this machine.
-            trust_env=urlsplit(base_url).hostname not in LOOPBACK,
+        self._client = proxies.built(
+            base_url,
+            lambda environment: httpx.Client(
+                base_url=base_url,
+                headers={"Authorization": f"Bearer {secret}"} if secret else {},
+                timeout=timeout,
+                transport=transport,
+                trust_env=environment,
+            ),
         )
 
     def close(self) -> None:
@@ -170,12 +172,14 @@ class Http:
     def _unreachable(self, error: httpx.TransportError) -> ProblemError:
         if isinstance(error, httpx.ConnectError):
             return ProblemError(
-                f"Nothing answers at {self.base_url}: {error}.",
+                f"Nothing answers at {self.base_url}{proxies.through(self.base_url)}: {error}.",
                 "Start `thinkeval serve`, or give Client its address.",
             )
         kind = type(error).__name__
         return ProblemError(
-            f"The connection to {self.base_url} failed: {kind} {error}".rstrip() + ".",
+            f"The connection to {self.base_url}{proxies.through(self.base_url)} failed:"
+            f" {kind} {error}".rstrip()
+            + ".",
             "Try again, with a larger `timeout` for slow responses.",
         )
 

@@ -52,6 +52,9 @@ if TYPE_CHECKING:
     from thinkeval.service.scoring.runtime import Runtime
     from thinkeval.service.states.words import StateIn
 
+LEAST_REPEATED = 1e-6
+"""Differences between two likelihoods of one text above which a note says so."""
+
 METHOD = "compare"
 """What the edits of a comparison have in place of a method: `compare:NAME` of the second state."""
 
@@ -225,6 +228,11 @@ def _note(run: _Run, before: StateOut, after: StateOut) -> None:
                 f"{state.name}: {counts['undecided']} of {counts['answers']} sampled answers are"
                 f" undecided, {counts['unclosed']} of them as their reasoning does not end. They"
                 " count neither as right nor as wrong; a fact without a decided answer has no p."
+            )
+        if (repeated := state.about.get("repeated_difference", 0.0)) > LEAST_REPEATED:
+            run.notes.append(
+                f"The server of {state.name} gave likelihoods that differ by {repeated:.1g} for one"
+                " text asked twice: smaller differences between the states mean nothing."
             )
     if not run.asked.whole:
         run.notes.append(

@@ -4,7 +4,8 @@ Its answers are sampled, k for each distinct prompt, each with a seed of its own
 those of a model in this process (`editing.probe.matching`). A server that gives one answer only,
 whatever the seed, is refused: copies would count as agreement. Where the server scores a prompt
 (`echo` with `logprobs` on `/completions`, as vLLM does), likelihoods are taken too; whether it does
-is found by what it answers, not by its status.
+is found by what it answers, not by its status. One text is scored twice, at the opening and after
+the questions: the record has the largest difference, and above MOST_REPEATED there is an error.
 
 Empty answers and refusals state no object, so they count in the denominator of a share. Undecided
 answers do not (`editing.probe.matching`): a share is (right answers) / (decided answers), and is
@@ -48,6 +49,8 @@ COUNTS = ("answers", "empty", "refused", "cut", "undecided", "unclosed")
 """What is counted of replies; `unclosed`: they end inside a reasoning block, so are undecided."""
 SCORED = {"echo": True, "logprobs": 1}
 """Fields with which a server gives the log-probabilities of a prompt's own tokens."""
+MOST_REPEATED = 1e-3
+"""Largest difference between two likelihoods of one text that is accepted; above it, refused."""
 
 
 @contextmanager
@@ -86,7 +89,9 @@ class EndpointState:
         self._counts = dict.fromkeys(COUNTS, 0)
         self._counted: set[str] = set()
         self._undecided: set[str] = set()
-        exact = able.completions and scores_prompts(client)
+        repeated = repeated_difference(client) if able.completions else None
+        exact = repeated is not None
+        self._repeated = repeated or 0.0
         identity = [client.address, client.model, replies.moment]
         self._about = StateOut(
             word=state.word,
@@ -111,6 +116,8 @@ class EndpointState:
     def about(self) -> StateOut:
         """Its record, with the numbers of replies so far, and of each kind."""
         counts = self._about.about | {"replies": self._counts | {"undecided": len(self._undecided)}}
+        if self._about.exact:
+            counts["repeated_difference"] = self._repeated
         return self._about.model_copy(update={"about": counts})
 
     def ask(
@@ -123,7 +130,8 @@ class EndpointState:
         """Answers to questions, one each, in order: by samples, and likelihoods if it has them.
 
         Raises:
-            EndpointError: the server refuses, or fails at every try; what came is kept.
+            EndpointError: the server refuses, or fails at every try, or its likelihoods of one text
+                differ; what came is kept.
             UsageError: likelihoods only are asked for, and the server gives none; or the settings
                 need plain texts or a chat that it does not have.
         """
@@ -135,6 +143,8 @@ class EndpointState:
                 remedy="Ask with --samples 5 or more.",
             )
         measures: tuple[Measure, ...] = tuple(m for m in settings.measures if m == "p" or exact)
+        if set(measures) - {"p"}:
+            self._repeats(0.0)
         settings = replace(settings, measures=measures)
 
         def measure(queries: Sequence[Query]) -> dict[str, list[Any]]:
@@ -272,7 +282,26 @@ class EndpointState:
             done += len(part)
             if progress is not None:
                 progress(done, len(rows), "likelihood")
-        return [tuple(ScoredToken(*token) for token in self._replies.get(key)) for key in keys]
+        found = [tuple(ScoredToken(*token) for token in self._replies.get(key)) for key in keys]
+        if open_:  # alone now, among others before
+            self._repeats(_difference(found[open_[0]], one(rows[open_[0]])))
+        return found
+
+    def _repeats(self, difference: float) -> None:
+        """Record how far the likelihoods of one text differ that was scored twice.
+
+        Raises:
+            EndpointError: they differ too much for a comparison.
+        """
+        self._repeated = max(self._repeated, difference)
+        if self._repeated > MOST_REPEATED:
+            raise EndpointError(
+                f"The server at {self._client.address} gives different probabilities to one text:"
+                f" its likelihood differs by {self._repeated:.2g} between two requests, so they"
+                " depend on the order of requests or on those beside them.",
+                remedy="Start the server so that a text always gets the same numbers (one sequence"
+                " at a time, or its batch-invariant mode), or compare samples only: --measure p.",
+            )
 
 
 class Rendering:
@@ -310,16 +339,26 @@ def _require_sampling(able: Capabilities, client: Client) -> None:
         )
 
 
-def scores_prompts(client: Client) -> bool:
-    """Whether the server gives the log-probabilities of a prompt's tokens; found by its effect."""
+def repeated_difference(client: Client) -> float | None:
+    """The difference between two likelihoods of one text; None if the server scores no prompts.
+
+    Whether it gives the log-probabilities of a prompt's tokens is found by its effect.
+    """
     try:
-        return bool(scored_answer(client, CLOZE, " Paris"))
+        first, second = (scored_answer(client, CLOZE, " Paris") for _ in range(2))
+        return _difference(first, second)
     except ProbeError:
-        return False
+        return None
     except EndpointError as error:
         if error.answered is None or error.answered in (401, 403, 429):
             raise
-        return False
+        return None
+
+
+def _difference(one: Sequence[ScoredToken], other: Sequence[ScoredToken]) -> float:
+    """The absolute difference of two likelihoods of one text."""
+    first, second = (math.exp(sum(t.log_p or 0.0 for t in tokens)) for tokens in (one, other))
+    return abs(first - second)
 
 
 def scored_answer(client: Client, prompt: str, answer: str) -> tuple[ScoredToken, ...]:

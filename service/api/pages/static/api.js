@@ -1,5 +1,7 @@
 // Calls of the REST API, and its errors (application/problem+json) in the boxes of a page.
 
+import { at, go } from "./root.js";
+
 export class Problem extends Error {
   constructor(status, detail, remedy) {
     super(detail);
@@ -14,14 +16,14 @@ export async function call(method, url, { json, form, headers = {} } = {}) {
   if (json !== undefined) headers["Content-Type"] = "application/json";
   let response;
   try {
-    response = await fetch(url, { method, body, headers: { Accept: "application/json", ...headers } });
+    response = await fetch(at(url), { method, body, headers: { Accept: "application/json", ...headers } });
   } catch {
     throw new Problem(0, "The service does not answer.", "Is it still running? Try again.");
   }
   const text = await response.text();
   const data = text && response.headers.get("content-type")?.includes("json") ? JSON.parse(text) : null;
   if (response.status === 401) {
-    location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+    go(`/login?next=${encodeURIComponent(location.pathname + location.search)}`);
   }
   if (!response.ok) {
     throw new Problem(response.status, data?.detail ?? `The service answered ${response.status}.`, data?.remedy ?? "");

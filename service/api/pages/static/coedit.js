@@ -1,5 +1,6 @@
 // The button of an edit's page that co-edits what the leak cut names.
-import { busy, call, key } from "/static/api.js";
+import { busy, call, key } from "./api.js";
+import { go } from "./root.js";
 
 const start = document.getElementById("co-edit");
 
@@ -7,5 +8,5 @@ start?.addEventListener("click", async () => {
   const run = await busy(start, document.getElementById("co-edit-problem"), () =>
     call("POST", "/v1/coedits", { json: JSON.parse(start.dataset.request), headers: { "Idempotency-Key": key() } }),
   );
-  if (run) location.assign(`/coedits/${encodeURIComponent(run.id)}`);
+  if (run) go(`/coedits/${encodeURIComponent(run.id)}`);
 });

@@ -1,5 +1,6 @@
 // Page of data sets: preview of an upload, then its import.
-import { busy, call } from "/static/api.js";
+import { busy, call } from "./api.js";
+import { go } from "./root.js";
 
 const form = document.getElementById("import");
 const store = document.getElementById("store");
@@ -80,7 +81,7 @@ store.addEventListener("submit", async (event) => {
   if (store.elements.replace.checked) given.replace = "true";
   const box = document.getElementById("store-problem");
   const done = await busy(store.querySelector("button"), box, () => call("POST", "/v1/graphs", { form: upload(given) }));
-  if (done !== undefined) location.assign(`/?graph=${encodeURIComponent(done?.graph ?? shown.name)}`);
+  if (done !== undefined) go(`/?graph=${encodeURIComponent(done?.graph ?? shown.name)}`);
 });
 
 store.elements.name.addEventListener("input", () => {

@@ -1,5 +1,6 @@
 // DepEdit's page: the form that starts runs, and the button that builds the first sets.
-import { busy, call, key, Problem } from "/static/api.js";
+import { busy, call, key, Problem } from "./api.js";
+import { go } from "./root.js";
 
 const form = document.getElementById("run");
 
@@ -19,7 +20,7 @@ form?.addEventListener("submit", async (event) => {
     };
     return call("POST", "/v1/depedit/runs", { json, headers: { "Idempotency-Key": key() } });
   });
-  if (job) location.assign(`/depedit/jobs/${encodeURIComponent(job.id)}`);
+  if (job) go(`/depedit/jobs/${encodeURIComponent(job.id)}`);
 });
 
 /** Only the sets of the chosen graph can be chosen. */
@@ -47,5 +48,5 @@ document.querySelector("[data-build]")?.addEventListener("click", async (event) 
     await call("POST", "/v1/graphs/import", { json: { source: graph } });
     return call("POST", "/v1/depedit/sets", { json: { graph, init: "shuffled" } });
   });
-  if (built) location.assign("/depedit");
+  if (built) go("/depedit");
 });

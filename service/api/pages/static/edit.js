@@ -1,8 +1,9 @@
 // First screen of a scored edit: the leakage map's filters, zoom, highlights and keys.
-import { detail } from "/static/detail.js";
+import { detail } from "./detail.js";
+import { at } from "./root.js";
 
 let map = document.getElementById("map");
-const path = map.dataset.path;
+const path = at(map.dataset.path);
 let data = read();
 let pending = null;
 let scale = 1;

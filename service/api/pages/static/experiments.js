@@ -1,5 +1,6 @@
 // Pages of sweeps: the form that starts one, and the progress of one that is under way.
-import { busy, call } from "/static/api.js";
+import { busy, call } from "./api.js";
+import { go } from "./root.js";
 
 const AGAIN_MS = 2000;
 const form = document.getElementById("sweep-form");
@@ -29,7 +30,7 @@ async function start(event) {
     samples: form.elements.samples.valueAsNumber,
   };
   const sweep = await busy(form.querySelector(".primary"), box, () => call("POST", "/v1/sweeps", { json }));
-  if (sweep) location.assign(`/experiments/${encodeURIComponent(sweep.id)}`);
+  if (sweep) go(`/experiments/${encodeURIComponent(sweep.id)}`);
 }
 
 if (form) {
@@ -41,7 +42,7 @@ if (form) {
         label.hidden = !words.every((word) => label.textContent.toLowerCase().includes(word));
       }
     } else if (event.target.name === "graph") {
-      location.assign(`/experiments?graph=${encodeURIComponent(event.target.value)}`);
+      go(`/experiments?graph=${encodeURIComponent(event.target.value)}`);
     } else count();
   });
   count();

@@ -1,6 +1,7 @@
 // Growth runs: the form that starts one; on a run's page its state, and the review queue by keyboard.
-import { busy, call, key, Problem } from "/static/api.js";
-import { follow } from "/static/live.js";
+import { busy, call, key, Problem } from "./api.js";
+import { follow } from "./live.js";
+import { at, go } from "./root.js";
 
 const POLL_MS = 3000;
 const NAME = "thinkeval-annotator";
@@ -21,7 +22,7 @@ grow?.addEventListener("submit", async (event) => {
     };
     return call("POST", "/v1/growth", { json, headers: { "Idempotency-Key": key() } });
   });
-  if (run) location.assign(`/growth/${encodeURIComponent(run.id)}`);
+  if (run) go(`/growth/${encodeURIComponent(run.id)}`);
 });
 
 if (decide) reviewing();
@@ -68,7 +69,7 @@ function reviewing() {
   /** Show another candidate beside its answers. */
   async function choose(candidate) {
     const query = new URLSearchParams({ candidate, cursor });
-    const response = await fetch(`/growth/${run}/review?${query}`, { headers: { Accept: "text/html" } });
+    const response = await fetch(at(`/growth/${run}/review?${query}`), { headers: { Accept: "text/html" } });
     if (!response.ok) return;
     const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
     part().replaceWith(fresh.getElementById("review-part"));

@@ -1,6 +1,7 @@
 // The front page: the forms that score and import, and the list of edits, which stays up to date.
-import { busy, call, key, Problem, show } from "/static/api.js";
-import { follow } from "/static/live.js";
+import { busy, call, key, Problem, show } from "./api.js";
+import { follow } from "./live.js";
+import { at, go } from "./root.js";
 
 const score = document.getElementById("score");
 const message = document.getElementById("score-status");
@@ -80,7 +81,7 @@ document.addEventListener("click", async (event) => {
   }
   const box = document.getElementById("start-problem") ?? document.getElementById("import-problem");
   const done = await busy(button, box, () => call("POST", "/v1/graphs/import", { json: { source: button.dataset.import } }));
-  if (done !== undefined) location.assign(`/?graph=${encodeURIComponent(done?.graph ?? done?.id ?? button.dataset.import)}`);
+  if (done !== undefined) go(`/?graph=${encodeURIComponent(done?.graph ?? done?.id ?? button.dataset.import)}`);
 });
 
 document.getElementById("import")?.addEventListener("submit", async (event) => {
@@ -92,7 +93,7 @@ document.getElementById("import")?.addEventListener("submit", async (event) => {
   const done = await busy(form.querySelector("button"), document.getElementById("import-problem"), () =>
     call("POST", "/v1/graphs", { form: data }),
   );
-  if (done !== undefined) location.assign(`/?graph=${encodeURIComponent(done?.graph ?? done?.id ?? "")}`);
+  if (done !== undefined) go(`/?graph=${encodeURIComponent(done?.graph ?? done?.id ?? "")}`);
 });
 
 function kind() {
@@ -120,7 +121,7 @@ async function rewrites() {
 
 /** Replace the line on rules by the server's line for the chosen graph. */
 async function rules() {
-  const response = await fetch(`/rules-choice/${encodeURIComponent(score.elements.graph.value)}`, { headers: { Accept: "text/html" } });
+  const response = await fetch(at(`/rules-choice/${encodeURIComponent(score.elements.graph.value)}`), { headers: { Accept: "text/html" } });
   if (!response.ok) return;
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("rules-choice");
   document.getElementById("rules-choice").replaceWith(document.adoptNode(fresh));
@@ -176,8 +177,8 @@ async function submit(event) {
     return edits;
   });
   message.textContent = accepted ? `${accepted.length} accepted.` : "";
-  if (accepted?.length === 1) location.assign(`/edits/${encodeURIComponent(accepted[0].id)}`);
-  else if (accepted) location.assign("/#edits");
+  if (accepted?.length === 1) go(`/edits/${encodeURIComponent(accepted[0].id)}`);
+  else if (accepted) go("/#edits");
   if (accepted?.length > 1) location.reload();
 }
 

@@ -1,6 +1,8 @@
 // Progress of queued and running edits by server-sent events, for a few at a time: a browser opens at
 // most six connections to a host, and every stream uses one.
 
+import { at } from "./root.js";
+
 const STREAMS = 3;
 const AGAIN_MS = 3000;
 
@@ -18,7 +20,7 @@ export function follow(root, ended) {
 const value = (element) => element.querySelector("progress").value;
 
 function stream(element, ended) {
-  const source = new EventSource(element.dataset.live);
+  const source = new EventSource(at(element.dataset.live));
   let timer;
   const update = (event) => {
     const now = JSON.parse(event.data);

@@ -1,6 +1,6 @@
 // Page of a queued or running edit or job: its progress, and its result as soon as there is one.
-import { busy, call } from "/static/api.js";
-import { follow } from "/static/live.js";
+import { busy, call } from "./api.js";
+import { follow } from "./live.js";
 
 const live = document.querySelector("[data-live]");
 if (live) follow(document, () => location.reload());

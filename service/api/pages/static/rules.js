@@ -1,5 +1,5 @@
 // Page of rules: load those that ship, mine the graph, and review candidates by keyboard.
-import { busy, call, Problem } from "/static/api.js";
+import { busy, call, Problem } from "./api.js";
 
 const NAME = "thinkeval.annotator";
 const get = document.getElementById("get-rules");
