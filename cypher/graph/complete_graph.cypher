@@ -1,7 +1,8 @@
 // Count facts and entities of a graph and, if no probability is missing, make it visible.
 //
 // A graph of a model must have each of its measures before the edit on every fact, a graph of an
-// edit before and after; otherwise it is still incomplete and `missing` counts the facts.
+// edit before and after; otherwise it is still incomplete and `missing` counts the facts. A sampled
+// probability is not missing where the fact has answers: they are undecided, and it is undefined.
 //
 // In a graph of an edit the entities of the edited fact get the labels Subject, TargetTrue and
 // TargetNew, by which Neo4j Browser colours them.
@@ -31,7 +32,10 @@ CALL (needed) {
   MATCH ()-[f:FACT]->()
   WHERE f.id STARTS WITH $graph + '|'
   RETURN count(f) AS n_facts,
-    sum(CASE WHEN any(property IN needed WHERE f[property] IS NULL) THEN 1 ELSE 0 END) AS missing
+    sum(CASE WHEN any(property IN needed WHERE f[property] IS NULL
+        AND NOT (property = 'p_pre' AND coalesce(f.answers_pre, []) <> [])
+        AND NOT (property = 'p_post' AND coalesce(f.answers_post, []) <> []))
+      THEN 1 ELSE 0 END) AS missing
 }
 CALL (g) {
   WITH g

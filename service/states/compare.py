@@ -28,7 +28,6 @@ from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.write import GraphHeader
 from thinkeval.service.schemas import Measure, MeasuredOptions, MetricValue, Score
 from thinkeval.service.scoring import metrics
-from thinkeval.service.scoring.model_graph import measured
 from thinkeval.service.scoring.plan import query_digests, versions
 from thinkeval.service.scoring.probe import ProbedFact, questions_for, undecided
 from thinkeval.service.scoring.record import write_probed
@@ -340,7 +339,7 @@ def _write(
         header = GraphHeader(
             graph, "edit", run.posted.graph, model=model, edit=graph,
             probe=asked.settings.digest, content_digest=asked.dataset.digest,
-            measures=measured(kept) if kept else taken,
+            measures=taken,
         )  # fmt: skip
         write_probed(db, header, kept, aliases, fence=fence)
     return taken
