@@ -1,26 +1,31 @@
 """Loading of models: the only module that calls `from_pretrained`.
 
-Loads a decoder-only model with its tokenizer from a hub name or a local folder, with a given number
-type and device, and records the digest of the loaded weights.
+Loads a decoder-only model with its tokenizer from a hub name, a local folder or a GGUF file, with a
+given number type and device, and records the digest of the loaded weights and of the model's whole
+identity. Code that comes with a model is never run.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
+from tokenizers import Tokenizer
 from torch import nn
 from transformers.utils import logging as transformers_logging
 from transformers.utils.hub import cached_file, extract_commit_hash
-from transformers.utils.import_utils import is_accelerate_available
+from transformers.utils.import_utils import is_accelerate_available, is_gguf_available
 
-from thinkeval.editing.errors import DeviceMemoryError, ModelLoadError
+from thinkeval.editing import identity
+from thinkeval.editing.errors import DeviceMemoryError, MissingExtraError, ModelLoadError
 from thinkeval.editing.parameter_digests import digests
 
 DTYPES = {
@@ -45,6 +50,8 @@ class ModelInfo:
         name: hub name or path, as the user passed it.
         revision: the hub's commit hash; None for a local folder or a model built in memory.
         weights_digest: SHA-256 over the parameters as loaded, see `weights_digest`.
+        digest: of the model's identity, see `editing.identity`: what it answers is found by it.
+        parts: digests of the identity's parts besides the weights.
         dtype: `float32`, `bfloat16` or `float16`.
         device: `cpu`, `cuda:0`, `mps`.
         architecture: the configuration's `model_type`.
@@ -58,6 +65,8 @@ class ModelInfo:
     device: str
     architecture: str
     n_parameters: int
+    digest: str = ""
+    parts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +103,8 @@ def load(
     """Load a model and its tokenizer.
 
     Args:
-        name_or_path: a hub name (`gpt2-xl`) or a folder with config, weights and tokenizer.
+        name_or_path: a hub name (`gpt2-xl`), a folder with config, weights and tokenizer, a GGUF
+            file, or a folder with one GGUF file; GGUF is dequantised.
         revision: branch, tag or commit of a hub model; resolved to a commit first, so that
             configuration, weights and tokenizer are of the same commit.
         dtype: a key of `DTYPES`.
@@ -107,11 +117,8 @@ def load(
     """
     chosen, place = _dtype(dtype), resolve_device(device)
     name = str(name_or_path)
-    local = _is_local(name)
-    source = str(Path(name).expanduser()) if local else name
-    pinned = None if local else _commit(source, revision)
-    options: dict[str, Any] = {} if local else {"revision": pinned or revision}
-    with _quiet(local):
+    source, options, pinned = _source(name, revision)
+    with _quiet(_is_local(options)):
         tokenizer = _load_tokenizer(source, options)
         model = _load_weights(source, chosen, options | placement(place))
     try:
@@ -141,47 +148,48 @@ def config_of(name_or_path: str | Path, *, revision: str | None = None) -> Any:
         ModelLoadError: no such model, or its configuration cannot be read.
     """
     name = str(name_or_path)
-    local = _is_local(name)
-    source = str(Path(name).expanduser()) if local else name
-    options = {} if local else {"revision": _commit(source, revision) or revision}
+    source, options, _ = _source(name, revision)
     try:
         return transformers.AutoConfig.from_pretrained(source, **options)
     except Exception as error:
         # OSError, ValueError (unknown model type), KeyError, depending on the file.
-        raise ModelLoadError(
-            f"the configuration of '{name}' could not be read: {_first_line(error)}"
-        ) from error
+        raise _refused(f"the configuration of '{name}' could not be read", name, error) from error
 
 
 def wrap(model: Any, tokenizer: Any, *, name: str, revision: str | None = None) -> LoadedModel:
     """`LoadedModel` of a model that is already in memory.
 
-    Sets evaluation mode, and a pad token if the tokenizer has none.
+    Sets evaluation mode, and a pad token if the tokenizer has none that the model knows. Added
+    tokens that the model has no row for are taken out of the tokenizer: their texts are then texts
+    like any other.
 
     Raises:
-        ModelLoadError: the tokenizer has more entries than the model, or no token for padding; or
-            the weights are on several devices.
+        ModelLoadError: the tokenizer's own vocabulary has more entries than the model, or no token
+            for padding; or the weights are on several devices.
     """
     _refuse_several_devices(model, name)
+    _drop_tokens_without_rows(tokenizer, model.get_input_embeddings().weight.shape[0], name)
     _set_pad_token(tokenizer, name)
-    rows = model.get_input_embeddings().weight.shape[0]
-    if len(tokenizer) > rows:
-        raise ModelLoadError(
-            f"the tokenizer of '{name}' has {len(tokenizer)} entries, the model only {rows}",
-            remedy="The tokenizer belongs to another model; save the right one with the weights.",
-        )
     model.eval()
     first = next(model.parameters())
+    weights, parts = weights_digest(model), identity.parts(model, tokenizer)
     info = ModelInfo(
         name=name,
         revision=revision,
-        weights_digest=weights_digest(model),
+        weights_digest=weights,
         dtype=str(first.dtype).removeprefix("torch."),
         device=str(first.device),
         architecture=getattr(model.config, "model_type", type(model).__name__),
         n_parameters=sum(p.numel() for p in model.parameters()),
+        digest=identity.identity(weights, parts),
+        parts=parts,
     )
     return LoadedModel(model, tokenizer, info)
+
+
+def state_digest(loaded: LoadedModel) -> str:
+    """Digest of a model's identity with the weights that it has now, such as those of an edit."""
+    return identity.identity(weights_digest(loaded.model), loaded.info.parts)
 
 
 def weights_digest(model: nn.Module) -> str:
@@ -223,16 +231,69 @@ def _dtype(name: str) -> torch.dtype:
     return DTYPES[name]
 
 
-def _is_local(name: str) -> bool:
+GGUF = ".gguf"
+CONFIG = "config.json"
+
+
+def _source(name: str, revision: str | None) -> tuple[str, dict[str, Any], str | None]:
+    """Source and options for `from_pretrained`, and the commit of a hub model.
+
+    Raises:
+        ModelLoadError: neither a model's folder or file nor the name of a model of the hub.
+        MissingExtraError: the packages that read GGUF are not installed.
+    """
+    options: dict[str, Any] = {"trust_remote_code": False}
     path = Path(name).expanduser()
+    file = _gguf_of(path, name)
+    if file is not None:
+        _require_gguf(name)
+        return str(file.parent), options | {"gguf_file": file.name}, None
     if path.is_dir():
-        if not (path / "config.json").is_file():
-            raise ModelLoadError(f"the folder '{name}' has no config.json, so it is not a model")
-        return True
+        return str(path), options, None
     # A hub name is `model` or `owner/model`; anything else is a path.
     if path.exists() or path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1:
-        raise ModelLoadError(f"'{name}' is not a folder")
-    return False
+        missing = "is neither a folder nor a GGUF file" if path.exists() else "does not exist"
+        raise ModelLoadError(f"'{name}' {missing}")
+    if name.lower().endswith(GGUF):
+        raise ModelLoadError(f"there is no file '{name}'", remedy="Give the path of the GGUF file.")
+    pinned = _commit(name, revision)
+    return name, options | {"revision": pinned or revision}, pinned
+
+
+def _gguf_of(path: Path, name: str) -> Path | None:
+    """The GGUF file that a path names: itself, or the only one of a folder without config.json.
+
+    Raises:
+        ModelLoadError: a folder without config.json holds none, or several.
+    """
+    if not path.is_dir():
+        return path if path.is_file() and path.suffix.lower() == GGUF else None
+    if (path / CONFIG).is_file():
+        return None
+    found = sorted(each for each in path.iterdir() if each.suffix.lower() == GGUF)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ModelLoadError(
+            f"the folder '{name}' has no config.json and {len(found)} GGUF files",
+            remedy=f"Name one of them: --model {path / found[0].name}.",
+        )
+    raise ModelLoadError(f"the folder '{name}' has no config.json, so it is not a model")
+
+
+def _require_gguf(name: str) -> None:
+    if is_gguf_available() and is_accelerate_available():
+        return
+    absent = "gguf" if not is_gguf_available() else "accelerate"
+    raise MissingExtraError(
+        f"'{name}' is a GGUF file, and the package `{absent}`, which reads it, is not installed",
+        remedy="pip install 'thinkeval[gguf]'",
+    )
+
+
+def _is_local(options: Mapping[str, Any]) -> bool:
+    """Whether a model is not of the hub."""
+    return "revision" not in options
 
 
 def _commit(name: str, revision: str | None) -> str | None:
@@ -255,15 +316,34 @@ def _load_tokenizer(source: str, options: dict[str, Any]) -> Any:
         usable = len(tokenizer("The mother of", add_special_tokens=False)["input_ids"]) > 0
     except Exception as error:
         # OSError, ValueError, KeyError, or an error of the Rust library, depending on the file.
-        raise ModelLoadError(
-            f"the tokenizer of '{source}' could not be loaded: {_first_line(error)}"
-        ) from error
+        if _is_local(options) and _lacks_tokenizer(Path(source), options):
+            raise _without_tokenizer(source) from error
+        raise _refused(f"the tokenizer of '{source}' could not be loaded", source, error) from error
     if not usable:
-        raise ModelLoadError(
-            f"'{source}' has no tokenizer",
-            remedy="Save it with the weights: tokenizer.save_pretrained(folder).",
-        )
+        raise _without_tokenizer(source)
     return tokenizer
+
+
+TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tekken.json", "spiece.model")
+"""Files that are a whole tokenizer. `vocab.json` with `merges.txt` is one if its class is named."""
+
+
+def _lacks_tokenizer(folder: Path, options: Mapping[str, Any]) -> bool:
+    return "gguf_file" not in options and not any((folder / name).is_file() for name in TOKENIZERS)
+
+
+def _without_tokenizer(source: str) -> ModelLoadError:
+    folder = Path(source)
+    remedy = "Save it with the weights: tokenizer.save_pretrained(folder)."
+    found = [n for n in ("vocab.json", "merges.txt", "vocab.txt") if (folder / n).is_file()]
+    if found:
+        return ModelLoadError(
+            f"'{source}' has {' and '.join(found)}, but no file that names the tokenizer's class",
+            remedy="Add tokenizer.json, or tokenizer_config.json with the tokenizer_class.",
+        )
+    return ModelLoadError(
+        f"'{source}' has no tokenizer (no {', '.join(TOKENIZERS[:2])})", remedy=remedy
+    )
 
 
 def _load_weights(source: str, dtype: torch.dtype, options: dict[str, Any]) -> Any:
@@ -278,17 +358,98 @@ def _load_weights(source: str, dtype: torch.dtype, options: dict[str, Any]) -> A
         ) from error
     except Exception as error:
         # OSError (no weights), ValueError (not a causal model), SafetensorError (truncated) ...
+        if _is_local(options):
+            _refuse_shards_without_index(Path(source), error)
+        raise _refused(f"the weights of '{source}' could not be loaded", source, error) from error
+    _require_all_tensors(source, report)
+    if "gguf_file" in options:
+        _as_dequantised(model)
+    return model
+
+
+_OLD_BUFFERS = re.compile(r"(\.|^)(inv_freq|masked_bias|position_ids|cos_cached|sin_cached)$")
+"""Constants that older files hold, and that are computed from the configuration by now."""
+
+
+def _require_all_tensors(source: str, report: Mapping[str, Any]) -> None:
+    """Refuse weights that the model lacks, or that have no place in it.
+
+    transformers leaves out of the report what a class declares as ignorable. It initialises missing
+    weights randomly, ignores surplus ones, and only logs a warning.
+    """
+    missing, mismatched = report["missing_keys"], report.get("mismatched_keys") or ()
+    surplus = [key for key in report["unexpected_keys"] if not _OLD_BUFFERS.search(key)]
+    if missing:
         raise ModelLoadError(
-            f"the weights of '{source}' could not be loaded: {_first_line(error)}"
-        ) from error
-    if report["missing_keys"]:
-        # transformers initialises these randomly and only logs a warning.
-        examples = ", ".join(sorted(report["missing_keys"])[:3])
-        raise ModelLoadError(
-            f"'{source}' lacks {len(report['missing_keys'])} of its weights ({examples} ...)",
+            f"'{source}' lacks {len(missing)} of its weights ({_few(missing)})",
             remedy="The folder is incomplete or of another architecture; download it again.",
         )
-    return model
+    if mismatched:
+        names = [each if isinstance(each, str) else each[0] for each in mismatched]
+        raise ModelLoadError(
+            f"{len(names)} of the weights of '{source}' have another shape than its config.json"
+            f" says ({_few(names)})",
+            remedy="config.json and weights are of two models; download both again.",
+        )
+    if not surplus:
+        return
+    remedy = (
+        "config.json describes another model than the weights (a smaller number of layers, for"
+        " one); correct it, or download both again."
+    )
+    if any(".lora_" in key or "lora_A" in key or key.startswith("base_model.") for key in surplus):
+        remedy = (
+            "These are tensors of an adapter: merge it into the weights with peft"
+            " (`merge_and_unload`), or name the base with +adapter:FOLDER."
+        )
+    raise ModelLoadError(
+        f"{len(surplus)} tensors of '{source}' have no place in the model that its config.json"
+        f" describes ({_few(surplus)}), so they would be ignored",
+        remedy=remedy,
+    )
+
+
+def _few(names: Collection[str]) -> str:
+    shown = ", ".join(sorted(names)[:3])
+    return f"{shown} ..." if len(names) > 3 else shown
+
+
+def _as_dequantised(model: Any) -> None:
+    """Make a model that was read from GGUF an ordinary one: its weights are plain numbers.
+
+    transformers refuses to save it while it is marked as quantised.
+    """
+    for holder in (model, model.config):
+        for name in ("quantization_config", "hf_quantizer", "quantization_method", "is_quantized"):
+            if name in vars(holder):
+                delattr(holder, name)
+
+
+def _refuse_shards_without_index(folder: Path, error: Exception) -> None:
+    """Name the missing index where a folder has the shards of weights only."""
+    for suffix, index in (
+        ("safetensors", "model.safetensors.index.json"),
+        ("bin", "pytorch_model.bin.index.json"),
+    ):
+        shards = sorted(folder.glob(f"*-of-*.{suffix}"))
+        if shards and not (folder / index).is_file():
+            raise ModelLoadError(
+                f"'{folder}' has {len(shards)} shards of weights ({shards[0].name} ...), but not"
+                f" their index {index}",
+                remedy=f"Download {index} into the folder.",
+            ) from error
+
+
+def _refused(said: str, name: str, error: Exception) -> ModelLoadError:
+    """The error of a model that transformers refuses to load."""
+    text = str(error)
+    if "trust_remote_code" in text or "custom code" in text:
+        return ModelLoadError(
+            f"{said}: '{name}' needs custom code (the `auto_map` of its configuration names it),"
+            " and code that comes with a model is not run",
+            remedy="Use a model whose architecture transformers has itself.",
+        )
+    return ModelLoadError(f"{said}: {_first_line(error)}")
 
 
 def _refuse_several_devices(model: nn.Module, name: str) -> None:
@@ -299,6 +460,33 @@ def _refuse_several_devices(model: nn.Module, name: str) -> None:
             "probing use one",
             remedy="Load it on one device: --device cuda:0 with --dtype bfloat16, or --device cpu.",
         )
+
+
+def _drop_tokens_without_rows(tokenizer: Any, rows: int, name: str) -> None:
+    """Take special tokens (an added `[PAD]`) that the model has no row for out of a tokenizer.
+
+    Raises:
+        ModelLoadError: an entry of the vocabulary, an added word, or a token that is put around
+            texts has no row.
+    """
+    beyond = {token: i for token, i in tokenizer.get_vocab().items() if i >= rows}
+    if not beyond:
+        return
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    written = json.loads(backend.to_str()) if backend is not None else {}
+    added = {each["content"] for each in written.get("added_tokens", ()) if each["special"]}
+    own = backend.get_vocab(with_added_tokens=False) if backend is not None else beyond
+    put = {i for text in ("", "The mother of") for i in tokenizer(text)["input_ids"]}
+    if any(token in own or token not in added or i in put for token, i in beyond.items()):
+        raise ModelLoadError(
+            f"the tokenizer of '{name}' has {len(tokenizer)} entries, the model only {rows}",
+            remedy="The tokenizer belongs to another model; save the right one with the weights.",
+        )
+    written["added_tokens"] = [t for t in written["added_tokens"] if t["content"] not in beyond]
+    tokenizer._tokenizer = Tokenizer.from_str(json.dumps(written))
+    for mark in tokenizer.SPECIAL_TOKENS_ATTRIBUTES:
+        if mark != "additional_special_tokens" and getattr(tokenizer, mark, None) in beyond:
+            setattr(tokenizer, mark, None)
 
 
 def _set_pad_token(tokenizer: Any, name: str) -> None:
@@ -328,4 +516,13 @@ def _quiet(local: bool) -> Iterator[None]:
 
 
 def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+    """The first line of a library's error; the next one too where the first ends with a colon."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    said = lines[0]
+    for line in lines[1:]:
+        if not said.endswith(":"):
+            break
+        said = f"{said} {line}"
+    return said

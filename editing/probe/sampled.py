@@ -31,6 +31,7 @@ import torch
 from torch import Tensor
 
 from thinkeval.editing.errors import ProbeError
+from thinkeval.editing.identity import stop_ids
 from thinkeval.editing.models import LoadedModel
 from thinkeval.editing.probe.batching import in_batches, room_for
 from thinkeval.editing.probe.decoding import Continuation, position_limit
@@ -251,7 +252,4 @@ def random_numbers(text: str, sample: int, seed: int, count: int) -> list[float]
 
 def end_tokens(loaded: LoadedModel) -> frozenset[int]:
     """Tokens that end an answer; instruct models have several (end of turn, end of text)."""
-    config = getattr(loaded.model, "generation_config", None)
-    named = getattr(config, "eos_token_id", None)
-    ids = list(named) if isinstance(named, (list, tuple)) else [named]
-    return frozenset(i for i in [*ids, loaded.tokenizer.eos_token_id] if i is not None)
+    return stop_ids(loaded.model, loaded.tokenizer)

@@ -157,7 +157,7 @@ class Protocol:
         info = self.model.loaded.info
         return {
             "protocol": PROTOCOL,
-            "weights": info.weights_digest,
+            "model": info.digest,
             "dtype": info.dtype,
             "seed": self.options.seed,
             "chat": self.chat,

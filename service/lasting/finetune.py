@@ -145,7 +145,7 @@ def trained(
     before = [load(deltas.find(runtime, name)) for name in state.edits]
     after = tuple(each.digest for each in before)
     about = {
-        "weights": base.loaded.info.weights_digest,
+        "model": base.loaded.info.digest,
         "after": after,
         "texts": digest(learnt.pairs, 64),
         "settings": change.settings.as_dict(),

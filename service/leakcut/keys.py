@@ -63,7 +63,7 @@ def measure(runtime: Runtime, resolved: Resolved, facts: Sequence[AnyFact]) -> K
     known = list({fact.id: fact for fact in facts}.values())
     info = resolved.model.loaded.info
     asked = digest([(fact.id, fact.subject, fact.prompt) for fact in known])
-    key = ("keys", info.weights_digest, info.dtype, str(layers[-1]), asked)
+    key = ("keys", info.digest, info.dtype, str(layers[-1]), asked)
     return runtime.memoised(key, lambda: _measured(resolved, known, layers[-1]))
 
 

@@ -54,7 +54,7 @@ def both(resolved: Resolved, effect: EditEffect) -> Texts:
 
     request, model = resolved.request, resolved.model
     clozes = prompts(request.rewrite)
-    key = ("texts", model.loaded.info.weights_digest, model.loaded.info.dtype, f"{request.seed}")
+    key = ("texts", model.loaded.info.digest, model.loaded.info.dtype, f"{request.seed}")
     pre = resolved.runtime.memoised((*key, *clozes), lambda: _generate(resolved, clozes, None))
     with applied(model.loaded.model, effect):
         post = _generate(resolved, clozes, effect.prompt_change)

@@ -1,6 +1,6 @@
 """What a model knows before any edit: probed once, stored as its own graph, reused by every edit.
 
-The graph's id holds a digest of the facts, the weights and the probe settings, so a changed model
+The graph's id holds a digest of the facts, the model and the probe settings, so a changed model
 or another protocol never reads the answers of the old one.
 """
 
@@ -36,7 +36,7 @@ class Asked:
     """What a model graph is of: a model, or a state of one.
 
     Attributes:
-        digest: of the weights as they are asked.
+        digest: of the model as it is asked: weights, configuration, tokenizer, template.
         ask: answers questions, in order.
     """
 
@@ -51,7 +51,7 @@ def asked_model(model: RuntimeModel, progress: Progress) -> Asked:
     def answers(questions: Sequence[Question], settings: ProbeSettings) -> Sequence[Answer]:
         return ask(model.loaded, questions, settings, progress=progress)
 
-    return Asked(model.name, model.loaded.info.weights_digest, answers)
+    return Asked(model.name, model.loaded.info.digest, answers)
 
 
 def answers(resolved: Resolved) -> dict[str, Answer]:

@@ -116,7 +116,7 @@ def _identity(resolved: Resolved, corpus: Corpus) -> dict[str, object]:
     return {
         "graph": resolved.dataset.digest,
         "rewrite": request.rewrite.identity,
-        "weights": info.weights_digest,
+        "model": info.digest,
         "dtype": info.dtype,
         "method": request.method,
         "hparams": resolved.hparams.as_dict(),
@@ -189,7 +189,7 @@ def execute(plan: Plan) -> EditEffect:
 
 
 _OF_EFFECTS = (
-    "graph", "rewrite", "weights", "dtype", "method", "hparams", "corpus", "seed", "hypernetwork",
+    "graph", "rewrite", "model", "dtype", "method", "hparams", "corpus", "seed", "hypernetwork",
     "demonstrations", "append", "refusal", "retain",
 )  # fmt: skip
 """The parts of an edit's identity that its update depends on."""
@@ -212,7 +212,7 @@ def targets_key(resolved: Resolved, objective: Objective | None = None) -> str |
     loaded = resolved.model.loaded
     return digest(
         [
-            loaded.info.weights_digest,
+            loaded.info.digest,
             loaded.info.dtype,
             str(loaded.device),
             hparams.target_key(site),

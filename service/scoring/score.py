@@ -269,7 +269,7 @@ def _asked_once(resolved: Resolved, what: str, questions: Sequence[Question]) ->
     runtime, loaded, probe = resolved.runtime, resolved.model.loaded, resolved.request.probe
     key = digest([asdict(question) for question in questions])
     return runtime.memoised(
-        (what, loaded.info.weights_digest, loaded.info.dtype, probe.digest, key),
+        (what, loaded.info.digest, loaded.info.dtype, probe.digest, key),
         lambda: ask(loaded, questions, probe, progress=runtime.progress),
     )
 

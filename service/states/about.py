@@ -21,9 +21,9 @@ class StateOut(BaseModel):
     Attributes:
         name: short, for tables.
         kind: the last change that was put on.
-        digest: of the weights as they are asked (base with its edits: that of the exported
-            folder); a stored answer of the state is found by it.
-        base_digest: of the base's weights, where something was put on them.
+        digest: of the model as it is asked: weights, configuration, tokenizer, template (base with
+            its edits: that of the exported folder); a stored answer of the state is found by it.
+        base_digest: of the base, where something was put on it.
         exact: whether it gives likelihoods; else sampled answers only.
         about: number type, revision, digests of edits in order, adapter, scheme of quantisation.
     """

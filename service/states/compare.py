@@ -67,6 +67,7 @@ class _Run:
 
     Attributes:
         lease: of the worker that claimed it; None: a command's own.
+        parts: of the identity of each state whose model is in this process, see `_parts`.
     """
 
     runtime: Runtime
@@ -75,6 +76,7 @@ class _Run:
     lease: Lease | None
     enter: Enter
     notes: list[str] = field(default_factory=list)
+    parts: list[dict[str, Any]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
@@ -152,7 +154,18 @@ def _open(run: _Run, state: StateIn | InMemory) -> Iterator[Any]:
         dtype=posted.dtype,
         organism_seed=posted.organism_seed,
     ) as found:
+        run.parts.append(_parts(found))
         yield found
+
+
+def _parts(state: Any) -> dict[str, Any]:
+    """The parts of a state's identity: fields of the configuration, and digests of the rest."""
+    loaded = getattr(state, "loaded", None)
+    if loaded is None:
+        return {}
+    from thinkeval.editing import identity
+
+    return {**loaded.info.parts, "config": identity.config_fields(loaded.model)}
 
 
 def _asked(
@@ -208,8 +221,11 @@ def _note(run: _Run, before: StateOut, after: StateOut) -> None:
     """What a reader must know of the two states."""
     if before.digest == after.digest:
         run.notes.append(
-            "Both states have the same weights: nothing differs, and nothing was asked twice."
+            "Both states are the same model: nothing differs, and nothing was asked twice."
         )
+    elif weights := _same_weights(before, after):
+        others = "; ".join(_other_parts(*run.parts))
+        run.notes.append(f"The states have the same weights ({weights[:12]}), but other {others}.")
     vocabularies = {state.about.get("tokenizer") for state in (before, after)} - {None}
     if len(vocabularies) > 1:
         run.notes.append(
@@ -238,6 +254,31 @@ def _note(run: _Run, before: StateOut, after: StateOut) -> None:
             "The graph is large: facts on chains of the requests were asked, and no others"
             " (THINKEVAL_PROBE_ALL_LIMIT)."
         )
+
+
+def _same_weights(before: StateOut, after: StateOut) -> str | None:
+    """The digest of the weights of two states that differ in something else only."""
+    kinds = {before.kind, after.kind}
+    weights = before.about.get("weights_digest")
+    if weights != after.about.get("weights_digest") or not kinds <= {"model", "edited", "memory"}:
+        return None
+    return weights
+
+
+def _other_parts(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """The parts in which two models differ, for a reader; of a configuration its fields."""
+    from thinkeval.editing.identity import differing
+
+    found = differing(before.get("config") or {}, after.get("config") or {})
+    fields = [f"{name} {one} -> {other}" for name, (one, other) in found.items()]
+    names = {
+        "buffers": "tensors besides the parameters",
+        "tokenizer": "tokenizer",
+        "template": "chat template",
+        "stops": "tokens that end an answer",
+    }
+    rest = [text for name, text in names.items() if before.get(name) != after.get(name)]
+    return ([f"config: {', '.join(fields)}"] if fields else []) + rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +449,11 @@ def _provenance(run: _Run, states: tuple[StateOut, StateOut]) -> dict[str, Any]:
     before, after = states
     return {
         "comparison": {"before": before.model_dump(), "after": after.model_dump()},
-        "model": {"name": before.name, "weights_digest": before.digest},
+        "model": {
+            "name": before.name,
+            "digest": before.digest,
+            "weights_digest": before.about.get("weights_digest"),
+        },
         "graph_digest": run.asked.dataset.digest,
         "probe": run.asked.settings.as_dict(),
         "probe_digest": run.asked.settings.digest,

@@ -116,6 +116,7 @@ def _of_base(state: StateIn, base: RuntimeModel) -> StateOut:
         "device": info.device,
         "architecture": info.architecture,
         "n_parameters": info.n_parameters,
+        "weights_digest": info.weights_digest,
     }
     if info.revision:
         about["revision"] = info.revision
@@ -125,7 +126,7 @@ def _of_base(state: StateIn, base: RuntimeModel) -> StateOut:
         word=state.word,
         name=state.named(base.name),
         kind="model",
-        digest=info.weights_digest,
+        digest=info.digest,
         about=about,
     )
 
@@ -136,7 +137,7 @@ def _edited(
 ) -> Iterator[StateOut]:
     """Apply the state's saved edits, in order."""
     from thinkeval.editing.deltas.files import apply_in_order, load
-    from thinkeval.editing.models import weights_digest
+    from thinkeval.editing.models import state_digest, weights_digest
     from thinkeval.editing.states.finite import require_finite
 
     saved = [load(deltas.find(runtime, name)) for name in state.edits]
@@ -146,9 +147,13 @@ def _edited(
         yield about.model_copy(
             update={
                 "kind": "edited",
-                "digest": weights_digest(model),
+                "digest": state_digest(base.loaded),
                 "base_digest": about.digest,
-                "about": about.about | {"edits": [_record(item) for item in saved]},
+                "about": about.about
+                | {
+                    "weights_digest": weights_digest(model),
+                    "edits": [_record(item) for item in saved],
+                },
             }
         )
 
@@ -209,12 +214,13 @@ def _in_memory(runtime: Runtime, state: InMemory) -> Iterator[LoadedState]:
             "device": info.device,
             "architecture": info.architecture,
             "n_parameters": info.n_parameters,
+            "weights_digest": info.weights_digest,
         }
         record = StateOut(
             word=state.name,
             name=state.name,
             kind="memory",
-            digest=info.weights_digest,
+            digest=info.digest,
             about=about,
         )
         yield LoadedState(record, loaded)
@@ -229,4 +235,4 @@ def _require_usable(runtime: Runtime, loaded: LoadedModel) -> None:
         require_finite(loaded.model, loaded.info.name)
         require_batches(loaded)
 
-    runtime.memoised(("usable", loaded.info.weights_digest), check)
+    runtime.memoised(("usable", loaded.info.digest), check)

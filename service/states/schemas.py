@@ -156,7 +156,7 @@ class ComparisonOut(Plotted, BaseModel):
 
     Attributes:
         id: of the comparison, and of the graph that holds both probabilities of every fact.
-        same: whether both states have the same weights.
+        same: whether both states are the same model: weights, configuration, tokenizer, template.
         measures: those that both states gave.
         n_facts: facts in the graph.
         notes: sentences for the reader.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class InProcess:
     """A loaded model that answers.
 
-    Its id has the beginning of the weights' digest, so that answers stored for a model are not
+    Its id has the beginning of the model's digest, so that answers stored for a model are not
     used for another one of the same name.
 
     Args:
@@ -37,7 +37,7 @@ class InProcess:
         self._loaded: LoadedModel | None = loaded
         self._batch_tokens = batch_tokens
         self.model = name or loaded.info.name
-        self.id = f"{self.model}@local-{loaded.info.weights_digest[:8]}"
+        self.id = f"{self.model}@local-{loaded.info.digest[:8]}"
         self.chat = getattr(loaded.tokenizer, "chat_template", None) is not None
 
     def ask(self, requests: Sequence[Request]) -> Iterator[list[tuple[int, Reply]]]:

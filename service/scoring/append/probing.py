@@ -137,7 +137,7 @@ def before(resolved: Resolved) -> list[PromptAnswers]:
     asked = prompts(resolved.request.rewrite, resolved.near)
     key = digest([asdict(prompt) for prompt in asked])
     return resolved.runtime.memoised(
-        (STAGE, loaded.info.weights_digest, loaded.info.dtype, probe.chat, key),
+        (STAGE, loaded.info.digest, loaded.info.dtype, probe.chat, key),
         lambda: answers(loaded, asked, chat=probe.chat, progress=resolved.runtime.progress),
     )
 

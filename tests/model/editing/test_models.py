@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 
 from support.tiny_architectures import config_of
 from support.tiny_models import build_tiny, build_tokenizer
-from thinkeval.editing import models
+from thinkeval.editing import identity, models
 from thinkeval.editing.architectures import adapter_for, names
 from thinkeval.editing.errors import EditingError, ModelLoadError, UnsupportedArchitectureError
 
@@ -61,6 +61,8 @@ def test_load_gives_the_saved_weights_and_a_record(folder: Path):
         device="cpu",
         architecture="gpt2",
         n_parameters=model.num_parameters(),
+        digest=models.state_digest(loaded),
+        parts=identity.parts(model, loaded.tokenizer),
     )
     assert not loaded.model.training
     assert loaded.device == torch.device("cpu")
@@ -156,7 +158,7 @@ def _other_tokenizer(folder: Path) -> None:
         (lambda f: (f / "config.json").unlink(), "no config.json"),
         (lambda f: (f / "config.json").write_text("{}"), "could not be loaded"),
         (lambda f: (f / "tokenizer.json").write_text("{"), "tokenizer of .* could not be loaded"),
-        (shutil.rmtree, "is not a folder"),
+        (shutil.rmtree, "does not exist"),
     ],
 )
 def test_a_damaged_folder_is_a_clear_error(folder: Path, damage: Any, said: str):

@@ -156,7 +156,7 @@ def test_drift_is_that_of_the_facts(walk: Walk, compared: ComparisonOut) -> None
 def test_a_state_and_itself(walk: Walk) -> None:
     found = compare(walk.runtime, posted(walk, "", rewrites=[walk.rewrite.id]))
     assert found.same
-    assert "same weights" in found.notes[0]
+    assert "the same model" in found.notes[0]
     (request,) = found.requests
     for measure in found.measures:
         assert request.number("ifr", measure) == 1
