@@ -8,10 +8,21 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Collection
+from typing import Any
 
 from thinkeval.service.formatting import number, several
-from thinkeval.service.leakcut.schemas import CutOut
+from thinkeval.service.graphs.datasets import OWN
+from thinkeval.service.leakcut.schemas import CoEditIn, CutIn, CutOut
+from thinkeval.service.request_options import flags_of
+from thinkeval.service.schemas import Measure, Score
+from thinkeval.service.scoring.posting import posted
 from thinkeval.service.scoring.runtime import as_option
+
+MEASURE: Measure = "likelihood"
+"""The measure that co-edits choose by."""
+
+ROUNDS: int = CoEditIn.model_fields["rounds"].default
+"""Facts that a co-edit tries: one a round."""
 
 KEYS = {
     "measured": "at most one fact of each measured key is edited",
@@ -22,6 +33,7 @@ KEYS = {
 
 MEANING = (
     "closes: leaking chains through the fact; alone: those that no other fact of the cut closes;"
+    " IFR after: expected with the fact and those above it;"
     " collateral: summed probability before the edit of the n facts that share its key, which an"
     " edit of it may move."
 )
@@ -49,7 +61,7 @@ def headline(cut: CutOut) -> str:
         what = f"all {whole} chains that {_leak(cut)}"
     expected = ""
     if cut.expected is not None:
-        expected = f"; expected IFR {number(cut.expected)} after {number(cut.ifr)}"
+        expected = f"; IFR {number(cut.ifr)} → about {number(cut.expected)} if each of them takes"
     if cut.rules is not None and not cut.rules.why:
         what += f", and {_proofs(cut)}"
     return f"{facts} {what} ({_proof(cut)}){expected}."
@@ -83,22 +95,74 @@ def others(cut: CutOut) -> list[tuple[str, str]]:
     ]
 
 
-def command(cut: CutOut) -> str:
-    """The command that edits the facts as well, and measures again; or the one that lists them.
+def forecast(cut: CutOut) -> str:
+    """The IFR that is expected after one, two ... of the facts that a co-edit would try."""
+    values = [number(fact.expected) for fact in cut.facts[:ROUNDS] if fact.expected is not None]
+    if not values:
+        return ""
+    after = ", ".join(str(n) for n in range(1, len(values) + 1))
+    return (
+        f"Expected IFR after {after} of them, in this order: {', '.join(values)}"
+        f" (now {number(cut.ifr)})."
+    )
+
+
+def next_step(cut: CutOut, score: Score | None = None) -> tuple[str, str]:
+    """What to do next in words, and the command for it.
 
     Co-edits begin with an edit that replaces an object by an editing method. Of a forgotten fact,
-    and of a comparison of two states, the same cut is printed instead.
+    a comparison of two states, and a rewrite that was written out, the same cut is printed instead.
+
+    Args:
+        score: of the edit whose cut it is, for its options.
     """
-    if cut.edit and (not cut.target_new or ":" in (cut.method or "")):
-        return shlex.join(["thinkeval", "leakcut", cut.edit])
+    if cut.edit is None:
+        return ("Edit it, and try what then leaks:", shlex.join(_coedit(cut, score)))
+    whole = bool(cut.target_new) and ":" not in (cut.method or "")
+    if not whole or cut.rewrite.startswith(OWN):
+        return (
+            "List them with their keys and costs:",
+            shlex.join(["thinkeval", "leakcut", cut.edit]),
+        )
+    if cut.measure != MEASURE:
+        words = ["thinkeval", "leakcut", cut.edit, "--measure", MEASURE]
+        return ("Co-edits choose by likelihood; the facts that they would try:", shlex.join(words))
+    return (_trial(cut), shlex.join(_coedit(cut, score)))
+
+
+def asked(cut: CutOut) -> dict[str, Any]:
+    """The options of a cut as a co-edit takes them, so that it lists the same facts."""
+    return cut.options.model_dump(
+        mode="json",
+        exclude={"rules", "budget", "alternatives"},
+        exclude_defaults=True,
+    )
+
+
+def _trial(cut: CutOut) -> str:
+    if len(cut.facts) == 1:
+        return "Edit it too, and score again:"
+    them = f"up to {ROUNDS} of them" if len(cut.facts) > ROUNDS else "them"
+    return f"Try {them}, one a round, and score again:"
+
+
+def _coedit(cut: CutOut, score: Score | None) -> list[str]:
     words = ["thinkeval", "coedit", cut.rewrite, "-g", cut.graph]
     if cut.method and cut.model:
         words += ["-m", cut.method, "--model", as_option(cut.model)]
-    for name in cut.options.lock:
-        words += ["--lock", name]
-    words += ["--only-subject"] * cut.options.only_subject
-    words += ["--not-subject"] * cut.options.not_subject
-    return shlex.join(words)
+    edit = posted(score) if score else {}
+    for name in ("seed", "chat", "bare", "max_steps", "revision", "hparams", "dtype"):
+        if name in edit:
+            words += [flags_of(name, CoEditIn.model_fields[name])[0], str(edit[name])]
+    for name, value in asked(cut).items():
+        flag = flags_of(name, CutIn.model_fields[name])[0]
+        if name == "lock":
+            words += [word for lock in value for word in (flag, lock)]
+        elif value is True:
+            words.append(flag)
+        elif name not in ("seconds", "max_steps"):
+            words += [flag, str(value)]
+    return words
 
 
 def _listed(cut: CutOut, facts: Collection[str]) -> str:

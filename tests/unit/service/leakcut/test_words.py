@@ -35,13 +35,13 @@ def cut(n: int = 1, **changed: Any) -> CutOut:
     [
         (
             cut(5),
-            "5 further facts close all 83 chains that still leak (proved fewest); expected IFR"
-            " 0.030 after 0.400.",
+            "5 further facts close all 83 chains that still leak (proved fewest); IFR 0.400 →"
+            " about 0.030 if each of them takes.",
         ),
         (
             cut(1, leaking=1),
-            "1 further fact closes the one chain that still leaks (proved fewest); expected IFR"
-            " 0.030 after 0.400.",
+            "1 further fact closes the one chain that still leaks (proved fewest); IFR 0.400 →"
+            " about 0.030 if each of them takes.",
         ),
         (
             cut(2, edit=None, ifr=None, expected=None),
@@ -92,10 +92,38 @@ def test_other_cuts_by_what_they_exchange() -> None:
     ]
 
 
-def test_the_command_that_goes_on() -> None:
-    options = CutIn(lock=("Luna Lovegood",), only_subject=True)
-    assert words.command(cut(options=options)) == (
-        "thinkeval coedit r -g g -m memit --model organism:gpt2:seed=1 --lock 'Luna Lovegood'"
-        " --only-subject"
+def test_the_command_tries_the_listed_facts_by_the_options_that_list_them() -> None:
+    options = CutIn(lock=("Luna Lovegood",), only_subject=True, leak=0.2, keys="off")
+    said, command = words.next_step(cut(6, options=options))
+    assert said == "Try up to 4 of them, one a round, and score again:"
+    assert command == (
+        "thinkeval coedit r -g g -m memit --model organism:gpt2:seed=1 --leak 0.2 --lock"
+        " 'Luna Lovegood' --only-subject --keys off"
     )
-    assert words.command(cut(edit=None, model=None, method=None)) == "thinkeval coedit r -g g"
+    assert words.next_step(cut(3))[0] == "Try them, one a round, and score again:"
+    assert words.next_step(cut(1))[0] == "Edit it too, and score again:"
+    assert words.next_step(cut(edit=None, model=None, method=None))[1] == "thinkeval coedit r -g g"
+
+
+@pytest.mark.parametrize(
+    ("changed", "command"),
+    [
+        ({"measure": "p"}, "thinkeval leakcut e --measure likelihood"),
+        ({"rewrite": "own:1a2b"}, "thinkeval leakcut e"),
+        ({"target_new": ""}, "thinkeval leakcut e"),
+        ({"method": "compare:x"}, "thinkeval leakcut e"),
+    ],
+)
+def test_where_a_co_edit_would_try_other_facts_the_list_is_named(
+    changed: dict[str, Any], command: str
+) -> None:
+    assert words.next_step(cut(6, **changed))[1] == command
+
+
+def test_the_forecast_is_of_what_is_tried() -> None:
+    facts = [FACT.model_copy(update={"id": str(i), "expected": 0.3 - i / 20}) for i in range(6)]
+    assert words.forecast(cut(facts=facts)) == (
+        "Expected IFR after 1, 2, 3, 4 of them, in this order: 0.300, 0.250, 0.200, 0.150"
+        " (now 0.400)."
+    )
+    assert words.forecast(cut(0)) == ""
