@@ -94,6 +94,9 @@ def leak_cut(
         options=options,
         paths=len(leaks.further),
         leaking=len(chains),
+        chains=len({path.entities for path in leaks.further}),
+        chains_leaking=_n_chains(chains),
+        surviving=_surviving(leaks),
         ifr=score.number("ifr", measure) if score and measure else None,
         expected=counted.leakage(best.facts) if score else None,
         facts=described(leaks, limits, chains, best, options.efficacy),
@@ -106,6 +109,19 @@ def leak_cut(
         alternatives=[list(other.facts) for other in others],
         more=len(others) == options.alternatives and options.alternatives > 0,
     )
+
+
+def _n_chains(paths: Iterable[Chain]) -> int:
+    """The number of chains that these paths are of: parallel facts make no chain of their own."""
+    return len({path.name for path in paths})
+
+
+def _surviving(leaks: Leaks) -> int | None:
+    """The number of chains that survive, as the score counts them."""
+    if leaks.score is None or leaks.measure is None:
+        return None
+    found = leaks.score.number("active_chains", leaks.measure)
+    return None if found is None else round(found)
 
 
 def _solved(problem: Problem, options: CutIn, proofs: RuleProofs | None) -> tuple[Cut, list[Cut]]:
@@ -220,8 +236,8 @@ def described(
                 prompt=row.prompt,
                 pre=leaks.pre(fact),
                 post=leaks.post(fact),
-                closes=len(through),
-                alone=sum(chain.facts & chosen == {fact} for chain in through),
+                closes=_n_chains(through),
+                alone=_n_chains(c for c in through if c.facts & chosen == {fact}),
                 share=share / whole if leaks.score and whole else None,
                 collateral=limits.collateral.get(fact, 0.0),
                 n_collateral=len(limits.near.get(fact, ())),

@@ -69,8 +69,8 @@ class CutFact(BaseModel):
 
     Attributes:
         pre, post: its probabilities; None where the graph has none.
-        closes: paths through it that are to be cut.
-        alone: paths that no other fact of the cut closes.
+        closes: chains through it that are to be cut.
+        alone: chains with a path that no other fact of the cut closes.
         share: fraction of IFR that goes through it; None without probabilities.
         expected: IFR that is expected after editing this fact and those above it; None without
             probabilities.
@@ -167,7 +167,11 @@ class CutOut(BaseModel):
     Attributes:
         edit: the scored edit whose paths leak; None: a rewrite of the unedited graph.
         measure: of the probabilities; None for an unedited graph.
-        paths: of at least one fact besides the edited one; `leaking` are to be cut.
+        paths: of at least one fact besides the edited one; `leaking` are to be cut. Of a chain with
+            parallel facts each choice of facts is a path.
+        chains: what the score counts: the paths of the same entities are one. `chains_leaking` have
+            a path that is to be cut; `surviving`: those that survive as the score counts them;
+            None without a score.
         ifr: as scored; `expected`: after editing the cut.
         cost, bound: no cut costs less than the bound; `optimal`: both are equal.
         keys: how facts that cannot be edited together were found: measured, subject, off.
@@ -189,6 +193,9 @@ class CutOut(BaseModel):
     options: CutIn
     paths: int
     leaking: int
+    chains: int = 0
+    chains_leaking: int = 0
+    surviving: int | None = None
     ifr: float | None
     expected: float | None
     facts: list[CutFact]

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Collection
 from typing import Any
 
-from thinkeval.service.formatting import number, several
+from thinkeval.service.formatting import number, percent, several
 from thinkeval.service.graphs.datasets import OWN
 from thinkeval.service.leakcut.schemas import CoEditIn, CutIn, CutOut
 from thinkeval.service.request_options import flags_of
@@ -41,24 +41,23 @@ MEANING = (
 
 def headline(cut: CutOut) -> str:
     """How many further facts close how many chains, and what is left of IFR."""
-    whole = cut.leaking
+    whole = cut.chains_leaking
     if not whole and not cut.facts:
         return f"Nothing to cut: {_no_leak(cut)}."
     if not cut.facts:
-        chains = f"any of the {whole} chains" if whole > 1 else "the one chain"
-        return f"No allowed fact closes {chains} that {_leak(cut, one=whole == 1)}."
+        chains = f"any of the {_leaking(cut)}" if whole > 1 else f"the one chain that {_leak(cut)}"
+        return f"No allowed fact closes {chains}."
     one = len(cut.facts) == 1
     facts = f"{several(len(cut.facts), 'further fact')} close{'s' if one else ''}"
-    open_chains = sum(bool(path.entities) for path in cut.open)
-    closed = whole - open_chains
+    open_chains = len({tuple(path.entities) for path in cut.open if path.entities})
     if not whole:
         return f"{several(len(cut.facts), 'further fact')} {_proofs(cut)} ({_proof(cut)})."
     if open_chains:
-        what = f"{closed} of the {whole} chains that {_leak(cut)}"
+        what = f"{whole - open_chains} of the {_leaking(cut)}"
     elif whole == 1:
-        what = f"the one chain that {_leak(cut, one=True)}"
+        what = f"the one chain that {_leak(cut)}"
     else:
-        what = f"all {whole} chains that {_leak(cut)}"
+        what = f"all {_leaking(cut)}"
     expected = ""
     if cut.expected is not None:
         expected = f"; IFR {number(cut.ifr)} → about {number(cut.expected)} if each of them takes"
@@ -173,7 +172,7 @@ def _no_leak(cut: CutOut) -> str:
     if not cut.paths:
         return f"no chain leads from {cut.subject} to {cut.target_true} besides the edited fact"
     return (
-        f"of {several(cut.paths, 'chain')} none keeps more than {cut.options.leak:g} of its"
+        f"of {several(cut.chains, 'chain')} none keeps more than {percent(cut.options.leak)} of its"
         " reliability"
     )
 
@@ -185,10 +184,20 @@ def _proofs(cut: CutOut) -> str:
     return f"break{s} {f'all but {stay}' if stay else 'every one'} of the proofs by rules"
 
 
-def _leak(cut: CutOut, *, one: bool = False) -> str:
+def _leak(cut: CutOut) -> str:
+    """What makes a chain one to be cut, after "chains that" or "the one chain that"."""
+    s = "s" * (cut.chains_leaking == 1)
     if cut.edit is None:
-        return f"lead{'s' * one} to {cut.target_true}"
-    return f"still leak{'s' * one}"
+        return f"lead{s} to {cut.target_true}"
+    return f"keep{s} more than {percent(cut.options.leak)}"
+
+
+def _leaking(cut: CutOut) -> str:
+    """The chains to be cut, as a part of those that survive."""
+    n, alive = cut.chains_leaking, cut.surviving
+    if cut.edit is None or alive is None or alive < n:
+        return f"{several(n, 'chain')} that {_leak(cut)}"
+    return f"{n} of {several(alive, 'surviving chain')} that {_leak(cut)}"
 
 
 def _proof(cut: CutOut) -> str:

@@ -32,6 +32,9 @@ LEFT = ((1.05, "more than before"), (0.5, "most"), (0.2, "much"), (0.05, "little
 KEPT = ((0.9, "kept"), (0.7, "mostly kept"), (0.0, "damaged"))
 """Words for Preservation and for subject retention: (at least, word), best first."""
 
+FEW = 5
+"""Preservation over fewer facts says little."""
+
 UNKNOWN = "undefined"
 
 
@@ -155,11 +158,16 @@ def _left(score: Score, measure: Measure, chains: Sequence[ScoredChainRow]) -> P
             " the edit (R = 0)."
         )
         return Part(UNKNOWN, sentence, rule, None)
-    strong = sum((chain.ratio or 0.0) > STRONG for chain in chains)
+    alive = [chain for chain in chains if chain.surviving]
+    strong = sum((chain.ratio or 0.0) > STRONG for chain in alive)
     sentence = (
-        f"{percent(found.value)} of the old fact can still be deduced; {strong} of"
-        f" {several(len(chains), 'chain')} keep{'s' * (strong == 1)} more than {percent(STRONG)}."
+        f"{percent(found.value)} of the old fact can still be deduced; {len(alive)} of"
+        f" {several(len(chains), 'chain')} survive{'s' * (len(alive) == 1)}"
     )
+    if alive:
+        keep = "keeps" if strong == 1 else "keep"
+        sentence += f", and {strong or 'none'} of these {keep} more than {percent(STRONG)}"
+    sentence += "."
     return Part(_word(found.value, LEFT), sentence, rule, found.value)
 
 
@@ -173,6 +181,8 @@ def _kept(score: Score, measure: Measure) -> Part:
         f"{several(found.n, 'fact')} around it {'keep' if found.n != 1 else 'keeps'}"
         f" {percent(found.value)} of {'their' if found.n != 1 else 'its'} probability."
     )
+    if found.n < FEW:
+        sentence = f"{sentence[:-1]}: it rests on {several(found.n, 'fact')} and says little."
     return Part(_word(found.value, KEPT), sentence, rule, found.value)
 
 

@@ -23,7 +23,9 @@ def cut(n: int = 1, **changed: Any) -> CutOut:
         "edit": "e", "graph": "g", "rewrite": "r", "subject": "Harry", "relation": "studied at",
         "target_true": "Hogwarts", "target_new": "Durmstrang", "model": "organism-gpt2-seed1",
         "method": "memit", "measure": "likelihood", "options": CutIn(), "paths": 103,
-        "leaking": 83, "ifr": 0.4, "expected": 0.03, "facts": facts, "cost": n / 0.95,
+        "leaking": 90,
+        "chains": 103, "chains_leaking": 83, "surviving": 91,
+        "ifr": 0.4, "expected": 0.03, "facts": facts, "cost": n / 0.95,
         "bound": n / 0.95, "optimal": True, "seconds": 0.1, "keys": "subject",
         "names": {"1": ("Ron", "studied at", "Hogwarts"), "9": ("Luna", "knows", "Ron")},
     }  # fmt: skip
@@ -35,40 +37,43 @@ def cut(n: int = 1, **changed: Any) -> CutOut:
     [
         (
             cut(5),
-            "5 further facts close all 83 chains that still leak (proved fewest); IFR 0.400 →"
-            " about 0.030 if each of them takes.",
+            "5 further facts close all 83 of 91 surviving chains that keep more than 10 % (proved"
+            " fewest); IFR 0.400 → about 0.030 if each of them takes.",
         ),
         (
-            cut(1, leaking=1),
-            "1 further fact closes the one chain that still leaks (proved fewest); IFR 0.400 →"
-            " about 0.030 if each of them takes.",
+            cut(1, chains_leaking=1),
+            "1 further fact closes the one chain that keeps more than 10 % (proved fewest); IFR"
+            " 0.400 → about 0.030 if each of them takes.",
         ),
         (
             cut(2, edit=None, ifr=None, expected=None),
             "2 further facts close all 83 chains that lead to Hogwarts (proved fewest).",
         ),
         (
-            cut(2, open=[OPEN], expected=None),
-            "2 further facts close 82 of the 83 chains that still leak (proved fewest of what is"
-            " allowed).",
+            cut(2, open=[OPEN], expected=None, surviving=None),
+            "2 further facts close 82 of the 83 chains that keep more than 10 % (proved fewest of"
+            " what is allowed).",
         ),
         (
             cut(5, optimal=False, bound=3.5, expected=None),
-            "5 further facts close all 83 chains that still leak (not proved fewest in 5 s: at"
-            " least 4 are needed).",
+            "5 further facts close all 83 of 91 surviving chains that keep more than 10 % (not"
+            " proved fewest in 5 s: at least 4 are needed).",
         ),
         (
             cut(1, optimal=False, bound=1, expected=None, options=CutIn(collateral=1)),
-            "1 further fact closes all 83 chains that still leak (not proved cheapest: cost 1.053,"
-            " at least 1.000).",
-        ),
-        (cut(0, leaking=1, open=[OPEN]), "No allowed fact closes the one chain that still leaks."),
-        (
-            cut(0, leaking=0),
-            "Nothing to cut: of 103 chains none keeps more than 0.1 of its reliability.",
+            "1 further fact closes all 83 of 91 surviving chains that keep more than 10 % (not"
+            " proved cheapest: cost 1.053, at least 1.000).",
         ),
         (
-            cut(0, leaking=0, paths=0),
+            cut(0, chains_leaking=1, open=[OPEN]),
+            "No allowed fact closes the one chain that keeps more than 10 %.",
+        ),
+        (
+            cut(0, chains_leaking=0),
+            "Nothing to cut: of 103 chains none keeps more than 10 % of its reliability.",
+        ),
+        (
+            cut(0, chains_leaking=0, paths=0, chains=0),
             "Nothing to cut: no chain leads from Harry to Hogwarts besides the edited fact.",
         ),
     ],

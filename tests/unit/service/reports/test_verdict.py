@@ -30,7 +30,8 @@ def test_the_verdict_says_what_took_what_is_left_and_what_was_kept() -> None:
     assert found.headline == "The edit took; much of the old fact can still be deduced."
     assert (
         found.left.sentence
-        == "28 % of the old fact can still be deduced; 1 of 3 chains keeps more than 70 %."
+        == "28 % of the old fact can still be deduced; 3 of 3 chains survive, and"
+        " 1 of these keeps more than 70 %."
     )
     assert [part.word for part in found.parts] == ["took", "much", "kept", "mostly kept"]
     assert "with probability 0.980" in found.text
