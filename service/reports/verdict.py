@@ -85,8 +85,10 @@ class Verdict:
     def headline(self) -> str:
         """One sentence with the answer: whether the edit took, and how deep it went."""
         left = _HEADLINES.get(self.left.word, "what is left of the old fact is undefined")
-        forgot = ", and the model forgot the subject" * (self.subject.word == "damaged")
-        return f"The edit {self.installed.word}; {left}{forgot}."
+        other = ""
+        if self.subject.word == "damaged" and self.subject.value is not None:
+            other = f", and the other facts about the subject keep {percent(self.subject.value)}"
+        return f"The edit {self.installed.word}; {left}{other}."
 
     @property
     def text(self) -> str:
@@ -199,7 +201,7 @@ def _subject(score: Score, measure: Measure) -> Part:
     if word == "damaged":
         ifr, beyond = (score.number(name, measure) for name in ("ifr", "ifr_beyond_subject"))
         sentence += (
-            f" The model also forgot the subject: IFR is {number(ifr)}; had those facts been"
+            f" They are lost, or follow the new object: IFR is {number(ifr)}; had those facts been"
             f" kept, it would be {number(beyond)}."
         )
     return Part(word, sentence, rule, found.value)

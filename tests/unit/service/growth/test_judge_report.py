@@ -53,3 +53,10 @@ def test_without_counts_of_triplets_nothing_is_named() -> None:
 def test_what_is_no_table_is_refused(text: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         judge_report.read_csv(text)
+
+
+def test_f1_is_undefined_where_precision_or_recall_is() -> None:
+    report = read_csv("iteration,tp,fp,fn\n1,0,3,0\n2,0,0,2\n3,0,1,1\n")
+    assert [(row.precision, row.recall, row.f1) for row in report.rows[:3]] == [
+        (0.0, None, None), (None, 0.0, None), (0.0, 0.0, 0.0),
+    ]  # fmt: skip

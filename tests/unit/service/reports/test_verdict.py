@@ -57,8 +57,13 @@ def test_undefined_values_have_words_of_their_own() -> None:
     assert "undefined" in none.headline
 
 
-def test_a_model_that_forgot_the_subject_is_told_with_the_ifr_beyond_it() -> None:
+def test_little_left_of_the_subject_is_told_with_the_ifr_beyond_it() -> None:
     found = judged(subject_retention=0.3, ifr_beyond_subject=0.69)
     assert found.subject.word == "damaged"
-    assert found.headline.endswith("can still be deduced, and the model forgot the subject.")
+    assert found.headline.endswith("and the other facts about the subject keep 30 %.")
     assert "had those facts been kept, it would be 0.690" in found.subject.sentence
+
+
+def test_preservation_over_few_facts_says_so() -> None:
+    assert judged(n=4).kept.sentence.endswith("it rests on 4 facts and says little.")
+    assert "rests on" not in judged(n=5).kept.sentence
