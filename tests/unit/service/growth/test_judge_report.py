@@ -56,7 +56,9 @@ def test_what_is_no_table_is_refused(text: str, why: str) -> None:
 
 
 def test_f1_is_undefined_where_precision_or_recall_is() -> None:
-    report = read_csv("iteration,tp,fp,fn\n1,0,3,0\n2,0,0,2\n3,0,1,1\n")
-    assert [(row.precision, row.recall, row.f1) for row in report.rows[:3]] == [
-        (0.0, None, None), (None, 0.0, None), (0.0, 0.0, 0.0),
-    ]  # fmt: skip
+    rows = [judge_report.judge_row(1, *counts, None, 0) for counts in ((0, 3, 0), (0, 0, 2))]
+    assert [(row.precision, row.recall, row.f1) for row in rows] == [
+        (0.0, None, None),
+        (None, 0.0, None),
+    ]
+    assert judge_report.judge_row(1, 0, 1, 1, None, 0).f1 == 0
