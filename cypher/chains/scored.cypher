@@ -33,7 +33,7 @@
 //   $surviving  BOOLEAN = false                          only chains that survive
 //   $limit      INTEGER(0..1000000) = 100000             maximum number of rows; chains/count
 //                                                        counts all chains
-// returns: one row a chain, strongest (by R') first
+// returns: one row a chain, the surviving ones first, then the largest part of IFR: (R'/R) / √n
 //   steps      INTEGER       facts in the chain
 //   entities   LIST<STRING>  names, from subject to object
 //   r_pre      FLOAT         R, reliability before the edit
@@ -56,7 +56,8 @@ WITH links, after, n, R, R_post, R >= $known_chain AS known,
 WHERE NOT $surviving OR coalesce(surviving, true)
 WITH links, after, n, R, R_post, known, surviving,
   [startNode(links[0]).name] + [f IN links | endNode(f).name] AS entities
-ORDER BY R_post DESC, n, entities
+ORDER BY surviving DESC, CASE WHEN R <> 0 THEN R_post / R / sqrt(n) ELSE 0.0 END DESC,
+  R_post DESC, n, entities
 LIMIT $limit
 RETURN n AS steps, entities, R AS r_pre, R_post AS r_post,
   CASE WHEN R > 0 AND known THEN R_post / R END AS ratio, known, surviving,

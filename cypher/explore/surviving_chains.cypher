@@ -1,4 +1,4 @@
-// The chains that survive this edit, strongest first: each of them recovers the old object.
+// The chains that survive this edit, largest part of IFR first: each recovers the old object.
 //
 // R and R' are the products of a chain's probabilities before and after the edit (ThinkEval, 5.1).
 //
@@ -14,7 +14,7 @@
 //                                                        score by the papers' rule takes 0
 //   $bare       STRING(listed|include|exclude) = listed  the edited fact itself as a chain: if the
 //                                                        data set lists it, always, never
-// returns: one row a chain, strongest (by R') first; at most 10, to keep the drawing readable
+// returns: one row a chain, largest part of IFR first; at most 10, to keep the drawing readable
 //   chain      PATH        from the subject to the old object
 //   steps      INTEGER     number of facts
 //   r_post     FLOAT       R', its reliability after the edit
@@ -25,5 +25,6 @@ MATCH (e:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 WHERE chain.R >= $known_chain AND chain.R_post > $threshold * chain.R AND chain.R_post > 0
 RETURN chain.p AS chain, chain.n AS steps, chain.R_post AS r_post,
   CASE WHEN chain.R > 0 THEN chain.R_post / chain.R END AS retention
-ORDER BY r_post DESC, steps, [node IN nodes(chain) | node.name]
+ORDER BY CASE WHEN chain.R > 0 THEN chain.R_post / chain.R / sqrt(chain.n) ELSE 0.0 END DESC,
+  r_post DESC, steps, [node IN nodes(chain) | node.name]
 LIMIT 10

@@ -3,7 +3,7 @@
 // A fact is unknown where both probabilities are below $known, added where only that of the second
 // state is not; the others are kept, weakened or removed by the ratio of their probabilities. Its
 // distance from the subjects is the smallest number of facts, in either direction, between a
-// subject and one of the fact's ends: 0 for a fact about a subject, 3 for three and more, and for a
+// subject and one of the fact's ends: 0 where it is one of them, 3 for three and more, and for a
 // fact that no subject is connected with. Facts of the roles `fact` and `target_true` count.
 //
 // mode: read

@@ -123,7 +123,7 @@ def get_chains(
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     cursor: Annotated[str | None, Query(max_length=20)] = None,
 ) -> Response:
-    """The chains from the subject to the old object, strongest surviving ones first."""
+    """The chains from the subject to the old object, largest part of IFR first."""
 
     def build(score: Score) -> ChainPage:
         by = measure_of(score, measure)
@@ -265,7 +265,7 @@ def edit_figure(
             ge=1,
             le=100_000,
             description="Number of the chain that `chain` shows, in the order of /chains without"
-            " filters; default: the strongest that survives.",
+            " filters; default: the first that survives.",
         ),
     ] = None,
     limit: Annotated[

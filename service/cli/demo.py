@@ -189,6 +189,7 @@ def demo(
         cut, frontier = _what_else(runtime, found, model, seed)
         if cut is not None and frontier is not None:
             emit_note(f"{CO_EDITED}: {words.headline(cut)}", "bold")
+            emit_note(f"{words.forecast(cut)} Tried here: {ROUNDS} of them, one a round.")
             show_frontier(frontier)
         if found.failed:
             emit_table("Methods that gave no score", indexed("method", "reason"), found.failed)

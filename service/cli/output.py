@@ -43,6 +43,9 @@ LONG_WORD = 24
 READABLE = 20
 """Optional columns are omitted before a column of texts becomes narrower."""
 
+MODEL = "model"
+"""Header of the column that stays where rows are of several models: others are omitted first."""
+
 FRAME = 3
 """Characters that a column's frame takes beside its cells; the table's edge takes one more."""
 
@@ -102,6 +105,9 @@ def emit_table(
     else:
         shown, omitted = _fitted(laid, out.width)
         _print_boxed(out, shown)
+        for each in omitted:
+            if each.header.lower() == MODEL:  # only where all rows have the same one
+                _print_line(out, f"All rows: {each.header.lower()} {each.cells[0]}.", "dim")
         if omitted:
             names = ", ".join(each.header for each in omitted)
             _print_line(out, f"Omitted for lack of width: {names} (--json has all).", "dim")
@@ -183,6 +189,7 @@ class _Laid:
     whole: bool
     narrowest: int
     widest: int
+    kept: bool = False
 
     @property
     def readable(self) -> int:
@@ -200,6 +207,9 @@ class _Laid:
         widest = max((cell_len(line) for line in [column.header, *lines]), default=1)
         inner = max((cell_len(line) for line in lines), default=1)
         narrowest = max(inner, longest) if column.whole or numeric else min(longest, LONG_WORD)
+        if column.header.lower() == MODEL and len(set(cells)) > 1:
+            narrow = min(longest, LONG_WORD)
+            return _Laid(column.header, cells, numeric, 0, False, narrow, widest, kept=True)
         return _Laid(
             column.header, cells, numeric, column.optional, column.whole, narrowest, widest
         )
@@ -224,7 +234,7 @@ def _fitted(laid: Sequence[_Laid], width: int) -> tuple[list[_Laid], list[_Laid]
             break
         omit([each for each in shown if each.optional == level])
     while _width(each.narrowest for each in shown) > width and len(shown) > 1:
-        spare = [each for each in shown if not each.whole]
+        spare = [each for each in shown if not each.whole and not each.kept]
         if not spare:
             break
         omit(spare[-1:])

@@ -125,7 +125,7 @@ def show_chains(
     steps: int | None = None,
     limit: int = 20,
 ) -> None:
-    """The chains, strongest surviving first: entities, relations, p_pre → p_post, retention."""
+    """The chains in their order: entities, relations, p_pre → p_post, retention."""
     rows = chain_rows(db, score, measure, surviving=surviving, steps=steps)
     shown = rows[:limit] if limit else rows
     alive = sum(r.surviving for r in rows)

@@ -121,8 +121,9 @@ def chains(
 ) -> None:
     """Show the chains from subject to old object, with p_pre → p_post and retention a link.
 
-    Retention is p_post / p_pre. Strongest surviving chains come first. Below them: the facts that
-    carry most surviving chains, where an additional edit has most effect.
+    Retention is p_post / p_pre. Surviving chains come first, then those of the largest part of IFR.
+    Below them: the facts that carry most surviving chains, where an additional edit has most
+    effect.
 
     Where the graph has rules ([bold]thinkeval rules[/bold]): whether the old object is recovered
     by chains, by rules or by both, and which conclusions the edit should have changed.
@@ -185,7 +186,7 @@ def report(
         Path | None,
         typer.Option(
             help="Draw into this folder: IFR by steps and IFR against Preservation of all edits;"
-            " of edits named, the leakage map and the strongest surviving chain."
+            " of edits named, the leakage map and the first surviving chain."
         ),
     ] = None,
     figure_format: Annotated[

@@ -54,7 +54,7 @@ class Results:
         measure: Measure | None = None,
         limit: int | None = None,
     ) -> pd.DataFrame:
-        """One row a chain, strongest first: R before, R' after, and the links with their p."""
+        """One row a chain, most of IFR first: R before, R' after, and the links with their p."""
         items = self._http.pages(
             f"/v1/edits/{part(edit)}/chains", limit, 1000,
             surviving=str(surviving).lower(), steps=steps, max_steps=max_steps,
@@ -144,7 +144,7 @@ class Results:
         selection: Selection | None = None,
         caption: bool = True,
     ) -> bytes:
-        """A figure of an edit: the leakage map of its `limit` strongest chains, or chain `n`.
+        """A figure of an edit: the leakage map of its `limit` first chains, or chain `n`.
 
         Args:
             selection: which chains the map draws; by default all.

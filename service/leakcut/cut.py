@@ -7,12 +7,12 @@ names what each fact closes, what hangs on it, what stays open and why.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from thinkeval.service.errors import NotFoundError, UsageError
-from thinkeval.service.leakcut import and_or, hitting_set
+from thinkeval.service.leakcut import and_or, budget, hitting_set
 from thinkeval.service.leakcut.hitting_set import Cut
 from thinkeval.service.leakcut.keys import Keys, by_subject, collateral
 from thinkeval.service.leakcut.leaks import Leaks
@@ -95,9 +95,12 @@ def leak_cut(
         paths=len(leaks.further),
         known=len(leaks.known),
         leaking=len(chains),
+        chains=len({path.entities for path in leaks.further}),
+        chains_leaking=_n_chains(chains),
+        surviving=_surviving(leaks),
         ifr=score.number("ifr", measure) if score and measure else None,
         expected=counted.leakage(best.facts) if score and counted.chains else None,
-        facts=described(leaks, limits, chains, best),
+        facts=described(leaks, limits, chains, best, options.efficacy),
         cost=best.cost,
         bound=best.bound,
         optimal=best.complete and best.gap == 0,
@@ -107,6 +110,19 @@ def leak_cut(
         alternatives=[list(other.facts) for other in others],
         more=len(others) == options.alternatives and options.alternatives > 0,
     )
+
+
+def _n_chains(paths: Iterable[Chain]) -> int:
+    """The number of chains that these paths are of: parallel facts make no chain of their own."""
+    return len({path.name for path in paths})
+
+
+def _surviving(leaks: Leaks) -> int | None:
+    """The number of chains that survive, as the score counts them."""
+    if leaks.score is None or leaks.measure is None:
+        return None
+    found = leaks.score.number("active_chains", leaks.measure)
+    return None if found is None else round(found)
 
 
 def _solved(problem: Problem, options: CutIn, proofs: RuleProofs | None) -> tuple[Cut, list[Cut]]:
@@ -199,9 +215,12 @@ def _known(value: float | None) -> float:
 
 
 def described(
-    leaks: Leaks, limits: Constraints, chains: Collection[Chain], best: Cut
+    leaks: Leaks, limits: Constraints, chains: Collection[Chain], best: Cut, efficacy: float
 ) -> list[CutFact]:
-    """The facts of a cut, those that close most paths first."""
+    """The facts of a cut: in turn the one that lowers IFR most after those above it.
+
+    Of an unedited graph those that close most paths first.
+    """
     whole = sum(chain.weight * chain.retention for chain in leaks.counted)
     chosen = set(best.facts)
     out = []
@@ -218,15 +237,34 @@ def described(
                 prompt=row.prompt,
                 pre=leaks.pre(fact),
                 post=leaks.post(fact),
-                closes=len(through),
-                alone=sum(chain.facts & chosen == {fact} for chain in through),
+                closes=_n_chains(through),
+                alone=_n_chains(c for c in through if c.facts & chosen == {fact}),
                 share=share / whole if leaks.score and whole else None,
                 collateral=limits.collateral.get(fact, 0.0),
                 n_collateral=len(limits.near.get(fact, ())),
                 cost=limits.costs[fact],
             )
         )
-    return sorted(out, key=lambda one: (-one.closes, one.id))
+    out.sort(key=lambda one: (-one.closes, one.id))
+    return _in_turn(out, limits.problem(leaks.counted, efficacy)) if leaks.score else out
+
+
+def _in_turn(facts: Sequence[CutFact], problem: Problem) -> list[CutFact]:
+    """The facts as they are to be edited, each with the IFR that is expected after it."""
+    order = budget.greedy(_only(problem, [fact.id for fact in facts]), len(facts))
+    place = {fact: number for number, fact in enumerate(order)}
+    found = sorted(facts, key=lambda one: place.get(one.id, len(place)))
+    names = [fact.id for fact in found]
+    return [
+        fact.model_copy(update={"expected": problem.leakage(names[:number])})
+        for number, fact in enumerate(found, 1)
+    ]
+
+
+def _only(problem: Problem, facts: Collection[str]) -> Problem:
+    """The same problem with these facts to choose from."""
+    others = frozenset(problem.facts).difference(facts)
+    return replace(problem, locked=problem.locked | others)
 
 
 def _open(best: Cut, limits: Constraints, leaks: Leaks, *, restored: bool) -> list[OpenPath]:

@@ -15,8 +15,9 @@ from thinkeval.service.schemas import EditIn, Measure, Name
 KeyKind = Literal["auto", "subject", "off"]
 """Facts that cannot be edited together: those of one measured key, of one subject, or none."""
 
-Choose = Literal["budget", "cut", "random", "share"]
-"""How a round's facts are chosen: those that lower IFR most, a whole cut, or a control."""
+Choose = Literal["listed", "budget", "cut", "random", "share"]
+"""How a round's facts are chosen: those of the leak cut of the edit alone that lower IFR most, any
+facts that do, a whole cut, or a control."""
 
 FactName = Annotated[str, Field(min_length=1, max_length=500)]
 
@@ -68,9 +69,11 @@ class CutFact(BaseModel):
 
     Attributes:
         pre, post: its probabilities; None where the graph has none.
-        closes: paths through it that are to be cut.
-        alone: paths that no other fact of the cut closes.
+        closes: chains through it that are to be cut.
+        alone: chains with a path that no other fact of the cut closes.
         share: fraction of IFR that goes through it; None without probabilities.
+        expected: IFR that is expected after editing this fact and those above it; None without
+            probabilities.
         collateral: summed pre-edit probability of the facts that share its key.
         n_collateral: number of those facts.
         cost: (1 + weight · collateral) / expected efficacy.
@@ -86,6 +89,7 @@ class CutFact(BaseModel):
     closes: int
     alone: int
     share: float | None
+    expected: float | None = None
     collateral: float
     n_collateral: int
     cost: float
@@ -164,7 +168,11 @@ class CutOut(BaseModel):
         edit: the scored edit whose paths leak; None: a rewrite of the unedited graph.
         measure: of the probabilities; None for an unedited graph.
         paths: of at least one fact besides the edited one; `known`: those that the model knew
-            before; `leaking`, of these, are to be cut.
+            before; `leaking`, of these, are to be cut. Of a chain with parallel facts each choice
+            of facts is a path.
+        chains: what the score counts: the paths of the same entities are one. `chains_leaking` have
+            a path that is to be cut; `surviving`: those that survive as the score counts them;
+            None without a score.
         ifr: as scored; `expected`: after editing the cut.
         cost, bound: no cut costs less than the bound; `optimal`: both are equal.
         keys: how facts that cannot be edited together were found: measured, subject, off.
@@ -187,6 +195,9 @@ class CutOut(BaseModel):
     paths: int
     known: int | None = None
     leaking: int
+    chains: int = 0
+    chains_leaking: int = 0
+    surviving: int | None = None
     ifr: float | None
     expected: float | None
     facts: list[CutFact]
@@ -214,9 +225,10 @@ class CoEditIn(EditIn):
     )
     cut: CutIn = Field(default=CutIn(), description="What may be edited, and what has to be cut.")
     choose: Choose = Field(
-        default="budget",
-        description="A round adds: budget (the facts that lower IFR most), cut (a whole leak cut),"
-        " random or share (controls).",
+        default="listed",
+        description="A round adds: listed (of the leak cut of the edit alone, the facts that lower"
+        " IFR most), budget (of all facts on the chains, those that lower IFR most), cut (a whole"
+        " leak cut), random or share (controls).",
     )
     per_round: int = Field(default=1, ge=1, le=50, description="Facts that a round adds.")
     rounds: int = Field(default=4, ge=1, le=20, description="Rounds at most.")

@@ -8,10 +8,21 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Collection
+from typing import Any
 
-from thinkeval.service.formatting import number, several
-from thinkeval.service.leakcut.schemas import CutOut
+from thinkeval.service.formatting import number, percent, several
+from thinkeval.service.graphs.datasets import OWN
+from thinkeval.service.leakcut.schemas import CoEditIn, CutIn, CutOut
+from thinkeval.service.request_options import flags_of
+from thinkeval.service.schemas import Measure, Score
+from thinkeval.service.scoring.posting import posted
 from thinkeval.service.scoring.runtime import as_option
+
+MEASURE: Measure = "likelihood"
+"""The measure that co-edits choose by."""
+
+ROUNDS: int = CoEditIn.model_fields["rounds"].default
+"""Facts that a co-edit tries: one a round."""
 
 KEYS = {
     "measured": "at most one fact of each measured key is edited",
@@ -22,6 +33,7 @@ KEYS = {
 
 MEANING = (
     "closes: leaking chains through the fact; alone: those that no other fact of the cut closes;"
+    " IFR after: expected with the fact and those above it;"
     " collateral: summed probability before the edit of the n facts that share its key, which an"
     " edit of it may move."
 )
@@ -29,27 +41,26 @@ MEANING = (
 
 def headline(cut: CutOut) -> str:
     """How many further facts close how many chains, and what is left of IFR."""
-    whole = cut.leaking
+    whole = cut.chains_leaking
     if not whole and not cut.facts:
         return f"Nothing to cut: {_no_leak(cut)}."
     if not cut.facts:
-        chains = f"any of the {whole} chains" if whole > 1 else "the one chain"
-        return f"No allowed fact closes {chains} that {_leak(cut, one=whole == 1)}."
+        chains = f"any of the {_leaking(cut)}" if whole > 1 else f"the one chain that {_leak(cut)}"
+        return f"No allowed fact closes {chains}."
     one = len(cut.facts) == 1
     facts = f"{several(len(cut.facts), 'further fact')} close{'s' if one else ''}"
-    open_chains = sum(bool(path.entities) for path in cut.open)
-    closed = whole - open_chains
+    open_chains = len({tuple(path.entities) for path in cut.open if path.entities})
     if not whole:
         return f"{several(len(cut.facts), 'further fact')} {_proofs(cut)} ({_proof(cut)})."
     if open_chains:
-        what = f"{closed} of the {whole} chains that {_leak(cut)}"
+        what = f"{whole - open_chains} of the {_leaking(cut)}"
     elif whole == 1:
-        what = f"the one chain that {_leak(cut, one=True)}"
+        what = f"the one chain that {_leak(cut)}"
     else:
-        what = f"all {whole} chains that {_leak(cut)}"
+        what = f"all {_leaking(cut)}"
     expected = ""
     if cut.expected is not None:
-        expected = f"; expected IFR {number(cut.expected)} after {number(cut.ifr)}"
+        expected = f"; IFR {number(cut.ifr)} → about {number(cut.expected)} if each of them takes"
     if cut.rules is not None and not cut.rules.why:
         what += f", and {_proofs(cut)}"
     return f"{facts} {what} ({_proof(cut)}){expected}."
@@ -83,22 +94,74 @@ def others(cut: CutOut) -> list[tuple[str, str]]:
     ]
 
 
-def command(cut: CutOut) -> str:
-    """The command that edits the facts as well, and measures again; or the one that lists them.
+def forecast(cut: CutOut) -> str:
+    """The IFR that is expected after one, two ... of the facts that a co-edit would try."""
+    values = [number(fact.expected) for fact in cut.facts[:ROUNDS] if fact.expected is not None]
+    if not values:
+        return ""
+    after = ", ".join(str(n) for n in range(1, len(values) + 1))
+    return (
+        f"Expected IFR after {after} of them, in this order: {', '.join(values)}"
+        f" (now {number(cut.ifr)})."
+    )
+
+
+def next_step(cut: CutOut, score: Score | None = None) -> tuple[str, str]:
+    """What to do next in words, and the command for it.
 
     Co-edits begin with an edit that replaces an object by an editing method. Of a forgotten fact,
-    and of a comparison of two states, the same cut is printed instead.
+    a comparison of two states, and a rewrite that was written out, the same cut is printed instead.
+
+    Args:
+        score: of the edit whose cut it is, for its options.
     """
-    if cut.edit and (not cut.target_new or ":" in (cut.method or "")):
-        return shlex.join(["thinkeval", "leakcut", cut.edit])
+    if cut.edit is None:
+        return ("Edit it, and try what then leaks:", shlex.join(_coedit(cut, score)))
+    whole = bool(cut.target_new) and ":" not in (cut.method or "")
+    if not whole or cut.rewrite.startswith(OWN):
+        return (
+            "List them with their keys and costs:",
+            shlex.join(["thinkeval", "leakcut", cut.edit]),
+        )
+    if cut.measure != MEASURE:
+        words = ["thinkeval", "leakcut", cut.edit, "--measure", MEASURE]
+        return ("Co-edits choose by likelihood; the facts that they would try:", shlex.join(words))
+    return (_trial(cut), shlex.join(_coedit(cut, score)))
+
+
+def asked(cut: CutOut) -> dict[str, Any]:
+    """The options of a cut as a co-edit takes them, so that it lists the same facts."""
+    return cut.options.model_dump(
+        mode="json",
+        exclude={"rules", "budget", "alternatives"},
+        exclude_defaults=True,
+    )
+
+
+def _trial(cut: CutOut) -> str:
+    if len(cut.facts) == 1:
+        return "Edit it too, and score again:"
+    them = f"up to {ROUNDS} of them" if len(cut.facts) > ROUNDS else "them"
+    return f"Try {them}, one a round, and score again:"
+
+
+def _coedit(cut: CutOut, score: Score | None) -> list[str]:
     words = ["thinkeval", "coedit", cut.rewrite, "-g", cut.graph]
     if cut.method and cut.model:
         words += ["-m", cut.method, "--model", as_option(cut.model)]
-    for name in cut.options.lock:
-        words += ["--lock", name]
-    words += ["--only-subject"] * cut.options.only_subject
-    words += ["--not-subject"] * cut.options.not_subject
-    return shlex.join(words)
+    edit = posted(score) if score else {}
+    for name in ("seed", "chat", "bare", "max_steps", "revision", "hparams", "dtype"):
+        if name in edit:
+            words += [flags_of(name, CoEditIn.model_fields[name])[0], str(edit[name])]
+    for name, value in asked(cut).items():
+        flag = flags_of(name, CutIn.model_fields[name])[0]
+        if name == "lock":
+            words += [word for lock in value for word in (flag, lock)]
+        elif value is True:
+            words.append(flag)
+        elif name not in ("seconds", "max_steps"):
+            words += [flag, str(value)]
+    return words
 
 
 def _listed(cut: CutOut, facts: Collection[str]) -> str:
@@ -116,7 +179,7 @@ def _no_leak(cut: CutOut) -> str:
             f" more than {cut.options.leak:g} of its reliability"
         )
     return (
-        f"of {several(cut.paths, 'chain')} none keeps more than {cut.options.leak:g} of its"
+        f"of {several(cut.chains, 'chain')} none keeps more than {percent(cut.options.leak)} of its"
         " reliability"
     )
 
@@ -128,10 +191,20 @@ def _proofs(cut: CutOut) -> str:
     return f"break{s} {f'all but {stay}' if stay else 'every one'} of the proofs by rules"
 
 
-def _leak(cut: CutOut, *, one: bool = False) -> str:
+def _leak(cut: CutOut) -> str:
+    """What makes a chain one to be cut, after "chains that" or "the one chain that"."""
+    s = "s" * (cut.chains_leaking == 1)
     if cut.edit is None:
-        return f"lead{'s' * one} to {cut.target_true}"
-    return f"still leak{'s' * one}"
+        return f"lead{s} to {cut.target_true}"
+    return f"keep{s} more than {percent(cut.options.leak)}"
+
+
+def _leaking(cut: CutOut) -> str:
+    """The chains to be cut, as a part of those that survive."""
+    n, alive = cut.chains_leaking, cut.surviving
+    if cut.edit is None or alive is None or alive < n:
+        return f"{several(n, 'chain')} that {_leak(cut)}"
+    return f"{n} of {several(alive, 'surviving chain')} that {_leak(cut)}"
 
 
 def _proof(cut: CutOut) -> str:

@@ -61,13 +61,16 @@ def common(scores: Sequence[Score], measure: str, chosen: Rewrites = "common") -
 
     A method without any score of the measure has an empty row in any case and limits nothing.
     Scores of requests of another kind (appended answers, forgotten facts), which have other
-    metrics, are left out.
+    metrics, are left out; so are comparisons of two states, where there is an edit beside them.
 
     Args:
         chosen: `all` keeps each method's own rewrites; the warning stays.
     """
     models: dict[str, dict[str, list[Score]]] = defaultdict(lambda: defaultdict(list))
     replacing = [score for score in scores if score.kind == "replace"]
+    edits = [score for score in replacing if "comparison" not in score.provenance]
+    n_compared = len(replacing) - len(edits) if edits else 0
+    replacing = edits or replacing
     for score in replacing:
         models[score.model][score.method].append(score)
     used, left_out, warnings, comparable = set(), {}, [], True
@@ -93,8 +96,13 @@ def common(scores: Sequence[Score], measure: str, chosen: Rewrites = "common") -
     if len(set(shared_by_model)) > 1:
         warnings.append("The models were scored on different rewrites; compare within a model.")
     chosen_scores = [score for score in replacing if score.edit in used]
-    if len(replacing) < len(scores):
-        left = several(len(scores) - len(replacing), "score")
+    if n_compared:
+        warnings.append(
+            f"{several(n_compared, 'comparison')} of two states left out, as it is no edit by a"
+            " method; `thinkeval report EDIT` has the table of one."
+        )
+    if len(replacing) + n_compared < len(scores):
+        left = several(len(scores) - len(replacing) - n_compared, "score")
         warnings.append(
             f"{left} of appended answers or forgotten facts left out: they have other metrics."
         )

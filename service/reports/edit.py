@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ChainPage(BaseModel):
-    """Chains, strongest surviving first.
+    """Chains: the surviving ones first, then the largest part of IFR.
 
     Attributes:
         total: chains that fit the filters, on all pages.

@@ -1,8 +1,8 @@
 """The edit of several on one fact that a reader should look at first, and why.
 
 Of the edits that took, the one that leaves least of the old fact: what it leaves, the others leave
-as well. IFR is also low where the model forgot the subject, so the reason says what it would be had
-the subject's other facts been kept.
+as well. IFR is also low where the other facts about the subject changed, so the reason says what it
+would be had they been kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ EFFECTIVE = TOOK[0][0]
 """Efficacy from which on an edit took."""
 
 FORGOTTEN = KEPT[1][0]
-"""Subject retention below which the model forgot the subject."""
+"""Subject retention below which the IFR beyond the subject is named."""
 
 
 @dataclass(frozen=True, slots=True)

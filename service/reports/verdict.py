@@ -34,6 +34,9 @@ LEFT = ((1.05, "more than before"), (0.5, "most"), (0.2, "much"), (0.05, "little
 KEPT = ((0.9, "kept"), (0.7, "mostly kept"), (0.0, "damaged"))
 """Words for Preservation and for subject retention: (at least, word), best first."""
 
+FEW = 5
+"""Preservation over fewer facts says little."""
+
 UNKNOWN = "undefined"
 
 
@@ -92,11 +95,13 @@ class Verdict:
         if self.nothing:
             return self.nothing
         left = _HEADLINES.get(self.left.word, "what is left of the old fact is undefined")
-        forgot = ", and the model forgot the subject" * (self.subject.word == "damaged")
         took = f"The edit {self.installed.word}"
         if self.installed.word == UNKNOWN:
             took = "The edit of the fact itself was not measured"
-        return f"{took}; {left}{forgot}."
+        other = ""
+        if self.subject.word == "damaged" and self.subject.value is not None:
+            other = f", and the other facts about the subject keep {percent(self.subject.value)}"
+        return f"{took}; {left}{other}."
 
     @property
     def text(self) -> str:
@@ -204,11 +209,16 @@ def _left(score: Score, measure: Measure, chains: Sequence[ScoredChainRow]) -> P
     if found is None or found.value is None or not found.n:
         sentence = f"IFR is undefined: the model knows 0 of {several(len(chains), 'chain')}."
         return Part(UNKNOWN, sentence, rule, None)
-    strong = sum((chain.ratio or 0.0) > STRONG for chain in chains)
+    alive = [chain for chain in chains if chain.surviving]
+    strong = sum((chain.ratio or 0.0) > STRONG for chain in alive)
     sentence = (
-        f"{percent(found.value)} of the old fact can still be deduced; {strong} of"
-        f" {_known(found, 'chain')} keep{'s' * (strong == 1)} more than {percent(STRONG)}."
+        f"{percent(found.value)} of the old fact can still be deduced; {len(alive)} of"
+        f" {_known(found, 'chain')} survive{'s' * (len(alive) == 1)}"
     )
+    if alive:
+        keep = "keeps" if strong == 1 else "keep"
+        sentence += f", and {strong or 'none'} of these {keep} more than {percent(STRONG)}"
+    sentence += "."
     return Part(_word(found.value, LEFT), sentence, rule, found.value)
 
 
@@ -224,6 +234,8 @@ def _kept(score: Score, measure: Measure) -> Part:
         f"{_known(found, 'fact')} around it {'keep' if found.n != 1 else 'keeps'}"
         f" {percent(found.value)} of {'their' if found.n != 1 else 'its'} probability."
     )
+    if found.n < FEW:
+        sentence = f"{sentence[:-1]}: it rests on {several(found.n, 'fact')} and says little."
     return Part(_word(found.value, KEPT), sentence, rule, found.value)
 
 
@@ -243,7 +255,7 @@ def _subject(score: Score, measure: Measure) -> Part:
     if word == "damaged":
         ifr, beyond = (score.number(name, measure) for name in ("ifr", "ifr_beyond_subject"))
         sentence += (
-            f" The model also forgot the subject: IFR is {number(ifr)}; had those facts been"
+            f" They are lost, or follow the new object: IFR is {number(ifr)}; had those facts been"
             f" kept, it would be {number(beyond)}."
         )
     return Part(word, sentence, rule, found.value)

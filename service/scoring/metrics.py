@@ -134,7 +134,7 @@ def chain_rows(
     surviving: bool = False,
     steps: int | None = None,
 ) -> list[rows.ScoredChainRow]:
-    """The chains of a scored edit, strongest surviving first."""
+    """The chains of a scored edit: the surviving ones first, then the largest part of IFR."""
     found = db.read(rows.ScoredChainRow, **_chain_params(db, score, measure))
     return [
         row

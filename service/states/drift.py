@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
 
 DISTANCES = {
-    0: "0 steps: facts about the subject",
+    0: "0 steps: facts with the subject at one end",
     1: "1 step",
     2: "2 steps",
     3: "3 steps and more, or not connected",

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.editing import registry
-from thinkeval.service.api.pages.commands import posted
 from thinkeval.service.errors import NotFoundError, UsageError
 from thinkeval.service.leakcut import words
 from thinkeval.service.leakcut.coedit import store
@@ -16,6 +15,7 @@ from thinkeval.service.leakcut.request import edit_cut
 from thinkeval.service.leakcut.schemas import CutIn, CutOut, KeyKind
 from thinkeval.service.reports.browser import cut_link
 from thinkeval.service.schemas import Measure, Score
+from thinkeval.service.scoring.posting import posted
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -60,7 +60,7 @@ def cut_values(
     values: dict[str, Any] = {"cut_asked": asked, "cut_keys": KEYS, "cut": None, "co_edit": None}
     if score.append is not None:
         return values
-    values |= {"coedits": store.page(db, edit=score.edit), "co_edit": _request(score, asked)}
+    values |= {"coedits": store.page(db, edit=score.edit)}
     try:
         cut = edit_cut(db, score, measure, asked.options)
     except (NotFoundError, UsageError) as error:
@@ -69,25 +69,29 @@ def cut_values(
         "cut": cut,
         "cut_headline": words.headline(cut),
         "cut_limits": words.limits(cut),
+        "cut_forecast": words.forecast(cut),
+        "cut_step": words.next_step(cut, score),
+        "co_edit": _request(score, cut),
         "cut_meaning": words.MEANING,
         "cut_open": cut.open[:OPEN],
-        "cut_command": words.command(cut),
         "cut_link": _link(browser, score, cut) if browser and cut.facts else None,
     }
 
 
-def _request(score: Score, asked: CutAsked) -> str | None:
+def _request(score: Score, cut: CutOut) -> str | None:
     """The body of `POST /v1/coedits` that begins with this edit; None for what cannot begin one.
 
-    That is a round of a co-edit or sequence, a scaled update, a control, a change of the prompt.
+    That is a round of a co-edit or sequence, a scaled update, a control, a change of the prompt,
+    and a cut by another measure than co-edits take: it may list other facts.
     """
+    if cut.measure != words.MEASURE or not cut.facts:
+        return None
     whole = score.sequence is None and score.provenance.get("strength", 1) == 1
     if not whole or score.kind != "replace" or score.method not in registry.names():
         return None
     if registry.info(score.method).kind != "weights":
         return None
-    cut = {"leak": asked.leak, "keys": asked.keys, "lock": list(asked.options.lock)}
-    return json.dumps(posted(score) | {"cut": cut})
+    return json.dumps(posted(score) | {"cut": words.asked(cut)})
 
 
 def _link(browser: str, score: Score, cut: CutOut) -> str:

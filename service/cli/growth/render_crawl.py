@@ -37,6 +37,7 @@ def _columns(first: str) -> list[Column[Named]]:
         Column("found", lambda row: row[1].found),
         Column("right", lambda row: row[1].right),
         Column("precision", lambda row: row[1].precision),
+        Column("of them recalled", lambda row: row[1].recalled),
         Column("recall", lambda row: row[1].recall),
         Column("F1", lambda row: row[1].f1),
     ]

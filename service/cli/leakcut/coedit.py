@@ -43,7 +43,8 @@ FigureOption = Annotated[
 @takes(*CUT, of=CutIn)
 @takes(
     "graph", "model", "method", "choose", "per_round", "rounds", "new", "anchors", "objective",
-    "draw", "seed", "max_steps", "revision", "hparams", "overrides", "dtype", "force", "anyway",
+    "draw", "seed", "chat", "bare", "max_steps", "revision", "hparams", "overrides", "dtype",
+    "force", "anyway",
     of=CoEditIn,
     help={
         "new": "New object of a fact, as FACT=OBJECT with the fact's id; repeatable; default: one"
@@ -66,7 +67,8 @@ def coedit(
     """Edit a rewrite together with further facts, until little of the old fact is left.
 
     [bold]thinkeval coedit harry-potter--studied-at -m memit[/bold] scores the edit alone, then adds
-    one fact a round, that which lowers IFR most, with a new object that leads nowhere. All requests
+    one fact a round: of the facts that [bold]thinkeval leakcut EDIT[/bold] lists, that which lowers
+    IFR most, with a new object that leads nowhere. All requests
     of a round are edited at once from the unedited model. Each round is a stored edit
     (`thinkeval chains EDIT`); run again, a co-edit resumes.
 

@@ -34,6 +34,8 @@ from thinkeval.service.leakcut.schemas import (
     RuleCutOut,
 )
 from thinkeval.service.reports.formats import Column, indexed
+from thinkeval.service.schemas import Score
+from thinkeval.service.scoring import record
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
 
@@ -45,6 +47,7 @@ FACTS: list[Column[CutFact]] = [
     Column("closes", lambda f: f.closes),
     Column("alone", lambda f: f.alone, optional=2),
     Column("of IFR", lambda f: f.share, optional=1),
+    Column("IFR after", lambda f: f.expected),
     Column("collateral", lambda f: f.collateral, optional=3),
     Column("n", lambda f: f.n_collateral, optional=3),
     Column("pre", lambda f: f.pre, optional=4),
@@ -106,13 +109,14 @@ def leakcut(
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         by = measure.key if measure else None
         found = cut_of(runtime.db, name, asked, graph=graph, measure=by)
+        score = record.get_score(runtime.db, found.edit) if found.edit else None
     if json:
         emit_json(found.model_dump(mode="json"), output)
     else:
-        show_cut(found)
+        show_cut(found, score)
 
 
-def show_cut(cut: CutOut) -> None:
+def show_cut(cut: CutOut, score: Score | None = None) -> None:
     """The headline, the facts, other cuts, chains that stay, the curve and the rules."""
     from thinkeval.service.leakcut import words
 
@@ -127,15 +131,18 @@ def show_cut(cut: CutOut) -> None:
     _show_others(cut)
     _show_beyond(cut)
     if cut.facts:
-        emit_note("Edit them too, and score again:")
-        emit_command(words.command(cut))
+        said, command = words.next_step(cut, score)
+        emit_note(said)
+        emit_command(command)
 
 
 def _columns(facts: Sequence[CutFact]) -> list[Column[CutFact]]:
     """Without the columns of probabilities where the graph has none."""
     if any(fact.pre is not None for fact in facts):
         return FACTS
-    return [column for column in FACTS if column.header not in ("of IFR", "pre", "post")]
+    return [
+        column for column in FACTS if column.header not in ("of IFR", "IFR after", "pre", "post")
+    ]
 
 
 def _show_open(cut: CutOut) -> None:

@@ -98,9 +98,12 @@ def _request(
     rounds: int,
     anchors: bool | None,
 ) -> CoEditIn:
-    """What all co-edits of the sweep share."""
+    """What all co-edits of the sweep share.
+
+    As the random controls may edit any fact on the chains, so may the chosen ones.
+    """
     values = {name: value for name, value in options.items() if value is not None}
-    values |= {"rounds": rounds, "anchors": anchors, "rewrite": "all"}
+    values |= {"rounds": rounds, "anchors": anchors, "rewrite": "all", "choose": "budget"}
     if models:
         values["model"] = models[0]
     if seeds:

@@ -130,7 +130,7 @@ def _as_dict(
         "next": {
             "headline": words.headline(cut),
             "facts": [fact.model_dump() for fact in cut.facts],
-            "command": words.command(cut) if cut.facts else None,
+            "command": words.next_step(cut, score)[1] if cut.facts else None,
         },
     }
 
@@ -231,11 +231,17 @@ def show_next(score: Score, cut: CutOut) -> None:
     emit_note(f"Next: {words.headline(cut)}", "bold")
     for fact in cut.facts[:FACTS_SHOWN]:
         closes = several(fact.closes, "chain")
-        emit_note(f"{words.fact_text(cut, fact.id)} (closes {closes})", indent=2)
+        after = f"closes {closes}; expected IFR {number(fact.expected)}"
+        emit_note(f"{words.fact_text(cut, fact.id)} ({after})", indent=2)
     if len(cut.facts) > FACTS_SHOWN:
-        emit_note(f"and {len(cut.facts) - FACTS_SHOWN} more", "dim", indent=2)
+        emit_note(
+            f"and {len(cut.facts) - FACTS_SHOWN} more (all: thinkeval leakcut {score.edit})",
+            "dim",
+            indent=2,
+        )
     if cut.facts:
-        emit_note("Edit them too, and score again:")
-        emit_command(words.command(cut))
+        said, command = words.next_step(cut, score)
+        emit_note(said)
+        emit_command(command)
     emit_note("More of this edit: --depth 2 unfolds the tree, and")
     emit_command(f"thinkeval chains {score.edit} --surviving")

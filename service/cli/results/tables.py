@@ -57,9 +57,9 @@ EACH = ("efficacy", "ifr", "preservation", "subject_retention")
 
 
 def show_method_table(found: Comparison, measure: Measure) -> None:
-    """One row a method, lowest IFR first, those that installed nothing last.
+    """One row a method, lowest IFR first, those that installed nothing last; a table a model.
 
-    Columns that say the same in every row go below.
+    Columns that say the same in every row go below, the model's name into the title.
     """
     scores, families = found.scores, found.families
     frame = by_ifr(method_table(scores, measure, families), ranked=found.comparable)
@@ -72,19 +72,18 @@ def show_method_table(found: Comparison, measure: Measure) -> None:
     bounds = {f"{title} {end}" for title in bounded for end in ("low", "high")}
     listed = [str(c) for c in frame.columns if c not in (*constant, *bounds)]
     columns = sorted(listed, key=lambda c: ORDER.index(c) if c in ORDER else len(ORDER))
-    emit_table(
-        f"Scores by method: {MEASURE_NAMES[measure]}"
-        + (", lowest IFR first" if found.comparable else ""),
-        [_column(name, name in bounded) for name in columns],
-        rows_of(frame),
-        note=" ".join(
-            [
-                *found.warnings,
-                *last,
-                f"{', '.join(same)}. {caption(scores, measure, columns, families)}",
-            ]
-        ),
-    )
+    said = caption(scores, measure, columns, families)
+    note = " ".join([*found.warnings, *last, f"{', '.join(same)}. " * bool(same) + said])
+    models = list(dict.fromkeys(frame["Model"].tolist()))
+    for model in models:
+        emit_table(
+            f"Scores by method: {MEASURE_NAMES[measure]}"
+            + (", lowest IFR first" if found.comparable else "")
+            + f", on {model}" * (len(models) > 1),
+            [_column(name, name in bounded) for name in columns if name != "Model"],
+            rows_of(frame[frame["Model"] == model]),
+            note=note if model == models[-1] else "",
+        )
 
 
 PAIRED: list[Column[Difference]] = [
@@ -137,26 +136,27 @@ def show_forget_table(found: ForgetTable, measure: Measure) -> None:
 
     columns: list[Column[ForgetRow]] = [
         Column("method", lambda row: row.method, whole=True),
-        Column("model", lambda row: row.model, optional=3),
         Column("facts", lambda row: row.facts),
         *(value(metric) for metric in COLUMNS),
     ]
     if found.ruled:
         at = list(COLUMNS).index("active_chains") - len(COLUMNS) + 1
         columns.insert(at, Column(BY_RULES, lambda row: row.proofs.value, cell))
-    emit_table(
-        f"Forgotten facts by method: {MEASURE_NAMES[measure]}",
-        columns,
-        found.rows,
-        note=found.caption,
-    )
+    models = list(dict.fromkeys(row.model for row in found.rows))
+    for model in models:
+        emit_table(
+            f"Forgotten facts by method: {MEASURE_NAMES[measure]}, on {model}",
+            columns,
+            [row for row in found.rows if row.model == model],
+            note=found.caption if model == models[-1] else "",
+        )
 
 
 _LAST = "Edits that did not take (efficacy of .5 or less) are last, whatever their IFR. "
 
 
 def show_each_table(scores: Sequence[Score], measure: Measure) -> None:
-    """One row an edit, lowest IFR first, those that did not take last."""
+    """One row an edit, lowest IFR first, those that did not take last; a table a model."""
 
     def value(metric: str) -> Column[Score]:
         title = interval_titles()[metric]
@@ -167,16 +167,17 @@ def show_each_table(scores: Sequence[Score], measure: Measure) -> None:
         *map(value, EACH),
         Column("method", lambda score: score.method, optional=1),
         Column("graph", lambda score: score.dataset, whole=True, optional=2),
-        Column("model", lambda score: score.model, whole=True, optional=3),
-        Column("rewrite", lambda score: score.rewrite, whole=True, optional=4),
+        Column("rewrite", lambda score: score.rewrite, whole=True, optional=3),
     ]
     ordered = sorted(scores, key=lambda score: _place(score, measure))
-    emit_table(
-        f"Scores by edit: {MEASURE_NAMES[measure]}, lowest IFR first",
-        columns,
-        ordered,
-        note=f"{_LAST}{caption_each(scores, measure)}",
-    )
+    models = list(dict.fromkeys(score.model for score in ordered))
+    for model in models:
+        emit_table(
+            f"Scores by edit: {MEASURE_NAMES[measure]}, lowest IFR first, on {model}",
+            columns,
+            [score for score in ordered if score.model == model],
+            note=f"{_LAST}{caption_each(scores, measure)}" if model == models[-1] else "",
+        )
 
 
 def _place(score: Score, measure: Measure) -> tuple[bool, bool, float]:

@@ -86,7 +86,7 @@ def judge_row(
         tn=tn,
         precision=tp / (tp + fp) if tp + fp else None,
         recall=tp / (tp + fn) if tp + fn else None,
-        f1=2 * tp / (2 * tp + fp + fn) if tp + fp + fn else None,
+        f1=2 * tp / (2 * tp + fp + fn) if tp + fp and tp + fn else None,
     )
 
 

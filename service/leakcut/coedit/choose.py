@@ -1,4 +1,4 @@
-"""Which facts a round of co-edits adds: those that lower IFR most, a whole cut, or a control."""
+"""The facts that a round of co-edits adds: those that lower IFR most, a whole cut, a control."""
 
 from __future__ import annotations
 
@@ -14,20 +14,28 @@ from thinkeval.service.leakcut.schemas import CoEditIn
 
 
 def chosen(
-    leaks: Leaks, limits: Constraints, posted: CoEditIn, number: int, leaking: Sequence[Chain]
+    leaks: Leaks,
+    limits: Constraints,
+    posted: CoEditIn,
+    number: int,
+    leaking: Sequence[Chain],
+    listed: Collection[str],
 ) -> list[str]:
     """The facts that a round adds, at most `per_round` unless a whole cut is chosen.
 
     Args:
         number: of the round; a random choice differs between rounds.
         leaking: paths above the request's `leak`.
+        listed: facts of the leak cut of the edit alone.
     """
     free = {fact for chain in leaking for fact in chain.facts} - limits.locked.keys()
     if posted.choose == "cut":
         to_cut = limits.problem(leaking, posted.cut.efficacy)
         return list(hitting_set.cut(to_cut, limit_s=posted.cut.seconds).facts)
     problem = limits.problem(leaks.counted, posted.cut.efficacy)
-    if posted.choose == "budget":
+    if posted.choose in ("listed", "budget"):
+        if posted.choose == "listed":
+            free &= frozenset(listed)
         others = frozenset(problem.facts) - free
         within = replace(problem, locked=problem.locked | others)
         return budget.greedy(within, posted.per_round, by_cost=True)

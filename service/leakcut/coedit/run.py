@@ -1,7 +1,7 @@
 """Co-edits: edit further facts together with a rewrite, score again, round by round.
 
     0 edit     the rewrite alone, scored as ever
-    1 choose   further facts on the paths that leak, with new objects that lead nowhere
+    1 choose   further facts of the leak cut of the edit alone, with new objects that lead nowhere
     2 edit     all requests at once from the unedited model, never on top of an edit
     3 score    the first rewrite again, beside it what was edited and what it moved
     … again    until the objective is met, nothing leaks, or more edits only cost
@@ -31,6 +31,7 @@ from thinkeval.service.leakcut.coedit.rounds import KEPT, MEASURE, CoEdit, point
 from thinkeval.service.leakcut.cut import Constraints, Kind, constraints
 from thinkeval.service.leakcut.keys import Keys, by_subject, measure
 from thinkeval.service.leakcut.leaks import Leaks
+from thinkeval.service.leakcut.request import edit_cut
 from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, RoundOut
 from thinkeval.service.schemas import Score
 from thinkeval.service.scoring.probe import Question
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 JOINT = {"joint_targets": True}
 """Hyperparameter of a round with anchors: one target vector for all requests of a key."""
+
+_NO_FACT = ("no further fact may be edited", "no other fact of the leak cut may be edited")
 
 RISES = 2
 """After so many rounds in which IFR rose, no further one is tried."""
@@ -61,6 +64,7 @@ class _Run:
     coedits: list[CoEdit] = field(default_factory=list)
     rounds: list[RoundOut] = field(default_factory=list)
     objects: NewObjects | None = None
+    listed: frozenset[str] = frozenset()
     notes: list[str] = field(default_factory=list)
 
 
@@ -91,7 +95,7 @@ def co_edit(
     for number in range(posted.rounds + 1):
         if number:
             if not (added := _add(run, score, number)):
-                stopped = "no further fact may be edited"
+                stopped = _NO_FACT[posted.choose == "listed"]
                 break
             runtime.progress(number, posted.rounds, f"round {number}: {added} further facts")
             score = _scored(run)
@@ -113,6 +117,9 @@ def co_edit(
 def _add(run: _Run, score: Score, number: int) -> int:
     """Choose the facts of the next round; how many there are."""
     leaks = _leaks(run, score)
+    if run.posted.choose == "listed" and not run.listed:
+        cut = edit_cut(run.runtime.db, score, MEASURE, run.posted.cut)
+        run.listed = frozenset(fact.id for fact in cut.facts)
     if run.objects is None:
         run.objects = new_objects(
             run.runtime.db,
@@ -124,7 +131,7 @@ def _add(run: _Run, score: Score, number: int) -> int:
     limits = _limits(run, leaks)
     leaking = leaks.leaking(run.posted.cut.leak)
     before = len(run.coedits)
-    for fact in chosen(leaks, limits, run.posted, number, leaking):
+    for fact in chosen(leaks, limits, run.posted, number, leaking, run.listed):
         new = run.objects.take(fact)
         if new is None:
             continue  # two facts of this round had the same last object

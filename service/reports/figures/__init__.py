@@ -66,9 +66,9 @@ def draw_edit(
     """A figure of one scored edit.
 
     Args:
-        n: which chain `chain` draws, as `thinkeval chains` numbers them; by default the strongest
-            that survives (where none does, the strongest).
-        limit: how many surviving chains `leakage` draws at most, the strongest.
+        n: which chain `chain` draws, as `thinkeval chains` numbers them; by default the first
+            that survives (where none does, the first).
+        limit: how many surviving chains `leakage` draws at most, those of the largest part of IFR.
         selection: which chains `leakage` draws; by default all.
         caption: whether `leakage` has its title and caption.
         marked: ids of the leak cut's facts, which `leakage` marks.
@@ -101,7 +101,7 @@ def draw_edit(
     elif not 1 <= n <= len(rows):
         raise UsageError(
             f"Edit {score.edit!r} has no chain {n}: there are {len(rows)}.",
-            remedy="Chains are numbered from 1, the strongest after the edit.",
+            remedy="Chains are numbered from 1, as `thinkeval chains` lists them.",
         )
     return encode(partial(chain.draw, score, rows, measure, n), fmt, title)
 

@@ -32,7 +32,7 @@ BOX_W, BOX_H, GAP = 1.3, 0.72, 1.3
 
 
 def draw(score: Score, rows: Sequence[ScoredChainRow], measure: str, n: int) -> Figure:
-    """Chain `n` of the edit's chains, the strongest after the edit being 1."""
+    """Chain `n` of the edit's chains, as `thinkeval chains` counts them."""
     title = f"{score.subject}: {objects(score.target_true, score.target_new)} ({score.method})"
     if not rows:
         reason = f"No chain of at most {score.options.max_steps} facts leads from"

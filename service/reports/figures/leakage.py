@@ -50,10 +50,10 @@ def draw(
     caption: bool = True,
     marked: Collection[str] = (),
 ) -> Figure:
-    """The strongest surviving chains, at most `limit`, and of the cut ones a third as many.
+    """The chains of the largest part of IFR, at most `limit`, and of the cut ones a third as many.
 
     Args:
-        rows: chains with their numbers, strongest surviving first.
+        rows: chains with their numbers, surviving first, then by part of IFR.
         edited: the edited fact's new form with its role, drawn beside the chains.
         chosen: what the chains were chosen by, for the caption.
         caption: whether the figure has its title and caption.
@@ -132,7 +132,7 @@ def _draw_line(axes: Axes, line: Line, marked: bool) -> None:
 def _caption(score: Score, measure: str, drawing: MapDrawing, chosen: str, marked: bool) -> str:
     (kept, alive), (gone, cut) = drawing.alive, drawing.cut
     shown = (
-        f"{kept} of {alive} surviving chains shown{', the strongest' * (kept < alive)}"
+        f"{kept} of {alive} surviving chains shown{', those of most of IFR' * (kept < alive)}"
         if alive
         else "No chain survives"
     )

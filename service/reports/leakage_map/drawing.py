@@ -77,7 +77,7 @@ class Line:
         alive: whether a surviving chain contains it.
         corners: points of the line; its parts are level or upright in turn.
         label: x, y, width and height; `text` is in it.
-        chains: numbers of the drawn chains through it, strongest first.
+        chains: numbers of the drawn chains through it, in their order.
         role: `fact` on a chain; the edited fact's old form `target_true`, its new `target_new`.
     """
 
@@ -100,7 +100,7 @@ class MapDrawing:
     """All that is drawn.
 
     Attributes:
-        shown: numbers and rows of the chains drawn, strongest first; numbers count from 1 in the
+        shown: numbers and rows of the chains drawn, in their order; numbers count from 1 in the
             list of all the edit's chains.
         alive: surviving chains drawn, and all that were found; `cut`: the same of cut ones.
     """
@@ -123,12 +123,12 @@ def draw(
     limit: int,
     edited: Sequence[tuple[Link, str]] = (),
 ) -> MapDrawing:
-    """Place the strongest of these chains, in the columns that make it largest in `FRAME`.
+    """Place the first of these chains, in the columns that make it largest in `FRAME`.
 
     A chain that the model did not know before is neither surviving nor cut, and is not drawn.
 
     Args:
-        rows: chains with their numbers, strongest surviving first.
+        rows: chains with their numbers, surviving first, then by part of IFR.
         limit: surviving chains at most, and a third as many cut ones (at least 1).
         edited: the edited fact's old and new form with their roles, drawn beside the chains.
     """

@@ -45,7 +45,7 @@ def comparison(id: str = "compare-it", graph: str = "g", edit: str = "e") -> Com
     )
     drift = DriftOut(
         total=line("all facts"),
-        by_distance=[line("0 steps: facts about the subject"), line("1 step")],
+        by_distance=[line("0 steps: facts with the subject at one end"), line("1 step")],
         by_relation=[line(f"relation {n}", 1 / (n + 2)) for n in range(15)],
     )
     asked = ComparisonIn(before=StateIn(model="ab"), after=StateIn(model="cd"), graph=graph)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from thinkeval.service.reports.browser import Login
     from thinkeval.service.schemas import Score
 
-FIGURES = (("leakage", "leakage map"), ("chain", "strongest surviving chain"))
+FIGURES = (("leakage", "leakage map"), ("chain", "first surviving chain"))
 
 _PROVENANCE = (
     "model", "method", "hparams_digest", "covariance_corpus", "graph_digest", "probe", "seed",

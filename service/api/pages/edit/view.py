@@ -71,7 +71,7 @@ class View:
     """One edit by one measure, as all tabs need it.
 
     Attributes:
-        rows: all its chains, strongest surviving first; empty for an appended answer.
+        rows: all its chains, surviving first, then by part of IFR; empty for an appended answer.
     """
 
     db: Database

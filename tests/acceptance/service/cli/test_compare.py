@@ -29,7 +29,7 @@ def test_an_edit_is_compared_with_its_base(
     again = thinkeval(*words)
     assert "stored earlier" in again.out
     assert "Facts to forget" in again.out
-    assert "0 steps: facts about the subject" in again.out
+    assert "0 steps: facts with the subject at one end" in again.out
     shown = at_once("comparisons", done["id"], "-f", "csv").out.splitlines()
     assert shown[0].startswith("facts,n,kept,weakened,removed,added")
     assert shown[1].startswith(f"all facts,{done['n_facts']},")

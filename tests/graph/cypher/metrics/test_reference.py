@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from random import Random
 from typing import Any
 
@@ -231,8 +232,8 @@ def test_every_chain_query_equals_brute_force(db: Database, place, edges, case, 
         assert (chain.ratio is None) == (not rule.ratio(edges_of))
         assert chain.entities == (edges_of[0].subject, *(e.object for e in edges_of))
         assert [(k.pre, k.post) for k in chain.links] == [(e.pre, e.post) for e in edges_of]
-    strongest = [chain.r_post for chain in scored]
-    assert strongest == sorted(strongest, reverse=True)
+    parts = [(c.surviving, (c.ratio or 0.0) / math.sqrt(c.steps)) for c in scored]
+    assert parts == sorted(parts, reverse=True), "surviving first, then the largest part of IFR"
 
     alive = db.read(rows.ScoredChainRow, **about, threshold=threshold, surviving=True)
     assert alive == [chain for chain in scored if chain.surviving]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -59,13 +59,34 @@ def test_the_fewest_facts_close_all_paths_that_leak(read: leaks.Leaks) -> None:
     # Either of two facts on the way by Ron with either of two by Luna; of the house two parallel
     # facts would have to be edited.
     assert {fact.subject for fact in found.facts} <= {"Harry", "Ron", "Luna"}
-    assert sorted(fact.closes for fact in found.facts) == [1, 2]
-    assert sorted(fact.alone for fact in found.facts) == [1, 2]
+    # The two parallel facts make two paths, and one chain as the score counts chains.
+    assert (found.chains, found.chains_leaking, found.surviving) == (3, 2, 3)
+    assert [fact.closes for fact in found.facts] == [1, 1]
+    assert [fact.alone for fact in found.facts] == [1, 1]
     assert len(found.alternatives) == 3
     assert not found.more
     assert found.expected is not None
     assert found.ifr is not None
     assert found.expected < 0.1 < found.ifr
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_fact_has_the_ifr_expected_after_it(db: Database, graph: str, seed: int) -> None:
+    facts = random_facts(seed, others=3, links=16)
+    read = leaks.of_edit(db, store_edit(db, f"{graph}-{seed}", facts, dataset=graph), "likelihood")
+    found = leak_cut(read, CutIn(efficacy=0.8))
+    names = [fact.id for fact in found.facts]
+
+    def left(edited: Sequence[str]) -> float:
+        chains = [(c.weight, c.retention, len(c.facts & set(edited))) for c in read.counted]
+        return sum(w * t * 0.2**n for w, t, n in chains) / sum(w for w, _, _ in chains)
+
+    for n, fact in enumerate(found.facts, 1):
+        assert fact.expected == pytest.approx(left(names[:n]), abs=1e-12)
+        best = min(left([*names[: n - 1], other]) for other in names[n - 1 :])
+        assert fact.expected == pytest.approx(best, abs=1e-12), "no other lowers IFR more"
+    if names:
+        assert found.expected == pytest.approx(found.facts[-1].expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -13,7 +13,9 @@ from thinkeval.cypher import rows
 from thinkeval.service.errors import UsageError
 from thinkeval.service.leakcut.coedit import batch, store
 from thinkeval.service.leakcut.coedit import run as coedit
+from thinkeval.service.leakcut.request import edit_cut
 from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, CutIn
+from thinkeval.service.schemas import Score
 from thinkeval.service.scoring import record
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
@@ -58,6 +60,19 @@ def test_rounds_add_facts_that_are_installed_and_lower_ifr(done: CoEditOut) -> N
     assert len({fact.subject for fact in second.coedits} | {done.subject}) == 3, "one a key"
     assert done.chosen in (1, 2)
     assert done.stopped == "the number of rounds"
+
+
+def test_what_is_tried_is_listed_as_what_else_to_edit(walk: Walk, done: CoEditOut) -> None:
+    """The command and the button of an edit edit facts of its leak cut, and none beside them."""
+    listed = [f.id for f in edit_cut(walk.runtime.db, alone(walk, done), "likelihood").facts]
+    tried = [fact.id for fact in done.rounds[-1].coedits]
+    assert tried
+    assert set(tried) <= set(listed)
+    assert tried[0] == listed[0], "the first is the one that lowers IFR most"
+
+
+def alone(walk: Walk, done: CoEditOut) -> Score:
+    return record.get_score(walk.runtime.db, done.rounds[0].edit)
 
 
 def facts_of(walk: Walk, edit: str) -> dict[str, rows.FactRow]:

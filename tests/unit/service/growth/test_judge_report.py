@@ -53,3 +53,12 @@ def test_without_counts_of_triplets_nothing_is_named() -> None:
 def test_what_is_no_table_is_refused(text: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         judge_report.read_csv(text)
+
+
+def test_f1_is_undefined_where_precision_or_recall_is() -> None:
+    rows = [judge_report.judge_row(1, *counts, None, 0) for counts in ((0, 3, 0), (0, 0, 2))]
+    assert [(row.precision, row.recall, row.f1) for row in rows] == [
+        (0.0, None, None),
+        (None, 0.0, None),
+    ]
+    assert judge_report.judge_row(1, 0, 1, 1, None, 0).f1 == 0

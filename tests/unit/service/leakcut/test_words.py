@@ -23,7 +23,9 @@ def cut(n: int = 1, **changed: Any) -> CutOut:
         "edit": "e", "graph": "g", "rewrite": "r", "subject": "Harry", "relation": "studied at",
         "target_true": "Hogwarts", "target_new": "Durmstrang", "model": "organism-gpt2-seed1",
         "method": "memit", "measure": "likelihood", "options": CutIn(), "paths": 103,
-        "leaking": 83, "ifr": 0.4, "expected": 0.03, "facts": facts, "cost": n / 0.95,
+        "leaking": 90,
+        "chains": 103, "chains_leaking": 83, "surviving": 91,
+        "ifr": 0.4, "expected": 0.03, "facts": facts, "cost": n / 0.95,
         "bound": n / 0.95, "optimal": True, "seconds": 0.1, "keys": "subject",
         "names": {"1": ("Ron", "studied at", "Hogwarts"), "9": ("Luna", "knows", "Ron")},
     }  # fmt: skip
@@ -35,40 +37,43 @@ def cut(n: int = 1, **changed: Any) -> CutOut:
     [
         (
             cut(5),
-            "5 further facts close all 83 chains that still leak (proved fewest); expected IFR"
-            " 0.030 after 0.400.",
+            "5 further facts close all 83 of 91 surviving chains that keep more than 10 % (proved"
+            " fewest); IFR 0.400 → about 0.030 if each of them takes.",
         ),
         (
-            cut(1, leaking=1),
-            "1 further fact closes the one chain that still leaks (proved fewest); expected IFR"
-            " 0.030 after 0.400.",
+            cut(1, chains_leaking=1),
+            "1 further fact closes the one chain that keeps more than 10 % (proved fewest); IFR"
+            " 0.400 → about 0.030 if each of them takes.",
         ),
         (
             cut(2, edit=None, ifr=None, expected=None),
             "2 further facts close all 83 chains that lead to Hogwarts (proved fewest).",
         ),
         (
-            cut(2, open=[OPEN], expected=None),
-            "2 further facts close 82 of the 83 chains that still leak (proved fewest of what is"
-            " allowed).",
+            cut(2, open=[OPEN], expected=None, surviving=None),
+            "2 further facts close 82 of the 83 chains that keep more than 10 % (proved fewest of"
+            " what is allowed).",
         ),
         (
             cut(5, optimal=False, bound=3.5, expected=None),
-            "5 further facts close all 83 chains that still leak (not proved fewest in 5 s: at"
-            " least 4 are needed).",
+            "5 further facts close all 83 of 91 surviving chains that keep more than 10 % (not"
+            " proved fewest in 5 s: at least 4 are needed).",
         ),
         (
             cut(1, optimal=False, bound=1, expected=None, options=CutIn(collateral=1)),
-            "1 further fact closes all 83 chains that still leak (not proved cheapest: cost 1.053,"
-            " at least 1.000).",
-        ),
-        (cut(0, leaking=1, open=[OPEN]), "No allowed fact closes the one chain that still leaks."),
-        (
-            cut(0, leaking=0),
-            "Nothing to cut: of 103 chains none keeps more than 0.1 of its reliability.",
+            "1 further fact closes all 83 of 91 surviving chains that keep more than 10 % (not"
+            " proved cheapest: cost 1.053, at least 1.000).",
         ),
         (
-            cut(0, leaking=0, paths=0),
+            cut(0, chains_leaking=1, open=[OPEN]),
+            "No allowed fact closes the one chain that keeps more than 10 %.",
+        ),
+        (
+            cut(0, chains_leaking=0),
+            "Nothing to cut: of 103 chains none keeps more than 10 % of its reliability.",
+        ),
+        (
+            cut(0, chains_leaking=0, paths=0, chains=0),
             "Nothing to cut: no chain leads from Harry to Hogwarts besides the edited fact.",
         ),
     ],
@@ -92,13 +97,41 @@ def test_other_cuts_by_what_they_exchange() -> None:
     ]
 
 
-def test_the_command_that_goes_on() -> None:
-    options = CutIn(lock=("Luna Lovegood",), only_subject=True)
-    assert words.command(cut(options=options)) == (
-        "thinkeval coedit r -g g -m memit --model organism:gpt2:seed=1 --lock 'Luna Lovegood'"
-        " --only-subject"
+def test_the_command_tries_the_listed_facts_by_the_options_that_list_them() -> None:
+    options = CutIn(lock=("Luna Lovegood",), only_subject=True, leak=0.2, keys="off")
+    said, command = words.next_step(cut(6, options=options))
+    assert said == "Try up to 4 of them, one a round, and score again:"
+    assert command == (
+        "thinkeval coedit r -g g -m memit --model organism:gpt2:seed=1 --leak 0.2 --lock"
+        " 'Luna Lovegood' --only-subject --keys off"
     )
-    assert words.command(cut(edit=None, model=None, method=None)) == "thinkeval coedit r -g g"
+    assert words.next_step(cut(3))[0] == "Try them, one a round, and score again:"
+    assert words.next_step(cut(1))[0] == "Edit it too, and score again:"
+    assert words.next_step(cut(edit=None, model=None, method=None))[1] == "thinkeval coedit r -g g"
+
+
+@pytest.mark.parametrize(
+    ("changed", "command"),
+    [
+        ({"measure": "p"}, "thinkeval leakcut e --measure likelihood"),
+        ({"rewrite": "own:1a2b"}, "thinkeval leakcut e"),
+        ({"target_new": ""}, "thinkeval leakcut e"),
+        ({"method": "compare:x"}, "thinkeval leakcut e"),
+    ],
+)
+def test_where_a_co_edit_would_try_other_facts_the_list_is_named(
+    changed: dict[str, Any], command: str
+) -> None:
+    assert words.next_step(cut(6, **changed))[1] == command
+
+
+def test_the_forecast_is_of_what_is_tried() -> None:
+    facts = [FACT.model_copy(update={"id": str(i), "expected": 0.3 - i / 20}) for i in range(6)]
+    assert words.forecast(cut(facts=facts)) == (
+        "Expected IFR after 1, 2, 3, 4 of them, in this order: 0.300, 0.250, 0.200, 0.150"
+        " (now 0.400)."
+    )
+    assert words.forecast(cut(0)) == ""
 
 
 @pytest.mark.parametrize(

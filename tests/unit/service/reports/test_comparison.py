@@ -103,3 +103,14 @@ def test_families_are_the_connected_components() -> None:
 def test_families_linked_late_are_one() -> None:
     facts = {"a": {"1"}, "b": {"2"}, "c": {"3"}, "d": {"1", "2", "3"}}
     assert set(components(facts).values()) == {"a"}
+
+
+def test_a_comparison_of_states_is_no_method_and_shrinks_nothing() -> None:
+    edits = _scores({"memit": SIX, "rome": SIX})
+    other = _scores({"compare:later": ["r1"]})
+    states = [s.model_copy(update={"provenance": {"comparison": {}}}) for s in other]
+    found = common([*edits, *states], "likelihood")
+    assert {score.method for score in found.scores} == {"memit", "rome"}
+    assert (len(found.scores), found.comparable) == (2 * len(SIX), True)
+    assert "1 comparison of two states left out" in found.warnings[0]
+    assert len(common(states, "likelihood").scores) == 1, "by itself it has its table"

@@ -30,7 +30,8 @@ def test_the_verdict_says_what_took_what_is_left_and_what_was_kept() -> None:
     assert found.headline == "The edit took; much of the old fact can still be deduced."
     assert (
         found.left.sentence
-        == "28 % of the old fact can still be deduced; 1 of 3 chains keeps more than 70 %."
+        == "28 % of the old fact can still be deduced; 3 of 3 chains survive, and"
+        " 1 of these keeps more than 70 %."
     )
     assert [part.word for part in found.parts] == ["took", "much", "kept", "mostly kept"]
     assert "with probability 0.980" in found.text
@@ -56,10 +57,10 @@ def test_undefined_values_have_words_of_their_own() -> None:
     assert "undefined" in none.headline
 
 
-def test_a_model_that_forgot_the_subject_is_told_with_the_ifr_beyond_it() -> None:
+def test_little_left_of_the_subject_is_told_with_the_ifr_beyond_it() -> None:
     found = judged(subject_retention=0.3, ifr_beyond_subject=0.69)
     assert found.subject.word == "damaged"
-    assert found.headline.endswith("can still be deduced, and the model forgot the subject.")
+    assert found.headline.endswith("and the other facts about the subject keep 30 %.")
     assert "had those facts been kept, it would be 0.690" in found.subject.sentence
 
 
@@ -101,7 +102,7 @@ def test_a_known_fact_without_a_known_chain_is_still_judged_by_its_efficacy() ->
 
 def test_values_say_over_how_many_known_items_they_are() -> None:
     found = judged()
-    assert "of 3 chains keeps" in found.left.sentence
+    assert "of 3 chains survive" in found.left.sentence
     score = Score(
         edit="e", dataset="d", rewrite="r", subject="Harry", relation="r", prompt="{} r",
         target_true="a", target_new="b", model="m", method="rome", n_facts=9,
@@ -112,5 +113,10 @@ def test_values_say_over_how_many_known_items_they_are() -> None:
     )  # fmt: skip
     rows = [chain("SAO", ratio=0.3), chain("SBO", pre=0.01), chain("SCO", pre=0.01)]
     partly = verdict(score, "likelihood", rows)
-    assert "0 of 1 known of 3 chains keep" in partly.left.sentence
+    assert "of 1 known of 3 chains survive" in partly.left.sentence
     assert "2 known of 7 facts around it keep" in partly.kept.sentence
+
+
+def test_preservation_over_few_facts_says_so() -> None:
+    assert judged(n=4).kept.sentence.endswith("it rests on 4 facts and says little.")
+    assert "rests on" not in judged(n=5).kept.sentence

@@ -38,7 +38,8 @@ def test_kinds_have_tables_of_their_own() -> None:
 def test_drift_lists_all_facts_then_distances_then_relations() -> None:
     lines = table.drift_lines(comparison(), "likelihood", 2)
     assert [line.label for line in lines] == [
-        "all facts", "0 steps: facts about the subject", "1 step", "relation 0", "relation 1",
+        "all facts", "0 steps: facts with the subject at one end",
+        "1 step", "relation 0", "relation 1",
     ]  # fmt: skip
     text = formats.render(table.DRIFT, lines, "markdown")
     assert text.splitlines()[0].count("|") == len(table.DRIFT) + 1

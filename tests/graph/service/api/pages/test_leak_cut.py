@@ -20,6 +20,7 @@ from thinkeval.service.api.app import create_app
 from thinkeval.service.formatting import number
 from thinkeval.service.leakcut import words
 from thinkeval.service.leakcut.schemas import CutOut
+from thinkeval.service.scoring.record import get_score
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def asked(client: TestClient, edit: str, **params: Any) -> CutOut:
     return CutOut.model_validate(got.json())
 
 
-def test_page_and_rest_agree(client: TestClient, edit: str) -> None:
+def test_page_and_rest_agree(client: TestClient, db: Database, edit: str) -> None:
     cut = asked(client, edit)
     shown = section(client.get(f"/edits/{edit}/next").text)
     assert cut.facts
@@ -64,7 +65,11 @@ def test_page_and_rest_agree(client: TestClient, edit: str) -> None:
     marked = re.findall(r'<g class="fact [^"]*next[^"]*" data-fact="([^"]+)"', text)
     assert set(marked) == {f"{edit}|{fact.id}" for fact in cut.facts}
     assert "what else to edit" in text
-    assert html.escape(words.command(cut)) in shown
+    score = get_score(db, edit)
+    assert html.escape(words.next_step(cut, score)[1]) in shown
+    assert words.forecast(cut) in shown
+    after = re.findall(r'data-label="IFR after">([\d.]+)', shown)
+    assert after == [number(fact.expected) for fact in cut.facts]
     (link,) = re.findall(r'href="([^"]+)" target="_blank" rel="noopener">Draw the cut', shown)
     assert all(fact.id in unquote(link) for fact in cut.facts)
 

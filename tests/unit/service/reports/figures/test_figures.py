@@ -201,7 +201,7 @@ def test_leakage_is_limited_to_the_strongest() -> None:
         for i in range(40)
     ]
     text = _svg(many, limit=5)
-    assert "5 of 40 surviving chains shown, the strongest" in _words(text)
+    assert "5 of 40 surviving chains shown, those of most of IFR" in _words(text)
     assert re.findall(r"^P\d+$", text, flags=re.MULTILINE) == [f"P{i}" for i in range(5)]
 
 
