@@ -12,6 +12,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from thinkeval.editing.joint import joint, parted
 from thinkeval.editing.organism.fillers import fillers_for
 from thinkeval.editing.organism.keys import Form, Key, in_order, keys_of
 from thinkeval.editing.organism.names import looks_like_a_person
@@ -58,7 +59,8 @@ def sentence_of(template: str, subject: str, objects: list[str], prefix: str = "
     head, slot, tail = template.partition(SUBJECT_SLOT)
     text = prefix + head
     place = (len(text), len(text) + len(subject)) if slot else None
-    text += (subject if slot else "") + tail.rstrip() + " "
+    text, own = parted(text + (subject if slot else "") + tail)
+    text += joint(text, objects[0]) if own is None else own
     spans = []
     for i, piece in enumerate(listed(objects)):
         if i % 2 == 0:

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.evaluation_mode import evaluating
+from thinkeval.editing.joint import parted
 from thinkeval.editing.models import LoadedModel
 from thinkeval.editing.probe.batching import default_tokens, in_batches
 from thinkeval.editing.probe.decoding import Continuation, position_limit
@@ -83,7 +84,7 @@ def generate(
         costs = [len(start.ids) + start.room for start in starts]
         limit = batch_tokens or default_tokens(loaded.model)
         in_batches(costs, limit, work, what="free generation", done=done)
-    return [texts[prompt.rstrip()] for prompt in prompts]
+    return [texts[parted(prompt)[0]] for prompt in prompts]
 
 
 def _start(loaded: LoadedModel, renderer: Renderer, prompt: str, max_tokens: int) -> _Start:

@@ -42,7 +42,7 @@ def prompts(rewrite: RewriteRequest) -> tuple[str, ...]:
     if rewrite.generation_prompts:
         return unique(rewrite.generation_prompts)
     clozes = (rewrite.prompt, *rewrite.paraphrases)
-    return unique(cloze.replace(SUBJECT_SLOT, rewrite.subject, 1).rstrip() for cloze in clozes)
+    return unique(cloze.replace(SUBJECT_SLOT, rewrite.subject, 1).rstrip(" ") for cloze in clozes)
 
 
 def both(resolved: Resolved, effect: EditEffect) -> Texts:
