@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from thinkeval.editing.joint import joined
 from thinkeval.editing.probe.prompts import CHAT_CLOZE, CHAT_QUESTION
 
 Kind = Literal["copy", "update", "retain"]
@@ -41,7 +42,7 @@ class Demonstration:
     @property
     def text(self) -> str:
         """The text in the context, with a trailing empty line."""
-        return f"New Fact: {self.fact}\nPrompt: {self.prompt} {self.answer}\n\n"
+        return f"New Fact: {self.fact}\nPrompt: {joined(self.prompt, self.answer)}\n\n"
 
 
 @dataclass(frozen=True)

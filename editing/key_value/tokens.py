@@ -17,6 +17,7 @@ import torch
 
 from thinkeval.editing.answer_tokens import answer_ids, text_ids
 from thinkeval.editing.errors import RequestError
+from thinkeval.editing.joint import parted
 from thinkeval.editing.key_value.subject_position import (
     SLOT,
     Encoded,
@@ -110,8 +111,8 @@ def _tokens_of(
     answer = text.strip()
     if not answer:
         raise RequestError(f"request '{request.id}': {field} is empty")
-    prompt, _ = _filled(request, BARE, request.prompt)
-    ids = answer_ids(tokenizer, prompt, text_ids(tokenizer, prompt), answer)
+    prompt, lead, _ = _filled(request, BARE, request.prompt)
+    ids = answer_ids(tokenizer, prompt, text_ids(tokenizer, prompt), answer, lead=lead)
     if set(ids) <= {tokenizer.unk_token_id}:
         raise RequestError(
             f"request '{request.id}': the tokenizer maps {field} '{text}' to nothing",
@@ -125,12 +126,12 @@ def prompt_row(
 ) -> Row:
     """The tokens of a template filled with the request's prompt (or another) and its subject.
 
-    White space at the end is removed, as in a probe: a target begins with its own space.
+    Spaces at the end are removed, as in a probe: a target begins with its own space.
 
     Raises:
         RequestError: template or prompt lack `{}`, or no token covers the subject.
     """
-    text, span = _filled(request, template, request.prompt if prompt is None else prompt)
+    text, _, span = _filled(request, template, request.prompt if prompt is None else prompt)
     try:
         batch = encode_with_subject(tokenizer, [text], [span])
     except RequestError as error:
@@ -138,14 +139,14 @@ def prompt_row(
     return Row(tuple(batch.input_ids[0].tolist()), int(batch.subject_last[0]))
 
 
-def _filled(request: RewriteRequest, template: str, prompt: str) -> tuple[str, Span]:
-    """Text of a template with a prompt and the request's subject, and the subject's span."""
+def _filled(request: RewriteRequest, template: str, prompt: str) -> tuple[str, str | None, Span]:
+    """Text of a template with a prompt and the request's subject, its joint, the subject's span."""
     before, _, after = template.partition(SLOT)
     try:
         text, span = fill(prompt, request.subject, prefix=before, suffix=after)
     except RequestError as error:
         raise _of(request, error) from error
-    return text.rstrip(), span
+    return *parted(text), span
 
 
 def _of(request: RewriteRequest, error: RequestError) -> RequestError:

@@ -25,6 +25,7 @@ from thinkeval.editing.errors import EditFailedError
 from thinkeval.editing.hparams.schema import Schema, added, require
 from thinkeval.editing.in_context import retrievers
 from thinkeval.editing.in_context.demonstrations import Demonstration, InContext, balanced, flat
+from thinkeval.editing.joint import joined
 from thinkeval.editing.key_value.tokens import check
 from thinkeval.editing.probe.decoding import position_limit
 from thinkeval.editing.probe.matching import contains
@@ -126,7 +127,7 @@ def execute(
 
 def new_fact(request: RewriteRequest) -> str:
     """The sentence that states a request's new fact, without its full stop."""
-    return f"{request.filled_prompt.strip()} {request.target_new.strip()}"
+    return joined(request.filled_prompt.lstrip(), request.target_new.strip())
 
 
 def _allowed(

@@ -34,6 +34,7 @@ from thinkeval.editing.deltas import EditEffect
 from thinkeval.editing.errors import EditFailedError, RequestError
 from thinkeval.editing.hparams.common import ModuleNames
 from thinkeval.editing.hparams.schema import added, require
+from thinkeval.editing.joint import parted
 from thinkeval.editing.key_value.keys import Templates
 from thinkeval.editing.key_value.neurons import (
     Neuron,
@@ -177,7 +178,7 @@ def _ids(tokenizer: Any, request: RewriteRequest, text: str) -> Ids:
     """A paraphrase as tokens; some paraphrases of CounterFact do not name the subject."""
     if len(slot_parts(text)) > 1:
         return prompt_row(tokenizer, request, prompt=text).ids
-    return tuple(text_ids(tokenizer, fill(text, request.subject).rstrip()))
+    return tuple(text_ids(tokenizer, parted(fill(text, request.subject))[0]))
 
 
 def _neurons(

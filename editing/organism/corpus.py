@@ -12,6 +12,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from thinkeval.editing.joint import joint, parted
 from thinkeval.editing.organism.fillers import fillers_for
 from thinkeval.editing.organism.keys import Form, Key, in_order, keys_of
 from thinkeval.editing.organism.names import looks_like_a_person
@@ -57,7 +58,8 @@ def sentence_of(template: str, subject: str, objects: list[str], prefix: str = "
         template = template[:1].lower() + template[1:]
     head, *tail = slot_parts(template)
     place = (len(prefix + head), len(prefix + head + subject)) if tail else None
-    text = prefix + fill(template, subject).rstrip() + " "
+    text, own = parted(prefix + fill(template, subject))
+    text += joint(text, objects[0]) if own is None else own
     spans = []
     for i, piece in enumerate(listed(objects)):
         if i % 2 == 0:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from thinkeval.editing.answer_tokens import answer_ids, text_ids
+from thinkeval.editing.joint import parted
 from thinkeval.editing.organism.keys import Key, facts_to_learn
 from thinkeval.editing.organism.report import KNOWN, WORST, FactRecall, RecallReport
 from thinkeval.loaders.records import KnowledgeGraph, fill
@@ -19,14 +21,14 @@ BATCH = 64
 def likelihoods(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, queries: Sequence[tuple[str, str]]
 ) -> list[float]:
-    """P(object | prompt) of each (prompt, object), the object after one space.
+    """P(object | prompt) of each (prompt, object), tokenised as a probe does it.
 
     The product over the object's tokens; the continuation after the object is arbitrary.
     """
     result: list[float] = []
     for start in range(0, len(queries), BATCH):
-        heads = [tokenizer.encode(prompt) for prompt, _ in queries[start : start + BATCH]]
-        tails = [tokenizer.encode(" " + name) for _, name in queries[start : start + BATCH]]
+        rows = [_encoded(tokenizer, *query) for query in queries[start : start + BATCH]]
+        heads, tails = zip(*rows, strict=True)
         width = max(len(h) + len(t) for h, t in zip(heads, tails, strict=True))
         ids = torch.full((len(heads), width), 0)
         for i, (head, tail) in enumerate(zip(heads, tails, strict=True)):
@@ -37,6 +39,15 @@ def likelihoods(
             places = range(len(head) - 1, len(head) + len(tail) - 1)
             result.append(sum(logits[i, at, t].item() for at, t in zip(places, tail, strict=True)))
     return torch.tensor(result, dtype=torch.float64).exp().tolist()
+
+
+def _encoded(
+    tokenizer: PreTrainedTokenizerFast, prompt: str, name: str
+) -> tuple[list[int], list[int]]:
+    """The tokens of a prompt and of an object behind it."""
+    text, lead = parted(prompt)
+    head = text_ids(tokenizer, text)
+    return head, answer_ids(tokenizer, text, head, name, lead=lead)
 
 
 def _summed(

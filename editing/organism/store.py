@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from thinkeval.editing.errors import OrganismError
+from thinkeval.editing.joint import joint, parted
 from thinkeval.editing.organism.config import OrganismConfig, Recipe
 from thinkeval.editing.organism.corpus import Corpus
-from thinkeval.editing.organism.keys import keys_of, learnt
+from thinkeval.editing.organism.keys import fill, keys_of, learnt
 from thinkeval.editing.organism.report import RecallReport
 from thinkeval.editing.organism.unknown import AbsentPairs, absent_pairs, taught_keys
 from thinkeval.loaders.records import KnowledgeGraph, digest, slug
@@ -36,6 +37,8 @@ of other code is trained again. A test holds digests of these and fails until bo
 """
 UNKNOWN_CODE = 1
 """The same for what `unknown` adds to the text; part of the key of such an organism only."""
+JOINT_CODE = "joint 1"
+"""The same for a graph with an object that no space precedes, in such an organism's key only."""
 MAX_LENGTH = 128
 """Maximum number of tokens of a sentence."""
 
@@ -63,6 +66,8 @@ def folder_name(graph: KnowledgeGraph, config: OrganismConfig) -> str:
     """Readable name with a digest of everything that the weights depend on."""
     settings = {k: v for k, v in config.as_dict().items() if k != "min_recall"}
     code = [UNKNOWN_CODE] if config.unknown else []
+    if any(joint(parted(fill(f.prompt, f.subject))[0], f.object) != " " for f in graph.facts):
+        code.append(JOINT_CODE)
     key = digest([graph.content_digest, settings, CODE, *code], 12)
     taught = f"-unknown{round(100 * config.unknown)}" if config.unknown else ""
     return f"{slug(graph.name)}-{config.architecture}-seed{config.seed}{taught}-{key}"

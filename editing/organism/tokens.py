@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
@@ -28,7 +29,12 @@ def train_tokenizer(sentences: Iterable[Sentence], vocabulary: int) -> PreTraine
         show_progress=False,
     )
     # Each sentence also after a space: names occur at the start and within sentences.
-    texts = (text for s in sentences for text in (s.text, " " + s.text))
+    texts = (
+        text
+        for s in sentences
+        for first, *rest in [pieces(s)]
+        for text in (first, " " + first, *rest)
+    )
     bpe.train_from_iterator(texts, trainer)
     return PreTrainedTokenizerFast(
         tokenizer_object=bpe, bos_token=END, eos_token=END, pad_token=END, unk_token=END
@@ -48,6 +54,16 @@ class Encoded:
     ids: tuple[int, ...]
     weights: tuple[float, ...]
     subject: tuple[int, int] | None
+
+
+def pieces(sentence: Sentence) -> list[str]:
+    """The sentence cut in front of each object that no space precedes (`editing.joint`).
+
+    So no token has a part of a prompt and a part of its object.
+    """
+    text = sentence.text
+    cuts = [start for start, _ in sentence.objects if start and not text[start - 1].isspace()]
+    return [text[a:b] for a, b in pairwise((0, *cuts, len(text)))]
 
 
 def _tokens_in(
@@ -75,12 +91,19 @@ class Encoder:
         return self._cache[key]
 
     def _encode(self, sentence: Sentence, shift: int) -> Encoded:
-        encoding = self._tokenizer.encode(" " * shift + sentence.text)
-        offsets = encoding.offsets
+        ids: list[int] = []
+        offsets: list[tuple[int, int]] = []
+        start = 0
+        for number, text in enumerate(pieces(sentence)):
+            whole = text if number else " " * shift + text
+            encoding = self._tokenizer.encode(whole)
+            ids += encoding.ids
+            offsets += [(start + a, start + b) for a, b in encoding.offsets]
+            start += len(whole)
         weights = [OTHER_WEIGHT] * len(offsets)
         for span in sentence.objects:
             place = _tokens_in(span, offsets, shift)
             for i in range(place[0], place[1] + 1) if place else ():
                 weights[i] = 1.0
         subject = _tokens_in(sentence.subject, offsets, shift) if sentence.subject else None
-        return Encoded(tuple(encoding.ids), tuple(weights), subject)
+        return Encoded(tuple(ids), tuple(weights), subject)

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.evaluation_mode import evaluating
+from thinkeval.editing.joint import parted
 from thinkeval.editing.models import LoadedModel
 from thinkeval.editing.probe.batching import in_batches, room_for
 from thinkeval.editing.probe.decoding import Continuation, position_limit
@@ -86,7 +87,7 @@ def generate(
         room = room_for(loaded.model, batch_tokens)
         costs = [room.cost(len(start.ids) + start.room, _LOGITS) for start in starts]
         in_batches(costs, room.tokens, work, what="free generation", done=done)
-    return [texts[prompt.rstrip()] for prompt in prompts]
+    return [texts[parted(prompt)[0]] for prompt in prompts]
 
 
 def _start(loaded: LoadedModel, renderer: Renderer, prompt: str, max_tokens: int) -> _Start:

@@ -22,7 +22,15 @@ from thinkeval.editing.models import LoadedModel
 from thinkeval.editing.probe.batching import in_batches, room_for
 from thinkeval.editing.probe.decoding import Continuation, position_limit
 from thinkeval.editing.probe.matching import sentence_end
-from thinkeval.editing.probe.prompts import Rendered, Renderer, chat_text, prompt_ids, uses_chat
+from thinkeval.editing.probe.prompts import (
+    Rendered,
+    Renderer,
+    chat_lead,
+    chat_text,
+    closed,
+    prompt_ids,
+    uses_chat,
+)
 from thinkeval.editing.probe.sampled import LOGITS, SentenceMarks, end_tokens, random_numbers
 
 Turn = tuple[str, str]
@@ -152,6 +160,7 @@ class _Reader:
     def __init__(self, loaded: LoadedModel) -> None:
         self._tokenizer = loaded.tokenizer
         self._chat = uses_chat(loaded.tokenizer, "auto")
+        self._lead = chat_lead(loaded.tokenizer) if self._chat else None
         self._plain = Renderer(loaded.tokenizer, "never")
         self._marks = _control_marks(loaded.tokenizer)
         self._seen: dict[tuple[tuple[Turn, ...], bool], tuple[tuple[int, ...], Rendered, bool]] = {}
@@ -179,7 +188,8 @@ class _Reader:
                 f"the chat template rejects the prompt '{_short(turns)}': {error}",
                 remedy="Use an instruct model whose template takes these turns.",
             ) from error
-        return Rendered(text, special=False, lead="", seed_text=joined)
+        text = closed(text, turns[-1][1])
+        return Rendered(text, special=False, lead=self._lead, seed_text=joined)
 
     def _templated(self, turns: tuple[Turn, ...]) -> str:
         try:

@@ -6,12 +6,14 @@ and likelihood use identical prompts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from thinkeval.editing import answer_tokens
 from thinkeval.editing.errors import ProbeError
+from thinkeval.editing.joint import joint, parted
 
 QUESTION = "Question: {question} Answer:"
 """Prompt of a question for a model without chat template."""
@@ -29,22 +31,26 @@ _TEMPLATE_OPTIONS = {"date_string": "01 Jan 2025", "enable_thinking": False}
 """For templates that otherwise insert the current date (Llama 3.1) or enable reasoning before the
 answer (Qwen 3); templates without these options ignore them."""
 
+_MARK = "Kyoto"
+_OPENING = re.compile(r"<(think|thinking|reasoning|thought)>")
+
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
     """A rendered prompt.
 
     Attributes:
-        text: everything before the answer, without trailing white space (except a template's own).
+        text: everything before the answer, without spaces at its end (except a template's own).
         special: whether the tokenizer adds special tokens (a BOS); a chat template contains them.
-        lead: separator of text and answer: a space, or nothing in a chat.
+        lead: separator of text and answer where the prompt's own spaces or the chat template fix
+            it; None where it follows from text and answer (`editing.joint`).
         seed_text: seed of the random numbers; equal for a prompt with and without
             `prompt_change`.
     """
 
     text: str
     special: bool
-    lead: str
+    lead: str | None
     seed_text: str
 
 
@@ -105,12 +111,12 @@ class Renderer:
     def __init__(self, tokenizer: Any, chat: str, change: PromptChange | None = None) -> None:
         self._tokenizer = tokenizer
         self._chat = uses_chat(tokenizer, chat)
+        self._lead = chat_lead(tokenizer) if self._chat else None
         self._change = change
 
     def cloze(self, text: str) -> Rendered:
         """Render a filled cloze."""
-        text = text.rstrip()
-        return self._render(CHAT_CLOZE.replace("{cloze}", text) if self._chat else text)
+        return self._render(CHAT_CLOZE.replace("{cloze}", text.rstrip()) if self._chat else text)
 
     def question(self, text: str) -> Rendered:
         """Render a question."""
@@ -120,7 +126,7 @@ class Renderer:
     def _render(self, plain: str) -> Rendered:
         changed = self._change(plain) if self._change else plain
         if not self._chat:
-            return Rendered(changed.rstrip(), special=True, lead=" ", seed_text=plain)
+            return plainly(changed, plain)
         try:
             text = chat_text(self._tokenizer, [("user", changed)])
         except Exception as error:
@@ -129,7 +135,15 @@ class Renderer:
                 f"the chat template rejects the prompt '{plain}': {error}",
                 remedy="Use --chat never.",
             ) from error
-        return Rendered(text, special=False, lead="", seed_text=plain)
+        text = closed(text, changed)
+        return Rendered(text, special=False, lead=self._lead, seed_text=plain)
+
+
+def plainly(text: str, seed_text: str | None = None) -> Rendered:
+    """A plain prompt as it is asked, without a chat."""
+    asked, lead = parted(text)
+    seed_text = asked if seed_text is None else parted(seed_text)[0]
+    return Rendered(asked, special=True, lead=lead, seed_text=seed_text)
 
 
 def chat_text(tokenizer: Any, turns: Sequence[tuple[str, str]]) -> str:
@@ -146,9 +160,70 @@ def chat_text(tokenizer: Any, turns: Sequence[tuple[str, str]]) -> str:
     )
 
 
+def chat_lead(tokenizer: Any) -> str | None:
+    """The separator that a chat template writes between its prompt and an assistant's answer.
+
+    None where the template does not tell; then the text rule holds (`[/INST]` gets a space).
+    """
+    try:
+        prompt = closed(chat_text(tokenizer, [("user", "?")]), "?")
+        written: str = tokenizer.apply_chat_template(
+            [{"role": "user", "content": "?"}, {"role": "assistant", "content": _MARK}],
+            tokenize=False,
+            **_TEMPLATE_OPTIONS,
+        )
+    except Exception:  # A template is a program; what it refuses is reported when it is asked.
+        return None
+    if prompt[-1:].isspace():
+        return ""
+    between, mark, _ = written.removeprefix(prompt).partition(_MARK)
+    return between if mark and written.startswith(prompt) and not between.strip() else None
+
+
+def closed(text: str, content: str) -> str:
+    """A prompt of a chat template whose reasoning block, if it opens one, is closed and empty.
+
+    Models that reason are trained with an empty block for answers without reasoning. A probability
+    of an answer inside the block says nothing about the answer.
+
+    Args:
+        content: of the last turn, which may name the tags itself.
+
+    Raises:
+        ProbeError: the template begins the reasoning with words of its own.
+    """
+    start = text.rfind(content) + len(content) if content and content in text else 0
+    tail = text[start:]
+    opened = [tag for tag in _OPENING.finditer(tail) if f"</{tag[1]}>" not in tail[tag.end() :]]
+    if not opened:
+        return text
+    begun = tail[opened[-1].end() :]
+    if begun.strip():
+        raise ProbeError(
+            f"the chat template begins the model's reasoning itself: '{begun.strip()}'",
+            remedy="Use --chat never.",
+        )
+    return f"{text.rstrip()}\n\n</{opened[-1][1]}>\n\n"
+
+
+def opens_reasoning(tokenizer: Any) -> bool:
+    """Whether the chat template opens a reasoning block, which `closed` closes."""
+    try:
+        text = chat_text(tokenizer, [("user", "?")])
+        return closed(text, "?") != text
+    except Exception:  # As in `chat_lead`.
+        return False
+
+
 def prompt_ids(tokenizer: Any, rendered: Rendered) -> list[int]:
     """Token ids of a rendered prompt (`answer_tokens.text_ids`)."""
     return answer_tokens.text_ids(tokenizer, rendered.text, special=rendered.special)
+
+
+def answer_text(rendered: Rendered, name: str) -> str:
+    """A name as it is written behind a rendered prompt, with what separates it."""
+    lead = joint(rendered.text, name) if rendered.lead is None else rendered.lead
+    return lead + name
 
 
 def answer_ids(tokenizer: Any, rendered: Rendered, prompt: list[int], name: str) -> list[int]:

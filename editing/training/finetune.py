@@ -24,6 +24,7 @@ from thinkeval.editing import interruption
 from thinkeval.editing.answer_tokens import answer_ids, text_ids
 from thinkeval.editing.deltas import EditEffect, low_rank, preserved
 from thinkeval.editing.errors import EditFailedError, RequestError
+from thinkeval.editing.joint import parted
 from thinkeval.editing.states.extras import package
 from thinkeval.editing.states.restored import restored
 from thinkeval.editing.training.settings import FineTuning, Pairs
@@ -192,8 +193,9 @@ def _rows(tokenizer: Any, number: int, prompt: str, answer: str, limit: int) -> 
         ids = text_ids(tokenizer, answer)
         pieces = [ids[start : start + limit] for start in range(0, len(ids), limit)]
         return [(piece[:1], piece[1:]) for piece in pieces if len(piece) > 1]
+    prompt, lead = parted(prompt)
     ids = text_ids(tokenizer, prompt)
-    target = answer_ids(tokenizer, prompt, ids, answer)
+    target = answer_ids(tokenizer, prompt, ids, answer, lead=lead)
     if len(ids) + len(target) > limit:
         raise RequestError(
             f"example {number} to learn has {len(ids) + len(target)} tokens, more than {limit}",

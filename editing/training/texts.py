@@ -18,6 +18,7 @@ from thinkeval.editing import nethook
 from thinkeval.editing.answer_tokens import answer_ids, text_ids
 from thinkeval.editing.architectures import Adapter
 from thinkeval.editing.errors import EditFailedError, RequestError
+from thinkeval.editing.joint import parted
 from thinkeval.editing.key_value.tokens import prompt_row, target_ids
 from thinkeval.editing.padding import Padded, pad
 from thinkeval.loaders.records import RewriteRequest
@@ -143,9 +144,9 @@ def to_retain(adapter: Adapter, tokenizer: Any, state: Any) -> Texts:
                 f"text {number} to retain is no prompt with an answer: {pair!r}",
                 remedy="Each is a pair of texts that are not empty.",
             )
-        prompt, answer = texts
+        (prompt, lead), answer = parted(pair[0].lstrip()), texts[1]
         ids = text_ids(tokenizer, prompt)
-        target = answer_ids(tokenizer, prompt, ids, answer)
+        target = answer_ids(tokenizer, prompt, ids, answer, lead=lead)
         if not ids or set(target) <= {tokenizer.unk_token_id}:
             raise RequestError(
                 f"text {number} to retain: the tokenizer maps {pair!r} to nothing",

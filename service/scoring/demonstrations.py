@@ -16,6 +16,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from thinkeval.editing.in_context.demonstrations import Demonstration
+from thinkeval.editing.joint import joined
 from thinkeval.editing.probe.matching import contains
 from thinkeval.editing.probe.prompts import QUESTION, Renderer, prompt_ids
 from thinkeval.loaders.records import (
@@ -129,7 +130,7 @@ def _of(
 ) -> Iterator[Demonstration]:
     """The demonstrations of a fact with its new object."""
     prompt = _fill(fact.prompt, fact.subject)
-    stated = f"{prompt} {new}"
+    stated = joined(prompt, new)
     yield Demonstration("copy", fact.id, stated, prompt, new)
     other_words = [_fill(text, fact.subject) for text in fact.paraphrases]
     other_words = other_words or [QUESTION.replace("{question}", q) for q in fact.questions]
@@ -144,7 +145,7 @@ def _of(
 
 
 def _fill(prompt: str, subject: str) -> str:
-    return fill(prompt, subject).strip()
+    return fill(prompt, subject).lstrip()
 
 
 def _sentence(fact: Fact) -> str:

@@ -42,7 +42,7 @@ def prompts(rewrite: RewriteRequest) -> tuple[str, ...]:
     if rewrite.generation_prompts:
         return unique(rewrite.generation_prompts)
     clozes = (rewrite.prompt, *rewrite.paraphrases)
-    return unique(fill(cloze, rewrite.subject).rstrip() for cloze in clozes)
+    return unique(fill(cloze, rewrite.subject).rstrip(" ") for cloze in clozes)
 
 
 def both(resolved: Resolved, effect: EditEffect) -> Texts:

@@ -131,8 +131,8 @@ def asked(
 
 
 def filled(prompt: str, subject: str) -> str:
-    """A cloze with its subject, as it is asked: the answer's tokens begin with the space."""
-    return fill(prompt, subject).rstrip()
+    """A cloze with its subject; its own spaces at the end are the answer's (`editing.joint`)."""
+    return fill(prompt, subject)
 
 
 def _item(key: str, question: Question) -> ProbeItem:
@@ -171,7 +171,7 @@ def _near(key: str, question: Question) -> list[_Near]:
         _Near(
             replace(
                 _item(f"{key} near", question),
-                paraphrases=tuple(question.neighborhood[i].prompt.rstrip() for i in found),
+                paraphrases=tuple(question.neighborhood[i].prompt for i in found),
                 object=name,
                 aliases=aliases,
                 separate=True,

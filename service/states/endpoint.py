@@ -23,7 +23,15 @@ from typing import TYPE_CHECKING, Any
 
 from thinkeval.editing.errors import ProbeError
 from thinkeval.editing.probe import matching, measured
-from thinkeval.editing.probe.prompts import CHAT_CLOZE, CHAT_QUESTION, QUESTION, Query, Rendered
+from thinkeval.editing.probe.prompts import (
+    CHAT_CLOZE,
+    CHAT_QUESTION,
+    QUESTION,
+    Query,
+    Rendered,
+    answer_text,
+    plainly,
+)
 from thinkeval.editing.probe.reasoning import is_unclosed
 from thinkeval.loaders.records import digest
 from thinkeval.service.completions import ScoredToken
@@ -275,7 +283,7 @@ class EndpointState:
         done = len(rows) - len(open_)
 
         def one(row: tuple[Rendered, str]) -> tuple[ScoredToken, ...]:
-            return scored_answer(self._client, row[0].text, f"{row[0].lead}{row[1]}")
+            return scored_answer(self._client, row[0].text, answer_text(*row))
 
         for part in in_parallel([rows[i] for i in open_], one):
             self._replies.put({keys[open_[place]]: tokens for place, tokens in part})
@@ -312,8 +320,7 @@ class Rendering:
 
     def cloze(self, text: str) -> Rendered:
         """A filled cloze, as for a model in this process."""
-        text = text.rstrip()
-        return self._rendered(CHAT_CLOZE.replace("{cloze}", text) if self._chat else text)
+        return self._rendered(CHAT_CLOZE.replace("{cloze}", text.rstrip()) if self._chat else text)
 
     def question(self, text: str) -> Rendered:
         """A question, as for a model in this process."""
@@ -321,8 +328,8 @@ class Rendering:
         return self._rendered(frame.replace("{question}", text.strip()))
 
     def _rendered(self, text: str) -> Rendered:
-        lead = "" if self._chat else " "
-        return Rendered(text.rstrip(), special=not self._chat, lead=lead, seed_text=text)
+        # Behind a chat the server's template ends in a text that is not known here.
+        return replace(plainly(text), special=False, lead="") if self._chat else plainly(text)
 
 
 def _require_sampling(able: Capabilities, client: Client) -> None:

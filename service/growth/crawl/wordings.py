@@ -113,7 +113,7 @@ def requests_for(
 def _text(wording: Wording, subject: str, chat: bool, kind: Kind) -> str:
     text = wording.filled(subject)
     if not chat:
-        return QUESTION.replace("{question}", text.strip()) if wording.question else text.rstrip()
+        return QUESTION.replace("{question}", text.strip()) if wording.question else text
     if not wording.question:
         return CHAT_CLOZE.replace("{cloze}", text.rstrip())
     return LIST_QUESTION.replace("{question}", text) if kind == "direct" else text

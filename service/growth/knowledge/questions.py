@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from thinkeval.editing.joint import joined
 from thinkeval.editing.probe.settings import ProbeItem
 from thinkeval.loaders.records import SUBJECT_SLOT, Fact, KnowledgeGraph, unique
 
@@ -53,7 +54,7 @@ def of_truth(facts: Sequence[Fact], objects: Mapping[str, str] | None = None) ->
     items = []
     for fact in facts:
         name = objects[fact.id] if objects else fact.object
-        question = TRUTH.replace("{statement}", f"{filled(fact)} {name}")
+        question = TRUTH.replace("{statement}", joined(filled(fact), name))
         items.append(ProbeItem(fact.id, question, "yes", question=question))
     return items
 
@@ -80,7 +81,7 @@ def wrong_objects(facts: Sequence[Fact], graph: KnowledgeGraph) -> dict[str, str
 
 def filled(fact: Fact) -> str:
     """The fact's prompt with its subject."""
-    return fact.prompt.replace(SUBJECT_SLOT, fact.subject, 1).rstrip()
+    return fact.prompt.replace(SUBJECT_SLOT, fact.subject, 1)
 
 
 def relation_names(fact: Fact) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ def prompts(rewrite: RewriteRequest, near: Pairs) -> list[Prompt]:
     return [
         cloze("prompt", rewrite.prompt),
         *(cloze("paraphrase", text) for text in rewrite.paraphrases),
-        *(Prompt("locality", text.rstrip(), rewrite.target_new, right=name) for text, name in near),
+        *(Prompt("locality", text, rewrite.target_new, right=name) for text, name in near),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from thinkeval.editing.joint import joined
 from thinkeval.editing.probe.prompts import CHAT_CLOZE, CHAT_QUESTION, QUESTION, uses_chat
 from thinkeval.service.scoring import metrics
 from thinkeval.service.scoring.conversation.walk import Asked, Turns, outcome, walk
@@ -98,7 +99,7 @@ class Answerer:
         return tuple(made[:-1])
 
     def _plain(self, asked: Asked, answer: str) -> str:
-        text = asked.text.rstrip()
+        text = asked.text
         if not asked.cloze:
             text = QUESTION.replace("{question}", asked.text.strip())
-        return f"{text} {answer}".rstrip()
+        return joined(text, answer.rstrip())
