@@ -133,8 +133,9 @@ def _what_else(
         return None, None
     rewrite = next(r for r in datasets.list_rewrites(runtime.db, GRAPH) if r.id.startswith(REWRITE))
     posted = CoEditIn(
-        graph=GRAPH, model=model, rewrite=rewrite.id, seed=seed, organism_seed=seed, rounds=ROUNDS
-    )
+        graph=GRAPH, model=model, rewrite=rewrite.id, seed=seed, organism_seed=seed, rounds=ROUNDS,
+        anyway=True,
+    )  # fmt: skip
     return edit_cut(runtime.db, score, "likelihood"), co_edit(runtime, posted, rewrite)
 
 

@@ -20,6 +20,7 @@ from thinkeval.editing.models import weights_digest
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.errors import UsageError
 from thinkeval.service.graphs import datasets
+from thinkeval.service.reports.sweep import report
 from thinkeval.service.schemas import EditOptions
 from thinkeval.service.scoring import plan, record, sequence, sweep_pool
 from thinkeval.service.scoring import sweep as sweeps
@@ -142,6 +143,21 @@ def test_a_cell_that_fails_says_why_and_the_others_go_on(place: Place) -> None:
     assert "99" in (by_method["memit"].error or "")
     assert by_method["none"].score is not None
     assert [o.cell.method for o in outcomes] == ["memit", "none"] * 2
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_fact_that_the_model_does_not_know_is_skipped(place: Place, workers: int) -> None:
+    known = place.rewrites[0]
+    unknown = replace(known, id="unknown", target_true="Mount Everest")
+    swept = place.sweep("none", rewrites=(known, unknown))
+    outcomes = sweep_pool.run(place.runtime, swept, workers=workers)
+    assert [(o.score is None, o.skipped) for o in outcomes] == [(False, False), (True, True)]
+    assert "nothing to measure" in (outcomes[1].error or "")
+    found = report(outcomes, "likelihood")
+    assert (found.failed, found.skipped) == ([], [outcomes[1]])
+    assert [each["cell"] for each in found.as_dict()["skipped"]] == [outcomes[1].cell.name]
+    anyway = replace(swept, options=swept.options.model_copy(update={"anyway": True}))
+    assert all(o.score for o in sweep_pool.run(place.runtime, anyway, workers=1))
 
 
 def test_strength_scales_the_one_update_and_stays_out_of_tables(place: Place) -> None:
