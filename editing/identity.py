@@ -46,7 +46,7 @@ _TEXTS = (
     " don't\tstop: 1,984  naïve CAFÉ\n",
     "中国的首都是北京。 مرحبا",
 )  # fmt: skip
-"""Texts whose ids stand for a tokenizer that cannot be written down."""
+"""Texts whose ids describe a tokenizer that cannot be written down."""
 
 
 def parts(model: Any, tokenizer: Any) -> dict[str, str]:
@@ -83,7 +83,7 @@ def config_fields(model: Any) -> dict[str, Any]:
     A field with the default of its class is left out, so that a later release of transformers that
     adds a field does not make another model of it.
     """
-    config = getattr(model, "config", None)
+    config: Any = getattr(model, "config", None)
     if not hasattr(config, "to_dict"):
         return {"class": type(model).__name__}
     try:

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from typing import TypeVar
 from urllib.parse import urlsplit
-from urllib.request import getproxies_environment, proxy_bypass_environment
+from urllib.request import getproxies_environment, proxy_bypass
 
 from thinkeval.service.errors import UsageError
 
@@ -64,7 +64,7 @@ def _proxy(address: str) -> str | None:
     parts = urlsplit(address)
     proxies = getproxies_environment()
     scheme = parts.scheme if parts.scheme in proxies else "all"
-    if scheme not in proxies or is_own(address) or proxy_bypass_environment(parts.netloc):
+    if scheme not in proxies or is_own(address) or proxy_bypass(parts.netloc):
         return None
     names = (f"{scheme}_proxy", f"{scheme}_proxy".upper())
     name = next((name for name in names if os.environ.get(name)), names[1])

@@ -32,7 +32,7 @@
 //   $rows.likelihood_norm_post              PROBABILITY|NULL    the same after the edit
 //   $rows.answers_pre                       LIST<STRING>|NULL   sampled answers before the edit
 //   $rows.answers_post                      LIST<STRING>|NULL   the same after the edit
-//   $rows.n_samples                         INTEGER|NULL        how many answers p_pre is a fraction of
+//   $rows.n_samples                         INTEGER|NULL        answers that p_pre is a fraction of
 //   $rows.change                            STRING(kept|weakened|removed|added)|NULL
 //         effect of the edit on it
 //   $rows.caption                           STRING|NULL

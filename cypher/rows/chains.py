@@ -85,8 +85,7 @@ class ScoredChainRow(Row):
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
         """Turn the maps of `links` into Link records."""
-        *plain, links = values
-        return cls(*plain, tuple(Link(**link) for link in links))
+        return cls(*values[:-1], tuple(Link(**link) for link in values[-1]))
 
 
 @dataclass(frozen=True)

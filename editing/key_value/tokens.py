@@ -19,7 +19,6 @@ from thinkeval.editing.answer_tokens import answer_ids, text_ids
 from thinkeval.editing.errors import RequestError
 from thinkeval.editing.joint import parted
 from thinkeval.editing.key_value.subject_position import (
-    SLOT,
     Encoded,
     Span,
     encode_with_subject,
@@ -28,7 +27,7 @@ from thinkeval.editing.key_value.subject_position import (
 )
 from thinkeval.editing.objectives import Objective
 from thinkeval.editing.padding import pad
-from thinkeval.loaders.records import RewriteRequest
+from thinkeval.loaders.records import SUBJECT_SLOT, RewriteRequest
 
 BARE = "{}"
 """The empty context template."""
@@ -141,7 +140,7 @@ def prompt_row(
 
 def _filled(request: RewriteRequest, template: str, prompt: str) -> tuple[str, str | None, Span]:
     """Text of a template with a prompt and the request's subject, its joint, the subject's span."""
-    before, _, after = template.partition(SLOT)
+    before, _, after = template.partition(SUBJECT_SLOT)
     try:
         text, span = fill(prompt, request.subject, prefix=before, suffix=after)
     except RequestError as error:

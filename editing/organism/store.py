@@ -65,7 +65,7 @@ class Organism:
 def folder_name(graph: KnowledgeGraph, config: OrganismConfig) -> str:
     """Readable name with a digest of everything that the weights depend on."""
     settings = {k: v for k, v in config.as_dict().items() if k != "min_recall"}
-    code = [UNKNOWN_CODE] if config.unknown else []
+    code: list[int | str] = [UNKNOWN_CODE] if config.unknown else []
     if any(joint(parted(fill(f.prompt, f.subject))[0], f.object) != " " for f in graph.facts):
         code.append(JOINT_CODE)
     key = digest([graph.content_digest, settings, CODE, *code], 12)

@@ -52,7 +52,7 @@ _HANGUL_RUN = re.compile("[\u1100-\u11ff\uac00-\ud7af]*")
 _ADMINISTRATIVE = "市省府都県縣区區郡県町村"
 _OTHER_WORD = re.compile("[语語话話]|人(?!口|民)|[学學](?![习習校院])|文(?!化|明)")
 
-_BEFORE = {
+_BEFORE_WORDS = {
     "han": str.split(
         "是 在 为 為 叫 于 於 到 从 從 去 和 与 與 或 即 称 稱 作 住 位 往 自 至 离 離 讲 講 "
         "说 説 說 用 的 及 了 首都 首府 省会 古都 城市 国家 國家 都市 语言 語言 大洲 名 答案 "
@@ -61,7 +61,7 @@ _BEFORE = {
     "hiragana": str.split("は が を に で と の へ も や"),
     "thai": str.split("คือ เป็น ใน ที่ ของ เมือง ประเทศ กรุง ชื่อ จาก และ หรือ จังหวัด ไป"),
 }
-_AFTER = {
+_AFTER_WORDS = {
     "han": str.split(
         "是 的 在 和 与 與 及 或 也 位 有 为 為 了 以 等 吧 吗 嗎 呢 而 因 并 就 曾 被 举 舉"
     ),
@@ -70,10 +70,13 @@ _AFTER = {
     ),
     "thai": str.split("ครับ ค่ะ คะ ใน เป็น และ คือ ของ ซึ่ง ที่ นะ หรือ"),
 }
-_BEFORE, _AFTER = (
-    {script: tuple(normalise(word) for word in words) for script, words in table.items()}
-    for table in (_BEFORE, _AFTER)
-)
+
+
+def _normalised(table: dict[str, list[str]]) -> dict[str, tuple[str, ...]]:
+    return {script: tuple(normalise(word) for word in words) for script, words in table.items()}
+
+
+_BEFORE, _AFTER = _normalised(_BEFORE_WORDS), _normalised(_AFTER_WORDS)
 
 
 def script_of(char: str) -> str:

@@ -41,7 +41,8 @@ class RootPath:
         path = scope["path"]
         if path == self.root or path.startswith(f"{self.root}/"):
             raw = scope.get("raw_path") or path.encode()
-            scope = scope | {
+            scope = {
+                **scope,
                 "path": path[len(self.root) :] or "/",
                 "raw_path": raw[len(self.root) :] or b"/",
             }
@@ -126,7 +127,7 @@ class _Sender:
                 MutableHeaders(scope=start)["content-length"] = str(len(body))
             self._start = None
             await self._send(start)
-            message = message | {"body": body}
+            message = {**message, "body": body}
         await self._send(message)
 
     def _cookie(self, value: bytes) -> bytes:

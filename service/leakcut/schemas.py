@@ -170,9 +170,9 @@ class CutOut(BaseModel):
         paths: of at least one fact besides the edited one; `known`: those that the model knew
             before; `leaking`, of these, are to be cut. Of a chain with parallel facts each choice
             of facts is a path.
-        chains: what the score counts: the paths of the same entities are one. `chains_leaking` have
-            a path that is to be cut; `surviving`: those that survive as the score counts them;
-            None without a score.
+        chains: what the score counts: the paths of the same entities are one.
+        chains_leaking: chains that have a path that is to be cut.
+        surviving: chains that survive as the score counts them; None without a score.
         ifr: as scored; `expected`: after editing the cut.
         cost, bound: no cut costs less than the bound; `optimal`: both are equal.
         keys: how facts that cannot be edited together were found: measured, subject, off.

@@ -173,10 +173,10 @@ def _no_leak(cut: CutOut) -> str:
         return f"no chain leads from {cut.subject} to {cut.target_true} besides the edited fact"
     if cut.known is not None and cut.known < cut.paths:
         if not cut.known:
-            return f"the model knows 0 of {several(cut.paths, 'chain')}"
+            return f"the model knows 0 of {several(cut.chains or cut.paths, 'chain')}"
         return (
-            f"of the {cut.known} of {several(cut.paths, 'chain')} that the model knew none keeps"
-            f" more than {cut.options.leak:g} of its reliability"
+            f"of {several(cut.chains or cut.paths, 'chain')} none that the model knew keeps more"
+            f" than {percent(cut.options.leak)} of its reliability"
         )
     return (
         f"of {several(cut.chains, 'chain')} none keeps more than {percent(cut.options.leak)} of its"

@@ -117,7 +117,8 @@ def _value(metric: str, measure: str, row: rows.MetricRow, max_steps: int) -> Me
 
 def _reason(metric: str, row: rows.MetricRow, max_steps: int) -> str:
     """Why a metric is undefined: the model knew none of what it is taken over, or there is none."""
-    over = cypher.query(PREFIX + metric).display.over
+    display = cypher.query(PREFIX + metric).display
+    over = display.over if display else "fact"
     if row.excluded:
         return f"the model knows 0 of {several(row.excluded, over)}"
     if over == "chain":

@@ -50,7 +50,7 @@ def test_knowgic_keeps_its_facts_and_names_what_it_loses(data_dir: Path, tmp_pat
 
 
 def test_texts_that_yaml_would_read_as_something_else(tmp_path: Path) -> None:
-    odd = ["No", "1984", "2001-09-11", "a: b", "- x", "# not a comment", "“quoted”", "null"]
+    odd = ["No", "1984", "2001-09-11", "a: b", "- x", "# not a comment", "“quoted”"]
     facts = tuple(dict(OSLO) | {"object": name} for name in odd)
     back = read_back(Tables("1", (LIVES,), facts), tmp_path)
     assert (back.name, {fact.object for fact in back.facts}) == ("1", set(odd))

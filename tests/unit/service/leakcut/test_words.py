@@ -140,11 +140,12 @@ def test_the_forecast_is_of_what_is_tried() -> None:
         (0, "Nothing to cut: the model knows 0 of 103 chains."),
         (
             7,
-            "Nothing to cut: of the 7 of 103 chains that the model knew none keeps more than 0.1 of"
-            " its reliability.",
+            "Nothing to cut: of 103 chains none that the model knew keeps more than 10 % of its"
+            " reliability.",
         ),
-        (103, "Nothing to cut: of 103 chains none keeps more than 0.1 of its reliability."),
+        (103, "Nothing to cut: of 103 chains none keeps more than 10 % of its reliability."),
     ],
 )
 def test_chains_that_the_model_never_knew_are_no_leaks(known: int, said: str) -> None:
-    assert words.headline(cut(0, leaking=0, known=known, ifr=None, expected=None)) == said
+    found = cut(0, leaking=0, chains_leaking=0, known=known, ifr=None, expected=None)
+    assert words.headline(found) == said
