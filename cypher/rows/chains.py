@@ -85,7 +85,8 @@ class ScoredChainRow(Row):
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
         """Turn the maps of `links` into Link records."""
-        return cls(*values[:-1], tuple(Link(**link) for link in values[-1]))
+        links = tuple(Link(**link) for link in values[-1])
+        return super().of([*values[:-1], links])
 
 
 @dataclass(frozen=True)

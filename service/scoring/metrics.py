@@ -47,14 +47,16 @@ def measure_each(
         requests: by edit, with the same options of scoring.
     """
     values: dict[str, list[MetricValue]] = {edit: [] for edit in requests}
-    cases_of: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    cases_of: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for edit, request in requests.items():
         r = request.rewrite
-        cases_of[r.kind].append(_case(edit, r.subject, r.target_true, r.relation))
-    first = next(iter(requests))
-    for name in require_graph(db, first, kind="edit").measures:
-        pool = _pool(requests[first].options, name)
-        for kind, cases in cases_of.items():
+        # One edit may lack the sampled measure: every sample of one of its facts is undecided.
+        for name in require_graph(db, edit, kind="edit").measures:
+            cases_of[name, r.kind].append(_case(edit, r.subject, r.target_true, r.relation))
+    options = next(iter(requests.values())).options
+    for name in dict.fromkeys(name for name, _ in cases_of):
+        pool = _pool(options, name)
+        for kind, cases in ((kind, c) for (of, kind), c in cases_of.items() if of == name):
             for metric, found in db.metrics(sorted(of_kind(kind)), cases=cases, **pool).items():
                 for row in found:
                     values[row.id].append(_value(metric, name, row, requests[row.id].max_steps))

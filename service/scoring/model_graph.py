@@ -128,9 +128,19 @@ def fact_row(probed: ProbedFact) -> dict[str, object]:
 def measured(probed: Sequence[ProbedFact]) -> tuple[str, ...]:
     """The measures that were taken: every answer has them, `p` where one of its samples is decided.
 
-    A fact whose samples are all undecided lacks `p`, and a metric over it is undefined.
+    A fact whose samples are all undecided lacks `p`; see `complete`.
     """
     return tuple(m for m in MEASURES if any(m in p.pre.values for p in probed))
+
+
+def complete(probed: Sequence[ProbedFact]) -> tuple[str, ...]:
+    """The measures that every answer has, before and after the edit: those of its metrics.
+
+    Where every sample of a fact is undecided, `p` is none of them: a chain with that fact has no
+    probability, and leaving it out would change what a metric is about.
+    """
+    sides = [answer for p in probed for answer in (p.pre, p.post) if answer is not None]
+    return tuple(m for m in MEASURES if all(m in answer.values for answer in sides))
 
 
 def entities_of(facts: Iterable[Fact], aliases: Mapping[str, tuple[str, ...]]) -> list[Entity]:

@@ -23,7 +23,7 @@ from thinkeval.service.heartbeat import Heartbeat, State
 from thinkeval.service.leases import Lease, event, new_token
 from thinkeval.service.schemas import Measure, Score
 from thinkeval.service.scoring import metrics
-from thinkeval.service.scoring.model_graph import entities_of, fact_row, measured
+from thinkeval.service.scoring.model_graph import complete, entities_of, fact_row
 from thinkeval.service.scoring.probe import ProbedFact
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def write_edit_graph(
     """Step 5: both sides on every edge, all of it or nothing."""
     header = GraphHeader(
         record.edit, "edit", request.graph, model=model, edit=record.edit,
-        probe=request.probe.digest, measures=measured(probed),
+        probe=request.probe.digest, measures=complete(probed),
     )  # fmt: skip
     write_probed(record.db, header, probed, aliases, fence=record.lease.hold)
 

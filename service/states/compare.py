@@ -28,6 +28,7 @@ from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.write import GraphHeader
 from thinkeval.service.schemas import Measure, MeasuredOptions, MetricValue, Score
 from thinkeval.service.scoring import metrics
+from thinkeval.service.scoring.model_graph import complete
 from thinkeval.service.scoring.plan import query_digests, versions
 from thinkeval.service.scoring.probe import ProbedFact, questions_for, undecided
 from thinkeval.service.scoring.record import write_probed
@@ -242,7 +243,8 @@ def _note(run: _Run, before: StateOut, after: StateOut) -> None:
             run.notes.append(
                 f"{state.name}: {counts['undecided']} of {counts['answers']} sampled answers are"
                 f" undecided, {counts['unclosed']} of them as their reasoning does not end. They"
-                " count neither as right nor as wrong; a fact without a decided answer has no p."
+                " count neither as right nor as wrong; a fact without a decided answer has no p,"
+                " and a request with such a fact no metric of p."
             )
         if (repeated := state.about.get("repeated_difference", 0.0)) > LEAST_REPEATED:
             run.notes.append(
@@ -307,7 +309,10 @@ def _stored(
     with run.stage("metrics", 0.9):
         scores = _scores(run, states, scored)
         cases = {each.edit: each.request for each in scored}
-        found = routes(run.runtime.db, cases, taken) if cases else {}
+        found: dict[str, Any] = {}
+        for each in scored:
+            own = [m for m in complete(each.probed + each.further) if m in taken]
+            found |= routes(run.runtime.db, {each.edit: cases[each.edit]}, own)
         subjects = [each.request.rewrite.subject for each in scored]
         drift: dict[Measure, DriftOut] = {
             measure: drifting.drift(run.runtime.db, id, measure, subjects, run.posted.known)
@@ -380,7 +385,7 @@ def _write(
         header = GraphHeader(
             graph, "edit", run.posted.graph, model=model, edit=graph,
             probe=asked.settings.digest, content_digest=asked.dataset.digest,
-            measures=taken,
+            measures=taken if graph == id else complete(kept),
         )  # fmt: skip
         write_probed(db, header, kept, aliases, fence=fence)
     return taken

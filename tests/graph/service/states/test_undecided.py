@@ -13,6 +13,7 @@ from support.own_graphs import hogwarts_as, own_graphs
 from thinkeval.cypher import rows
 from thinkeval.service.graphs import datasets
 from thinkeval.service.growth.endpoints.capabilities import CLOZE, OPEN_QUESTION
+from thinkeval.service.scoring import record
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.states import store
 from thinkeval.service.states.compare import compare
@@ -24,6 +25,7 @@ ABLE: list[dict[str, Any]] = [
     {"contains": CLOZE, "answers": [" Paris"]},
 ]
 REWRITE = "harry-potter--studied-at--ilvermorny-school-of-witchcraft-and-wizardry"
+OTHER = "albus-dumbledore--was-the-head-of--durmstrang-institute"
 LOST = "Gryffindor is a house at"
 """A prompt on a chain of the rewrite, whose answers are never decided in the second state."""
 DOUBTED = "Ron Weasley was sorted into"
@@ -45,7 +47,7 @@ def compared(runtime: Runtime) -> Iterator[tuple[Runtime, ComparisonOut]]:
         with _playing(said) as first, _playing(doubtful) as second:
             states = [StateIn(model=m, endpoint=t.url) for m, t in (("a", first), ("b", second))]
             asked = ComparisonIn(
-                before=states[0], after=states[1], graph=graph, rewrites=[REWRITE], samples=4
+                before=states[0], after=states[1], graph=graph, rewrites=[REWRITE, OTHER], samples=4
             )
             yield runtime, compare(runtime, asked)
 
@@ -86,15 +88,14 @@ def test_a_fact_without_a_decided_answer_has_no_probability(
     assert total.n == found.n_facts - 1
 
 
-def test_metrics_over_it_are_undefined_and_the_others_are_not(
+def test_a_request_with_such_a_fact_has_no_metric_of_p(
     compared: tuple[Runtime, ComparisonOut],
 ) -> None:
-    _, found = compared
-    (request,) = found.requests
-    values = {value.metric: value for value in request.values if value.step is None}
-    assert values["ifr"].value is None
-    assert values["ifr"].low is None
+    """Leaving the chain out would change the metric; counting it as 0 would be a wrong answer."""
+    runtime, found = compared
+    harry, albus = found.requests
+    assert [value for value in harry.values if value.measure == "p"] == []
+    values = {value.metric: value for value in albus.values if value.step is None}
+    assert values["ifr"].value is not None
     assert values["efficacy"].value == 0.0
-    retention = values["subject_retention"]
-    assert retention.value == pytest.approx(1.0)
-    assert retention.low is not None
+    assert record.get_score(runtime.db, harry.edit).edit == harry.edit
