@@ -55,9 +55,13 @@ def differences(a: Score, b: Score, measure: Measure) -> list[Difference]:
         *_of_rewrite(a, b),
         _where("model", (a.model, b.model), "The probabilities before the edits differ too."),
         *_of_options(a, b, measure),
-        *_of_provenance(a, b),
+        *_of_provenance(a, b, measure),
     ]
     return [each for each in found if each is not None]
+
+
+_SAMPLING = frozenset({"samples", "max_new_tokens", "seed", "temperature", "top_p", "top_k"})
+"""Options of a probe that only sampled answers depend on."""
 
 
 def _where(what: str, values: tuple[object, object], note: str) -> Difference | None:
@@ -80,19 +84,30 @@ def _of_options(a: Score, b: Score, measure: Measure) -> Iterator[Difference | N
         yield _where(what, values, note)
 
 
-def _of_provenance(a: Score, b: Score) -> Iterator[Difference | None]:
-    for what, note in {
-        "probe": "The facts were asked in other ways, so part of every delta may come from that.",
-        "graph_digest": "The data set was changed between them: the graphs may hold other facts.",
-    }.items():
-        values = a.provenance.get(what), b.provenance.get(what)
-        yield _where(what, _only_differing(*values), note)
-    weights = [str(s.provenance.get("model", {}).get("weights_digest"))[:12] for s in (a, b)]
+def _of_provenance(a: Score, b: Score, measure: Measure) -> Iterator[Difference | None]:
+    yield _of_probe(a.provenance.get("probe"), b.provenance.get("probe"), measure)
+    digests = a.provenance.get("graph_digest"), b.provenance.get("graph_digest")
+    note = "The data set was changed between them: the graphs may hold other facts."
+    yield _where("graph_digest", digests, note)
+    models = [s.provenance.get("model", {}) for s in (a, b)]
     if a.model == b.model:
-        yield _where(
-            "weights", (weights[0], weights[1]), "They are models of one name with other weights."
-        )
+        # Scores of 0.2 have the digest of the weights alone.
+        name = "digest" if all(m.get("digest") for m in models) else "weights_digest"
+        one, other = (str(m.get(name))[:12] for m in models)
+        yield _where("model", (one, other), "They are two models of one name.")
     yield _of_formulas(a, b)
+
+
+def _of_probe(a: object, b: object, measure: Measure) -> Difference | None:
+    """Return how the two probes differ; options of sampling decide no likelihood."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        if all(a.get(key) == b.get(key) for key in a.keys() | b.keys() if key not in _SAMPLING):
+            if measure != "p":
+                return None
+            note = "The sampled answers were drawn in other ways; likelihoods compare."
+            return _where("probe", _only_differing(a, b), note)
+    note = "The facts were asked in other ways, so part of every delta may come from that."
+    return _where("probe", _only_differing(a, b), note)
 
 
 def _of_formulas(a: Score, b: Score) -> Difference | None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from thinkeval.editing.errors import UnknownFactError
 from thinkeval.service.formatting import least_of, short
-from thinkeval.service.graphs.edges import KNOWN
 from thinkeval.service.scoring import wordings
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ MEASURED_BY = {"likelihood": "p", "p": "sampled share"}
 def require(resolved: Resolved, pre: Sequence[ProbedFact]) -> None:
     """Refuse the edit if the edited fact is unknown, unless the request says `anyway`.
 
-    A fact is known if its likelihood or its sampled share is at least KNOWN. An
+    A fact is known if its likelihood or its sampled share is at least the request's `known`. An
     appended answer has no old fact that would have to be known.
 
     Args:
@@ -35,17 +34,18 @@ def require(resolved: Resolved, pre: Sequence[ProbedFact]) -> None:
         return
     edited = next(p for p in pre if p.question.role == "target_true")
     values = {m: edited.pre.values[m] for m in MEASURED_BY if m in edited.pre.values}
-    if not values or max(values.values()) >= KNOWN:
+    least = request.options.known
+    if not values or max(values.values()) >= least:
         return
-    raise UnknownFactError(_text(values), remedy=_remedy(resolved, edited))
+    raise UnknownFactError(_text(values, least), remedy=_remedy(resolved, edited))
 
 
-def _text(values: dict[str, float]) -> str:
+def _text(values: dict[str, float], least: float) -> str:
     given = ", ".join(
         f"{MEASURED_BY[measure]} = {_precise(value)}" for measure, value in values.items()
     )
     return (
-        f"The model gives the edited fact {given} (known from {least_of(KNOWN)}): nothing to"
+        f"The model gives the edited fact {given} (known from {least_of(least)}): nothing to"
         " measure. Nothing was edited."
     )
 
@@ -62,7 +62,7 @@ def _remedy(resolved: Resolved, edited: ProbedFact) -> str:
     known = {
         wording: value
         for wording, (value,) in found.items()
-        if wording is not own and value is not None and value >= KNOWN
+        if wording is not own and value is not None and value >= request.options.known
     }
     text = ""
     if known:

@@ -198,7 +198,7 @@ def show(done: CoEditOut) -> None:
     kept = several(row.facts - 1, "further fact")
     emit_note(
         f"Chosen: round {row.number} with {kept}, IFR {number(row.ifr)} after {number(alone.ifr)}."
-        f" Ended: {done.stopped}."
+        f" Stopped: {done.stopped}."
     )
     if done.sequential and len(done.rounds) > 1:
         emit_note(f"{done.method} edits one fact after the other.")

@@ -115,6 +115,5 @@ def _show_differences(model: str, rows: list[Difference]) -> None:
         counted,
         note=f"{len(counted)} of {len(rows)} differences between methods of efficacy above .5 leave"
         f" 0 out of their 95 % interval over families of rewrites (paired bootstrap){over_seeds}."
-        " Of so many"
-        " comparisons, one in twenty does so by chance.",
+        " Not corrected for the number of comparisons.",
     )

@@ -91,7 +91,7 @@ def co_edit(
     goal = objectives.parse(posted.objective) if posted.objective else None
     run = _Run(runtime, posted, rewrite, lease)
     score = score_edit(runtime, ScoreRequest.of(rewrite, posted))
-    stopped = "the number of rounds"
+    stopped = f"{several(posted.rounds, 'round')}, the limit"
     for number in range(posted.rounds + 1):
         if number:
             if not (added := _add(run, score, number)):
