@@ -27,6 +27,7 @@ from thinkeval.service.graphs import datasets
 from thinkeval.service.reports.formats import Column, indexed
 from thinkeval.service.scoring import covariance as corpora
 from thinkeval.service.scoring import hypernetwork, model_graph
+from thinkeval.service.scoring.chat_choice import settled
 from thinkeval.service.scoring.request import probe_settings, read_overrides
 from thinkeval.service.scoring.runtime import Runtime
 from thinkeval.service.settings import Settings
@@ -52,10 +53,14 @@ def probe(
     with ProgressBars() as progress, Runtime(Settings(), progress) as runtime:
         dataset = datasets.ensure(runtime.db, graph)
         loaded = runtime.model_of(asked, dataset)
+        settings, chat = settled(runtime, dataset, loaded.loaded, settings)
         summary = model_graph.probe_graph(runtime, dataset, loaded, settings, measure.key)
     if json:
-        emit_json(asdict(summary))
+        about = {"chat": settings.chat, "chat_chosen": chat.as_dict() if chat else None}
+        emit_json(asdict(summary) | about)
         return
+    if chat:
+        typer.echo(chat.sentence)
     emit_values(
         f"{summary.model} on {graph}",
         [

@@ -98,6 +98,7 @@ def score_edit(
     watch = Stopwatch()
     with watch.stage("load model"):
         resolved = resolve(runtime, request)
+    request = resolved.request
     plan = planning.plan_edit(resolved)
     identity, implied = dict(plan.identity), None
     if request.implications:
