@@ -45,6 +45,7 @@ from thinkeval.service.scoring.probe import (
     correct_facts,
     edited_facts,
     questions_for,
+    spelled_apart,
 )
 from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
 from thinkeval.service.scoring.resolved import Resolved, resolve
@@ -131,6 +132,9 @@ def _score(
         pre = _pre(resolved)
         further = _further(resolved, "implied", implied.questions if implied else ())
         beside = _further(resolved, "beside", step.further if step else ())
+        plan.provenance["spelled_apart"] = spelled_apart(
+            model.loaded, [fact.question for fact in pre], request.probe
+        )
     record.stage("edit", 0.4)
     with watch.stage("edit"):
         effect = step.effect() if step else planning.execute(plan)

@@ -10,6 +10,7 @@ from thinkeval.cypher import rows
 from thinkeval.service.api.pages.commands import commands
 from thinkeval.service.api.pages.edit.overview import numbers
 from thinkeval.service.reports.browser import QUESTIONS, guide_command, question_links
+from thinkeval.service.scoring.chat_choice import way_of
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -32,7 +33,7 @@ def asked_values(view: View) -> dict[str, Any]:
         view.values("asked")
         | numbers(view)
         | {
-            "provenance": [
+            "provenance": [("chat", way)] * bool(way := way_of(found)) + [
                 (key, _plain(found[key])) for key in _PROVENANCE if found.get(key)
             ],
             "whole": json.dumps(found, indent=1, ensure_ascii=False, default=str),
