@@ -29,12 +29,14 @@ _PROVENANCE = (
 def asked_values(view: View) -> dict[str, Any]:
     """Values of `edit/asked.html`: every number, the request, and what the numbers depend on."""
     found = view.score.provenance
+    way = way_of(found)
     return (
         view.values("asked")
         | numbers(view)
         | {
-            "provenance": [("chat", way)] * bool(way := way_of(found)) + [
-                (key, _plain(found[key])) for key in _PROVENANCE if found.get(key)
+            "provenance": [
+                *([("chat", way)] if way else []),
+                *((key, _plain(found[key])) for key in _PROVENANCE if found.get(key)),
             ],
             "whole": json.dumps(found, indent=1, ensure_ascii=False, default=str),
         }
