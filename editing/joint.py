@@ -2,8 +2,8 @@
 
 Texts of most scripts separate words by a space; Chinese, Japanese and Thai ones do not, and no text
 has a space behind an opening quote or bracket, or behind a slash or hyphen within a word. Where a
-model is asked for " Paris" behind such a prompt, it is asked for an answer that no text has. One
-rule serves editing, probing and endpoints. Imports no torch.
+model is asked for " Paris" behind such a prompt, it is asked for an answer that is never written.
+One rule serves editing, probing and endpoints. Imports no torch.
 """
 
 from __future__ import annotations

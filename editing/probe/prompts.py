@@ -231,3 +231,15 @@ def answer_ids(tokenizer: Any, rendered: Rendered, prompt: list[int], name: str)
     return answer_tokens.answer_ids(
         tokenizer, rendered.text, prompt, name, lead=rendered.lead, special=rendered.special
     )
+
+
+def apart(tokenizer: Any, query: Query) -> bool:
+    """Whether a name of the query is tokenised apart from its prompt (`answer_tokens.Spelling`)."""
+    rendered = query.rendered
+    prompt = prompt_ids(tokenizer, rendered)
+    return any(
+        answer_tokens.spelling(
+            tokenizer, rendered.text, prompt, name, lead=rendered.lead, special=rendered.special
+        ).apart
+        for name in query.names
+    )

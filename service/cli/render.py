@@ -36,6 +36,7 @@ from thinkeval.service.reports.conversation_lines import (
 from thinkeval.service.reports.formats import Column, indexed
 from thinkeval.service.reports.score_lines import ScoreLine, lines, metric_text
 from thinkeval.service.schemas import MEASURE_NAMES, Measure, MetricValue, Score
+from thinkeval.service.scoring.chat_choice import way_of
 from thinkeval.service.scoring.generation import MEASURE as TEXT
 from thinkeval.service.scoring.metrics import chain_rows, leakage_rows
 
@@ -68,6 +69,8 @@ def show_score(score: Score) -> None:
         + (", stored earlier" if score.reused else "")
         + f"; {score.options.rule_text}" * (score.options.rule == "papers"),
     )
+    if "chat_chosen" in score.provenance and (way := way_of(score.provenance)):
+        console().print(way, highlight=False)
     if score.conversation is not None:
         _show_conversation(score.conversation)
     if score.kind == "append":

@@ -100,12 +100,16 @@ def _of_provenance(a: Score, b: Score, measure: Measure) -> Iterator[Difference 
 
 def _of_probe(a: object, b: object, measure: Measure) -> Difference | None:
     """Return how the two probes differ; options of sampling decide no likelihood."""
-    if isinstance(a, dict) and isinstance(b, dict):
-        if all(a.get(key) == b.get(key) for key in a.keys() | b.keys() if key not in _SAMPLING):
-            if measure != "p":
-                return None
-            note = "The sampled answers were drawn in other ways; likelihoods compare."
-            return _where("probe", _only_differing(a, b), note)
+    settings = [
+        {key: value for key, value in each.items() if key not in _SAMPLING}
+        for each in (a, b)
+        if isinstance(each, dict)
+    ]
+    if len(settings) == 2 and settings[0] == settings[1]:
+        if measure != "p":
+            return None
+        note = "The sampled answers were drawn in other ways; likelihoods compare."
+        return _where("probe", _only_differing(a, b), note)
     note = "The facts were asked in other ways, so part of every delta may come from that."
     return _where("probe", _only_differing(a, b), note)
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from thinkeval.cypher import rows
 from thinkeval.loaders.records import RewriteRequest
@@ -19,6 +19,7 @@ from thinkeval.service.graphs.datasets import Dataset, case, list_rewrites
 from thinkeval.service.request_options import words_of
 from thinkeval.service.schemas import KNOWN, KNOWN_CHAIN, EditOptions, Measure
 from thinkeval.service.scoring import model_graph, wordings
+from thinkeval.service.scoring.chat_choice import settled
 from thinkeval.service.scoring.probe import ask, edited_facts, questions_for
 from thinkeval.service.scoring.request import probe_settings
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
@@ -115,6 +116,8 @@ class KnownSummary:
             requests to append.
         wordings: None where they were not asked for; the first row is of all facts.
         undecided: sampled answers that are neither right nor wrong.
+        chat: always or never, as the facts were asked.
+        chat_chosen: how `auto` was decided (`ChatChosen`); None where nothing was measured.
     """
 
     graph: str
@@ -130,6 +133,8 @@ class KnownSummary:
     rewrites: list[KnownRewrite]
     wordings: list[AskedRelation] | None
     undecided: int = 0
+    chat: str = "never"
+    chat_chosen: dict[str, Any] | None = None
 
 
 def probe_graph(
@@ -149,7 +154,7 @@ def probe_graph(
     """
     content = runtime.content_of(dataset)
     aliases = {entity.name: entity.aliases for entity in content.entities}
-    settings = probe_settings(asked, asked.seed)
+    settings, chat = settled(runtime, dataset, model.loaded, probe_settings(asked, asked.seed))
     source = model_graph.asked_model(model, runtime.progress)
     stored = model_graph.ensure(runtime, dataset, source, settings, content.facts, aliases)
     found = [
@@ -180,6 +185,8 @@ def probe_graph(
         undecided=sum(
             each.undecided for each in model_graph.stored_answers(runtime, stored).values()
         ),
+        chat=settings.chat,
+        chat_chosen=chat.as_dict() if chat else None,
     )
 
 
@@ -265,7 +272,7 @@ def _further(
         return {}
     content = runtime.content_of(dataset)
     aliases = {entity.name: entity.aliases for entity in content.entities}
-    settings = probe_settings(asked, asked.seed)
+    settings, _ = settled(runtime, dataset, model.loaded, probe_settings(asked, asked.seed))
     answers = ask(
         model.loaded,
         questions_for(list(rest.values()), aliases),

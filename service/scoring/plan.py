@@ -89,6 +89,8 @@ def plan_edit(resolved: Resolved) -> Plan:
     if kept is not None:
         identity["retain"] = kept.identity
     provenance = _provenance(resolved, corpus, identity)
+    if resolved.chat is not None:
+        provenance["chat_chosen"] = resolved.chat.as_dict()
     if forget:
         provenance["forget"] = forget
     if append is not None:

@@ -130,6 +130,22 @@ def asked(
     ]
 
 
+def spelled_apart(
+    loaded: LoadedModel, questions: Sequence[Question], settings: ProbeSettings
+) -> dict[str, int]:
+    """How many facts have an object whose tokens are not those of prompt and object as one text.
+
+    Their likelihoods are of a spelling that the model has rarely read (`answer_tokens.spelling`).
+    """
+    from thinkeval.editing.probe import queries_of
+    from thinkeval.editing.probe.prompts import Renderer, apart
+
+    renderer = Renderer(loaded.tokenizer, settings.chat)
+    items = [_item(str(i), question) for i, question in enumerate(questions)]
+    found = [apart(loaded.tokenizer, queries_of(item, settings, renderer)[0]) for item in items]
+    return {"facts": sum(found), "of": len(found)}
+
+
 def filled(prompt: str, subject: str) -> str:
     """A cloze with its subject; its own spaces at the end are the answer's (`editing.joint`)."""
     return fill(prompt, subject)

@@ -8,6 +8,7 @@ from typing import Any
 
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.datasets import Dataset
+from thinkeval.service.scoring.chat_choice import ChatChosen, settled
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.scope import Pairs, Scope, facts_in_scope, neighbors
@@ -17,6 +18,7 @@ from thinkeval.service.scoring.scope import Pairs, Scope, facts_in_scope, neighb
 class Resolved:
     """A score request with everything that it names.
 
+    Its request says `always` or `never` for the chat template, and `chat` how that was measured.
     What only some requests need is read at its first use, and then no more.
     """
 
@@ -26,6 +28,7 @@ class Resolved:
     model: RuntimeModel
     method: Any
     hparams: Any
+    chat: ChatChosen | None = None
 
     @cached_property
     def scope(self) -> Scope:
@@ -58,4 +61,6 @@ def resolve(runtime: Runtime, request: ScoreRequest) -> Resolved:
     values = hparams.load(
         request.method, request.hparams or model.source, overrides=request.overrides
     )
-    return Resolved(runtime, request, dataset, model, method, values)
+    settings, chat = settled(runtime, dataset, model.loaded, request.probe)
+    request = request.model_copy(update={"chat": settings.chat})
+    return Resolved(runtime, request, dataset, model, method, values, chat)

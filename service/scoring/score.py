@@ -47,6 +47,7 @@ from thinkeval.service.scoring.probe import (
     correct_facts,
     edited_facts,
     questions_for,
+    spelled_apart,
     undecided,
 )
 from thinkeval.service.scoring.request import ScoreRequest, SequenceStep
@@ -102,6 +103,7 @@ def score_edit(
     watch = Stopwatch()
     with watch.stage("load model"):
         resolved = resolve(runtime, request)
+    request = resolved.request
     plan = planning.plan_edit(resolved)
     identity, implied = dict(plan.identity), None
     if request.implications:
@@ -134,6 +136,9 @@ def _score(
         pre = _pre(resolved)
         further = _further(resolved, "implied", implied.questions if implied else ())
         beside = _further(resolved, "beside", step.further if step else ())
+        plan.provenance["spelled_apart"] = spelled_apart(
+            model.loaded, [fact.question for fact in pre], request.probe
+        )
         if step is None:
             known_fact.require(resolved, pre)
     record.stage("edit", 0.4)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.write import GraphHeader
 from thinkeval.service.schemas import Measure, MeasuredOptions, MetricValue, Score
 from thinkeval.service.scoring import metrics
+from thinkeval.service.scoring.chat_choice import ChatChosen, settled
 from thinkeval.service.scoring.model_graph import complete
 from thinkeval.service.scoring.plan import query_digests, versions
 from thinkeval.service.scoring.probe import ProbedFact, questions_for, undecided
@@ -79,6 +80,23 @@ class _Run:
     notes: list[str] = field(default_factory=list)
     parts: list[dict[str, Any]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
+    chat: ChatChosen | None = None
+
+    def settle(self, state: Any) -> Asking:
+        """What a state is asked: chat or plain as the first state with weights here is measured.
+
+        An endpoint is asked in the way that its server has (`EndpointState`).
+        """
+        settings = self.asked.settings
+        loaded = getattr(state, "loaded", None)
+        if loaded is None:
+            return replace(self.asked, settings=replace(settings, chat=self.posted.chat))
+        settings, chat = settled(self.runtime, self.asked.dataset, loaded, settings)
+        self.asked = replace(self.asked, settings=settings)
+        if chat is not None:
+            self.chat = chat
+            self.notes.append(chat.sentence)
+        return self.asked
 
     @contextmanager
     def stage(self, name: str, progress: float) -> Iterator[None]:
@@ -117,12 +135,13 @@ def compare(
     pre, before = _asked(run, memory[0] or posted.before, "before", 0.05)
     with _open(run, memory[1] or posted.after) as state:
         after = _about(state)
+        asked_after = run.settle(state)
         id = _id(run, before, after)
         if not posted.force and (stored := store.whole(runtime.db, id)) is not None:
             return stored.model_copy(update={"reused": True})
         with run.stage("ask after", 0.45):
             same = before.digest == after.digest
-            post = pre if same else asking.answers_of(runtime, state, asked)
+            post = pre if same else asking.answers_of(runtime, state, asked_after)
             after = _counted(_about(state), post)
     _note(run, before, after)
     return _stored(run, id, (before, after), (pre, post))
@@ -174,7 +193,7 @@ def _asked(
 ) -> tuple[Answers, StateOut]:
     """Open a state, ask it, and close it; its record is read last, as it counts replies."""
     with _open(run, state) as found, run.stage(f"ask {name}", progress):
-        answers = asking.answers_of(run.runtime, found, run.asked)
+        answers = asking.answers_of(run.runtime, found, run.settle(found))
         return answers, _counted(_about(found), answers)
 
 
@@ -462,6 +481,7 @@ def _provenance(run: _Run, states: tuple[StateOut, StateOut]) -> dict[str, Any]:
         "graph_digest": run.asked.dataset.digest,
         "probe": run.asked.settings.as_dict(),
         "probe_digest": run.asked.settings.digest,
+        **({"chat_chosen": run.chat.as_dict()} if run.chat else {}),
         "seed": run.posted.seed,
         "queries": query_digests(rows.DriftRow.QUERY, rows.RoutesRow.QUERY),
         "versions": versions(),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import typer
+
 from thinkeval.service.cli.output import (
     emit_command,
     emit_note,
@@ -37,6 +39,8 @@ REWRITES: list[Column[KnownRewrite]] = [
 
 def show_known(found: KnownSummary, graph: str, measure: Measure) -> None:
     """Print how many facts are known, which, and which rewrites are worth scoring."""
+    if found.chat_chosen:
+        typer.echo(found.chat_chosen["sentence"])
     emit_values(
         f"{found.model} on {graph}",
         [
@@ -48,6 +52,7 @@ def show_known(found: KnownSummary, graph: str, measure: Measure) -> None:
             ),
             ("facts whose prompt's objects together have > .5", found.n_recalled),
             (f"mean {measure}", found.mean),
+            *([("sampled answers undecided", found.undecided)] if found.undecided else ()),
         ],
     )
     _show_relations(found)

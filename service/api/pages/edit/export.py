@@ -10,6 +10,7 @@ from thinkeval.cypher import rows
 from thinkeval.service.api.pages.commands import commands
 from thinkeval.service.api.pages.edit.overview import numbers
 from thinkeval.service.reports.browser import QUESTIONS, guide_command, question_links
+from thinkeval.service.scoring.chat_choice import way_of
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -28,12 +29,14 @@ _PROVENANCE = (
 def asked_values(view: View) -> dict[str, Any]:
     """Values of `edit/asked.html`: every number, the request, and what the numbers depend on."""
     found = view.score.provenance
+    way = way_of(found)
     return (
         view.values("asked")
         | numbers(view)
         | {
             "provenance": [
-                (key, _plain(found[key])) for key in _PROVENANCE if found.get(key)
+                *([("chat", way)] if way else []),
+                *((key, _plain(found[key])) for key in _PROVENANCE if found.get(key)),
             ],
             "whole": json.dumps(found, indent=1, ensure_ascii=False, default=str),
         }

@@ -34,7 +34,7 @@ def test_rounds_gate_and_files(mine: Mine, thinkeval: Cli, at_once: Any, tmp_pat
     assert "no round meets ifr<=0; the best is round" in missed.err
     met = thinkeval(*asked, "--objective", "ifr<=1,efficacy>=.5")
     assert met.code == 0
-    assert "Ended: the objective is met" in met.out
+    assert "Stopped: the objective is met" in met.out
     edit = alone["edit"]
     cut = at_once("leakcut", edit, "--json").json
     assert (cut["keys"], cut["edit"]) == ("measured", edit)

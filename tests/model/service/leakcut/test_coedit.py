@@ -59,7 +59,7 @@ def test_rounds_add_facts_that_are_installed_and_lower_ifr(done: CoEditOut) -> N
     assert len({fact.target_new for fact in second.coedits} | {done.target_new}) == 3
     assert len({fact.subject for fact in second.coedits} | {done.subject}) == 3, "one a key"
     assert done.chosen in (1, 2)
-    assert done.stopped == "the number of rounds"
+    assert done.stopped == "2 rounds, the limit"
 
 
 def test_what_is_tried_is_listed_as_what_else_to_edit(walk: Walk, done: CoEditOut) -> None:

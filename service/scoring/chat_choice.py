@@ -1,0 +1,151 @@
+"""Whether a model is asked in its chat or by plain text: measured, where the request says `auto`.
+
+A chat template does not help every instruct model to give a short answer: a small one may know most
+facts by the plain cloze and none as the user's turn. So a sample of the graph's facts is asked both
+ways by likelihood, once for a model and a graph, and the way of the higher mean is taken. The mean
+is over the facts of the sample that are known either way (likelihood of KNOWN or more); over all of
+them where none is known. The sample depends on the graph alone, so all edits of a model are asked
+in the same way.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Literal
+
+from thinkeval.loaders.records import Fact
+from thinkeval.service.graphs.datasets import Dataset
+from thinkeval.service.schemas import KNOWN
+from thinkeval.service.scoring.probe import ask, questions_for
+from thinkeval.service.scoring.runtime import Runtime
+
+if TYPE_CHECKING:
+    from thinkeval.editing.models import LoadedModel
+    from thinkeval.editing.probe import ProbeSettings
+
+SAMPLE = 20
+"""Facts that are asked both ways."""
+FAR_APART = 10.0
+"""Factor between the two means from which a warning is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatChosen:
+    """The measurement, and the way that it chose.
+
+    Attributes:
+        way: `chat` or `plain`.
+        chat, plain: mean likelihood of the facts counted; None for chat where the template rejects
+            a prompt.
+        n: facts that are counted, of `asked`.
+        known: whether those counted are the known ones; else all of them are counted.
+        reasoning_closed: the template opens a block of reasoning, which is closed before an answer.
+    """
+
+    way: Literal["chat", "plain"]
+    chat: float | None
+    plain: float
+    n: int
+    asked: int
+    known: bool
+    reasoning_closed: bool
+
+    @property
+    def sentence(self) -> str:
+        """The way with both means, and a warning where they are far apart."""
+        way = "in the model's chat template" if self.way == "chat" else "as plain text"
+        what = f"{self.n} {'known ' if self.known else ''}facts of the graph"
+        if self.chat is None:
+            return f"Asked {way}: the chat template rejects the prompts."
+        text = f"Asked {way}: mean likelihood {self.plain:.3f} plain, {self.chat:.3f} in the chat"
+        text += f" ({what})."
+        low, high = sorted((self.plain, self.chat))
+        if high >= FAR_APART * low:
+            text += " Warning: the two differ by a factor of ten or more; numbers of the one way"
+            text += " cannot be compared with numbers of the other."
+        return text
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the record."""
+        return asdict(self) | {"sentence": self.sentence}
+
+
+def settled(
+    runtime: Runtime, dataset: Dataset, loaded: LoadedModel, settings: ProbeSettings
+) -> tuple[ProbeSettings, ChatChosen | None]:
+    """The settings with `chat` always or never in place of `auto`, and the measurement if any.
+
+    A model without a chat template is asked by plain text, and nothing is measured.
+    """
+    if settings.chat != "auto":
+        return settings, None
+    if getattr(loaded.tokenizer, "chat_template", None) is None:
+        return replace(settings, chat="never"), None
+    key = ("chat", dataset.digest, loaded.info.digest, settings.ask)
+    chosen = runtime.memoised(key, lambda: _measured(runtime, dataset, loaded, settings))
+    return replace(settings, chat="always" if chosen.way == "chat" else "never"), chosen
+
+
+def _measured(
+    runtime: Runtime, dataset: Dataset, loaded: LoadedModel, settings: ProbeSettings
+) -> ChatChosen:
+    from thinkeval.editing.errors import ProbeError
+    from thinkeval.editing.probe.prompts import opens_reasoning
+
+    content = runtime.content_of(dataset)
+    facts = _sample(
+        [f for f in content.facts if settings.ask == "cloze" or f.question], dataset.digest
+    )
+    aliases = {entity.name: entity.aliases for entity in content.entities}
+    exact = replace(settings, measures=("likelihood",), paraphrases=False)
+
+    def values(chat: Literal["always", "never"]) -> list[float]:
+        answers = ask(
+            loaded, questions_for(facts, aliases), replace(exact, chat=chat),
+            progress=runtime.progress,
+        )  # fmt: skip
+        return [answer.values["likelihood"] for answer in answers]
+
+    if not facts:
+        return ChatChosen("plain", 0.0, 0.0, 0, 0, known=False, reasoning_closed=False)
+    plain = values("never")
+    try:
+        chat = values("always")
+    except ProbeError:
+        return ChatChosen(
+            "plain", None, fmean(plain), len(plain), len(plain), known=False, reasoning_closed=False
+        )
+    pairs = list(zip(chat, plain, strict=True))
+    known = [pair for pair in pairs if max(pair) >= KNOWN]
+    counted = known or pairs
+    in_chat, plainly = fmean(c for c, _ in counted), fmean(p for _, p in counted)
+    way: Literal["chat", "plain"] = "chat" if in_chat > plainly else "plain"
+    return ChatChosen(
+        way,
+        in_chat,
+        plainly,
+        len(counted),
+        len(pairs),
+        bool(known),
+        opens_reasoning(loaded.tokenizer),
+    )
+
+
+def _sample(facts: Sequence[Fact], seed: str) -> list[Fact]:
+    """Facts drawn by the graph's digest, with one prompt for each, whatever their order."""
+    ordered = sorted({(f.subject, f.relation): f for f in facts}.values(), key=lambda f: f.id)
+    return random.Random(seed).sample(ordered, min(SAMPLE, len(ordered)))
+
+
+def way_of(provenance: Mapping[str, Any]) -> str | None:
+    """How a stored result was asked, as a sentence; None where its record does not say it."""
+    chosen = provenance.get("chat_chosen")
+    if chosen:
+        return str(chosen["sentence"])
+    chat = (provenance.get("probe") or {}).get("chat")
+    return {"always": "Asked in the model's chat template.", "never": "Asked as plain text."}.get(
+        str(chat)
+    )
