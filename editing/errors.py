@@ -104,7 +104,10 @@ class HypernetworkError(EditingError):
 class ProbeError(EditingError):
     """The model's answers could not be measured."""
 
-    remedy = "If the model gives NaN after an edit, the edit destroyed it: lower its strength."
+    remedy = (
+        "Numbers of a model in float16 can overflow: load it with --dtype float32. If the model "
+        "gives NaN after an edit only, the edit destroyed it: lower its strength."
+    )
 
 
 class DeviceMemoryError(EditingError):

@@ -46,7 +46,11 @@ _TEXTS = (
     " don't\tstop: 1,984  naïve CAFÉ\n",
     "中国的首都是北京。 مرحبا",
 )  # fmt: skip
+<<<<<<< HEAD
 """Texts whose ids describe a tokenizer that cannot be written down."""
+=======
+"""Texts whose ids represent a tokenizer that cannot be written as JSON."""
+>>>>>>> loading
 
 
 def parts(model: Any, tokenizer: Any) -> dict[str, str]:
@@ -77,11 +81,14 @@ def stop_ids(model: Any, tokenizer: Any) -> frozenset[int]:
     return frozenset(i for i in [*ids, tokenizer.eos_token_id] if i is not None)
 
 
-def config_fields(model: Any) -> dict[str, Any]:
+def config_fields(model: Any, *, defaults: bool = False) -> dict[str, Any]:
     """Return the fields of a model's configuration that decide what it computes.
 
     A field with the default of its class is left out, so that a later release of transformers that
     adds a field does not make another model of it.
+
+    Args:
+        defaults: list those fields too.
     """
     config: Any = getattr(model, "config", None)
     if not hasattr(config, "to_dict"):
@@ -93,7 +100,7 @@ def config_fields(model: Any) -> dict[str, Any]:
     fields = {
         name: value
         for name, value in _plain(config.to_dict()).items()
-        if name not in default or default[name] != value
+        if defaults or name not in default or default[name] != value
     }
     return {"class": type(model).__name__, "model_type": config.model_type, **fields}
 

@@ -146,14 +146,16 @@ def _fetch(spec: DatasetSpec, path: Path, progress: Progress) -> None:
 
 def _rows(spec: DatasetSpec) -> Iterator[dict[str, Any]]:
     try:
-        from datasets import load_dataset  # type: ignore[import-not-found]
+        import datasets  # type: ignore[import-not-found]
     except ImportError as error:
         raise CovarianceError(
             f"reading {spec.name} needs the package 'datasets', which is not installed",
             remedy="Run `pip install datasets`, or give a text file with one text per line.",
         ) from error
+    # Releases below 4 ask on standard input whether to run the code of a data set.
+    vars(getattr(datasets, "config", None) or datasets)["HF_DATASETS_TRUST_REMOTE_CODE"] = False
     try:
-        yield from load_dataset(
+        yield from datasets.load_dataset(
             spec.name, spec.config, split=spec.split, streaming=True, revision=spec.revision
         )
     except Exception as error:

@@ -108,6 +108,15 @@ def read(folder: str | Path) -> SavedAdapter:
     return SavedAdapter(path, kind, configuration, tensors, digest([digests, known], 64))
 
 
+def require_package() -> None:
+    """Refuse adapters where peft is absent.
+
+    Raises:
+        MissingExtraError: names the extra.
+    """
+    package("peft", "peft", "A PEFT adapter")
+
+
 @contextmanager
 def adapted(
     loaded: LoadedModel, adapter: SavedAdapter, *, merged: bool = False

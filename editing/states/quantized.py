@@ -22,7 +22,7 @@ from torch import nn
 
 from thinkeval.editing.architectures._refused import quantisation
 from thinkeval.editing.errors import UnsupportedArchitectureError
-from thinkeval.editing.models import LoadedModel
+from thinkeval.editing.models import LoadedModel, resolve_device
 from thinkeval.editing.states.extras import package
 from thinkeval.editing.states.restored import restored
 
@@ -60,6 +60,15 @@ def quantized(loaded: LoadedModel, bits: Bits) -> Iterator[dict[str, Any]]:
             "version": version(library),
             "layers": n,
         }
+
+
+def require_package(bits: Bits, device: str) -> None:
+    """Refuse quantisation where the package of the device is absent.
+
+    Raises:
+        MissingExtraError: names the extra.
+    """
+    _scheme(bits, resolve_device(device))
 
 
 def _replace(model: Any, make: Callable[[nn.Linear], nn.Module]) -> int:

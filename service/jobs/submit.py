@@ -122,9 +122,10 @@ def require_allowed(settings: Settings, model: str) -> None:
 
 
 def in_model_dirs(settings: Settings, folder: str) -> bool:
-    """Whether a text is the absolute path of a folder in THINKEVAL_MODEL_DIRS."""
+    """Whether a text is the absolute path of a folder or GGUF file in THINKEVAL_MODEL_DIRS."""
     path = Path(folder)
-    if not (path.is_absolute() and os.path.isdir(path)):  # False, too, for names no path can have
+    is_model = os.path.isdir(path) or (path.suffix.lower() == ".gguf" and os.path.isfile(path))
+    if not (path.is_absolute() and is_model):  # False, too, for names no path can have
         return False
     # Resolved, so that neither `..` nor a link leads out of an allowed folder.
     real = path.resolve()

@@ -220,7 +220,8 @@ def lasting_name(model: str, organism_seed: int | None) -> str:
     if spec.organism:
         return written(spec)
     path = Path(model).expanduser()
-    return str(path.resolve()) if path.is_dir() else model
+    local = path.is_dir() or (path.suffix.lower() == ".gguf" and path.is_file())
+    return str(path.resolve()) if local else model
 
 
 def _mapping(value: object) -> dict[str, Any]:

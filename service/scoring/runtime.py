@@ -5,7 +5,7 @@ covariance); closing it releases everything. `parse` reads which model a user me
 `organism`, `organism:llama`, `organism:gpt2:seed=1,steps=600` name a model organism, trained on the
 graph itself, `organism:on=hogwarts` one that was trained on another graph; `organism-unknown` is
 `organism:unknown=50`, one that was taught not to know 50 % of the absent pairs; anything else is a
-hub name or a folder, passed to transformers unchanged.
+hub name, a folder or a GGUF file, passed to transformers unchanged.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _refuse_state(text: str) -> None:
     change = CHANGE_MARK.search(text)
     if text.startswith(ENDPOINT):
         why, model = "the weights behind an endpoint are not here", ""
-    elif change is None or Path(text).expanduser().is_dir():
+    elif change is None or Path(text).expanduser().exists():
         return
     else:
         model, kind = text[: change.start()], re.split(r"[:+]", text[change.end() :])[0]

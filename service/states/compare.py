@@ -38,7 +38,7 @@ from thinkeval.service.states import answers as asking
 from thinkeval.service.states import drift as drifting
 from thinkeval.service.states import store
 from thinkeval.service.states.answers import Answers, Asked, Asking
-from thinkeval.service.states.opened import InMemory, StateOut, opened
+from thinkeval.service.states.opened import InMemory, StateOut, opened, require_packages
 from thinkeval.service.states.requests import requests_of
 from thinkeval.service.states.routes import routes
 from thinkeval.service.states.schemas import (
@@ -126,6 +126,8 @@ def compare(
         GraphError, EditingError, ServiceError: nothing half-written is visible; the models are as
             they were.
     """
+    for each in (posted.before, posted.after):
+        require_packages(each, runtime.settings.device)
     dataset = datasets.ensure(runtime.db, posted.graph)
     settings = probe_settings(posted, posted.seed)
     wanted = [_request(posted, rewrite) for rewrite in requests_of(runtime.db, posted)]
@@ -185,7 +187,7 @@ def _parts(state: Any) -> dict[str, Any]:
         return {}
     from thinkeval.editing import identity
 
-    return {**loaded.info.parts, "config": identity.config_fields(loaded.model)}
+    return {**loaded.info.parts, "config": identity.config_fields(loaded.model, defaults=True)}
 
 
 def _asked(

@@ -107,6 +107,20 @@ def opened(
         yield LoadedState(about, base.loaded)
 
 
+def require_packages(state: StateIn, device: str) -> None:
+    """Refuse a state whose adapter or quantisation needs an absent package, before it is loaded.
+
+    Raises:
+        MissingExtraError: names the package, and the extra that installs it.
+    """
+    from thinkeval.editing.states import adapter, quantized
+
+    if state.adapter:
+        adapter.require_package()
+    if state.quantized:
+        quantized.require_package(state.quantized, device)
+
+
 def _of_base(state: StateIn, base: RuntimeModel) -> StateOut:
     """The record of a base without changes."""
     info = base.loaded.info

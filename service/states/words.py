@@ -211,7 +211,7 @@ def _add(parts: dict[str, Any], text: str, word: str) -> None:
 def _model(text: str) -> dict[str, Any]:
     """Model and revision of the text before the first `+`."""
     name, mark, revision = text.partition("@")
-    if not mark or os.path.isdir(text) or not _HUB.fullmatch(name):
+    if not mark or _exists(text) or not _HUB.fullmatch(name):
         if not text:
             raise UsageError("A state begins with its model.", remedy=HOW)
         return {"model": text}

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from thinkeval.cypher import rows
 from thinkeval.loaders.records import Fact, RewriteRequest, slug
+from thinkeval.service.formatting import several
 from thinkeval.service.graphs import datasets
 from thinkeval.service.leakcut import leaks as reading
 from thinkeval.service.leakcut import stored_keys

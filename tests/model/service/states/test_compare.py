@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -151,6 +153,23 @@ def test_drift_is_that_of_the_facts(walk: Walk, compared: ComparisonOut) -> None
     assert drift.by_distance[0].n == sum(count["n"] for count in about)
     moved = [line.mean_moved for line in drift.by_relation]
     assert moved == sorted(moved, key=lambda value: -(value or 0.0))
+
+
+def test_the_same_weights_with_another_config_are_asked_and_named(
+    walk: Walk, tmp_path: Path
+) -> None:
+    """A copy of the folder whose normalisation differs has the weights of the first."""
+    folder = Path(shutil.copytree(walk.model.source, tmp_path / "other"))
+    content = json.loads((folder / "config.json").read_text())
+    content["layer_norm_epsilon"] = 0.5
+    (folder / "config.json").write_text(json.dumps(content))
+    asked = posted(walk, "").model_copy(update={"after": StateIn(model=str(folder)), "samples": 0})
+    found = compare(walk.runtime, asked)
+    assert not found.same
+    assert found.before.about["weights_digest"] == found.after.about["weights_digest"]
+    assert found.drift["likelihood"].total.mean_moved > 0.01
+    assert "same weights" in found.notes[0]
+    assert "layer_norm_epsilon 1e-05 -> 0.5" in found.notes[0]
 
 
 def test_a_state_and_itself(walk: Walk) -> None:
