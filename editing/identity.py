@@ -46,11 +46,7 @@ _TEXTS = (
     " don't\tstop: 1,984  naïve CAFÉ\n",
     "中国的首都是北京。 مرحبا",
 )  # fmt: skip
-<<<<<<< HEAD
-"""Texts whose ids describe a tokenizer that cannot be written down."""
-=======
 """Texts whose ids represent a tokenizer that cannot be written as JSON."""
->>>>>>> loading
 
 
 def parts(model: Any, tokenizer: Any) -> dict[str, str]:
