@@ -63,7 +63,7 @@ def test_prompts_are_complete_and_rows_hold_both_sides() -> None:
         ("prompt", "A made"),
         ("paraphrase", "Things by A:"),
         ("paraphrase", "All of it was made by"),
-        ("locality", "B made"),
+        ("locality", "B made "),
     ]
     assert asked[0].names == ("Z", "X", "W", "V", "U", "T")
     assert asked[3].names == ("Z", "Y")
