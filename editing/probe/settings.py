@@ -28,7 +28,8 @@ class ProbeSettings:
         seed: of sampling.
         paraphrases: average over the prompt (or question) and all paraphrases of a fact. The
             paraphrases are clozes and rendered as such.
-        chat: use the tokenizer's chat template: `auto` (if it has one), `always`, `never`.
+        chat: use the tokenizer's chat template: `auto` (if it has one; scores choose by a
+            measurement before), `always`, `never`.
         batch_tokens: maximum tokens of a batch, padding counted; by default what fits. Does not
             change the results and is not part of the digest.
     """

@@ -204,8 +204,13 @@ class Place:
         return SchemaError(self.path, self.where or "top level", problem)
 
     def text(self, value: object) -> str:
-        """The value, which must be a text that is not blank, without white space at its ends."""
+        """The value, which must be a text that is not blank, without white space at its ends.
+
+        A no-break or ideographic space at the end is the text's own (« in French), and stays.
+        """
         text = self._not_blank(value)
+        end = str(value)[len(str(value).rstrip()) :]
+        text += end.rstrip(" \t\r\n")
         if (flaw := text_flaw(text)) is not None:
             raise self.error(flaw)
         return text

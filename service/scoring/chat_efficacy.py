@@ -1,7 +1,7 @@
 """Efficacy with and without the chat template, for models that have one.
 
-An edit is computed at the plain prompt, and papers measure efficacy there; an instruct model is
-probed in its chat unless the request says otherwise. The two can differ, so a score has both:
+An edit is computed at the plain prompt, and papers measure efficacy there; an instruct model may be
+probed in its chat (`chat_choice`). The two can differ, so a score has both:
 `efficacy_chat` and `efficacy_plain`. One of them is `efficacy` itself, the other is one more probe
 of the new object.
 """

@@ -22,7 +22,7 @@ from thinkeval.service.scoring import chat_efficacy
 from thinkeval.service.scoring.probe import ProbedFact, Question, ask
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 
-TEMPLATE = "{% for m in messages %}User: {{ m['content'] }} Assistant:{% endfor %}"
+TEMPLATE = "{% for m in messages %}User: {{ m['content'] }} Assistant:\n{% endfor %}"
 REJECTING = "{{ raise_exception('no user turns') }}"
 NEW = Question(
     Fact(HARRY.subject, HARRY.relation, HARRY.target_new, HARRY.prompt), role="target_new"
@@ -66,7 +66,7 @@ def test_both_are_those_of_the_edited_model(
     monkeypatch.setattr(loaded.tokenizer, "chat_template", TEMPLATE)
     found = measured(edited, chat)
     plain = "Harry Potter studied at"
-    turn = f"User: {CHAT_CLOZE.replace('{cloze}', plain)} Assistant:"
+    turn = f"User: {CHAT_CLOZE.replace('{cloze}', plain)} Assistant:\n"
     with applied(loaded.model, effect):
         expected = {
             "efficacy_plain": likelihood(loaded, plain, " Paris"),
