@@ -15,11 +15,12 @@ from thinkeval.service.cli.output import (
 )
 from thinkeval.service.formatting import least_of, number, several
 from thinkeval.service.reports.formats import Column, indexed
+from thinkeval.service.schemas import KNOWN, KNOWN_CHAIN
 from thinkeval.service.scoring.knowledge import THRESHOLDS
 from thinkeval.service.scoring.wordings import WORDINGS
 
 if TYPE_CHECKING:
-    from thinkeval.service.schemas import KNOWN, KNOWN_CHAIN, Measure
+    from thinkeval.service.schemas import Measure
     from thinkeval.service.scoring.knowledge import AskedRelation, KnownRewrite, KnownSummary
 
 SHOWN, RELATIONS_SHOWN = 10, 20
