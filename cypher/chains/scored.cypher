@@ -56,7 +56,7 @@ WITH links, after, n, R, R_post, R >= $known_chain AS known,
 WHERE NOT $surviving OR coalesce(surviving, true)
 WITH links, after, n, R, R_post, known, surviving,
   [startNode(links[0]).name] + [f IN links | endNode(f).name] AS entities
-ORDER BY surviving DESC, CASE WHEN R <> 0 THEN R_post / R / sqrt(n) ELSE 0.0 END DESC,
+ORDER BY surviving DESC, CASE WHEN R > 0 AND known THEN R_post / R / sqrt(n) ELSE 0.0 END DESC,
   R_post DESC, n, entities
 LIMIT $limit
 RETURN n AS steps, entities, R AS r_pre, R_post AS r_post,

@@ -29,7 +29,7 @@ def walk(runtime: Runtime, organism: RuntimeModel) -> Iterator[Walk]:
 def posted(walk: Walk, **changes: Any) -> CoEditIn:
     values = {
         "graph": walk.graph, "model": walk.model.source, "rewrite": walk.rewrite.id,
-        "seed": walk.seed, "rounds": 2, "anchors": False,
+        "seed": walk.seed, "rounds": 2, "anchors": False, "choose": "budget",
     }  # fmt: skip
     return CoEditIn(**values | changes)
 

@@ -172,7 +172,7 @@ def test_without_a_neighborhood_nothing_is_asked_and_specificity_says_so(walk: W
     ):
         found = score.get(metric, "likelihood")
         assert found is not None
-        assert (found.value, found.n) == (0.0, 0)
+        assert (found.value, found.n) == (None, 0)
     assert walk.roles(score)["target_true"].neighborhood is None
 
 
