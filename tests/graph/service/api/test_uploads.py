@@ -101,7 +101,7 @@ def test_files_that_belong_together_are_read_together(client: TestClient, prefix
         ({"x.zip": zipped({}, link="kg.yaml")}, 422, "no file"),
         ({"x.zip": zipped({"kg.yaml": YAML})[:-30]}, 422, ""),
         ({"a.yaml": YAML, "b.yaml": YAML}, 422, "several files are data sets"),
-        ({"a.txt": b"nothing", "b.txt": b"known"}, 422, "no format recognises it"),
+        ({"a.txt": b"nothing", "b.txt": b"known"}, 422, "no format recognises this folder"),
         ({"x.zip": zipped({"a/b": b"x", "a": b"y"})}, 422, "twice"),
     ],
 )
