@@ -17,6 +17,7 @@ from thinkeval.service.forget_schemas import ForgetOptions
 from thinkeval.service.notebook_view import ShownScore
 from thinkeval.service.request_options import Option, option_of
 from thinkeval.service.score_view import ByMetric, by_metric
+from thinkeval.service.subject_outcome import SubjectOutcome
 
 Measure = Literal["p", "likelihood", "likelihood_norm"]
 """How a probability was measured: sampled fraction, teacher-forced, or length-normalised."""
@@ -192,6 +193,7 @@ class Score(ShownScore, BaseModel):
     sequence: dict[str, Any] | None = None
     conversation: ConversationOut | None = None
     append: AppendOut | None = None
+    about_subject: SubjectOutcome | None = None
     reused: bool = False
 
     @model_validator(mode="before")

@@ -53,7 +53,7 @@ def _place(method: str) -> int:
 
 
 def subject(outputs: Sequence[str], before: Stored) -> Made:
-    """Means over rewrites: what of IFR's fall is the forgotten subject.
+    """Means over rewrites: what of IFR's fall is the other facts about the subject.
 
     Args:
         outputs: of the sweep, and of the report with a row an edit.

@@ -21,7 +21,7 @@
 UNWIND $goals AS goal
 MATCH (s:Entity)-[f:FACT]->(o:Entity)
 WHERE f.graph = $graph AND f.relation = goal.relation
-  AND NOT (coalesce(f.role, 'fact') IN ['implication', 'coedit'] AND NOT f.listed)
+  AND NOT (coalesce(f.role, 'fact') IN ['implication', 'coedit', 'subject'] AND NOT f.listed)
   AND (goal.subject IS NULL OR s.name = goal.subject)
   AND (goal.object IS NULL OR o.name = goal.object)
 WITH DISTINCT s, f, o

@@ -80,7 +80,7 @@ CALL (rule) {
 WITH rule, p1, p2, x, y, z
 WHERE x <> z AND (y IS NULL OR x <> y AND y <> z)
   AND none(p IN [p1, p2]
-    WHERE coalesce(p.role, 'fact') IN ['implication', 'coedit'] AND NOT p.listed)
+    WHERE coalesce(p.role, 'fact') IN ['implication', 'coedit', 'subject'] AND NOT p.listed)
   AND (rule.kind_x IS NULL OR x.kind = rule.kind_x
     OR EXISTS { (:Entity {key: $dataset + '|' + x.name, kind: rule.kind_x}) })
   AND (rule.kind_y IS NULL OR y.kind = rule.kind_y

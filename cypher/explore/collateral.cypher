@@ -19,7 +19,7 @@
 MATCH (:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 MATCH fact = (s:Entity)-[f:FACT]->(o:Entity)
 WHERE f.id STARTS WITH $edit + '|' AND s.name <> r.subject
-  AND NOT f.role IN ['implication', 'coedit', 'context']
+  AND NOT f.role IN ['implication', 'coedit', 'context', 'subject']
   AND f[$measure + '_pre'] >= $known AND f[$measure + '_post'] <= 0.5 * f[$measure + '_pre']
 RETURN fact, f[$measure + '_pre'] AS pre, f[$measure + '_post'] AS post,
   size([answer IN coalesce(f.answers_post, []) WHERE answer CONTAINS r.target_new]) AS says_new

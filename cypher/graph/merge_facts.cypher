@@ -18,7 +18,7 @@
 //   $rows.paraphrases                       LIST<STRING>|NULL   further clozes
 //   $rows.cases                             LIST<STRING>|NULL
 //         rewrites that may use it; empty for any
-//   $rows.role     STRING(fact|target_true|target_new|implication|coedit|context)|NULL
+//   $rows.role     STRING(fact|target_true|target_new|implication|coedit|context|subject)|NULL
 //         null for fact
 //   $rows.candidate                         STRING|NULL
 //         of a grown graph: id of the candidate within its run, which leads to the answers
@@ -32,6 +32,9 @@
 //   $rows.likelihood_norm_post              PROBABILITY|NULL    the same after the edit
 //   $rows.answers_pre                       LIST<STRING>|NULL   sampled answers before the edit
 //   $rows.answers_post                      LIST<STRING>|NULL   the same after the edit
+//   $rows.answer_post                       STRING|NULL
+//         likeliest object of the relation after the edit, where a known fact is not kept
+//   $rows.answer_likelihood                 PROBABILITY|NULL    its likelihood
 //   $rows.n_samples                         INTEGER|NULL        answers that p_pre is a fraction of
 //   $rows.change                            STRING(kept|weakened|removed|added)|NULL
 //         effect of the edit on it

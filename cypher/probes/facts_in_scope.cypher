@@ -27,7 +27,8 @@
 //   paraphrases                       LIST<STRING>       further clozes
 //   cases                             LIST<STRING>       rewrites that may use it; empty for any
 //   role                              STRING             fact, target_true, target_new,
-//                                                        implication, coedit or context
+//                                                        implication, coedit, context or
+//                                                        subject
 //   listed                            BOOLEAN            whether the data set lists it
 //   p_pre                             FLOAT|NULL         sampled probability before the edit
 //   p_post                            FLOAT|NULL         the same after the edit

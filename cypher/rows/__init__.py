@@ -77,10 +77,14 @@ if TYPE_CHECKING:
         MergeEditRow,
         PageEditRow,
         ScoredStateRow,
+        SubjectFact,
+        SubjectFactsRow,
+        SubjectOptionsRow,
         WriteGenerationsRow,
         WriteScoreRow,
     )
     from thinkeval.cypher.rows.graph import (
+        AboutSubjectRow,
         ClearGraphRow,
         CompleteGraphRow,
         DeleteGraphRow,
@@ -207,6 +211,7 @@ if TYPE_CHECKING:
     from thinkeval.cypher.rows.users import CreateUserRow, GrantReaderRow
 
 __all__ = [
+    "AboutSubjectRow",
     "AddCandidateRow",
     "AdditivityRow",
     "AffectedRow",
@@ -366,6 +371,9 @@ __all__ = [
     "SettleIdRow",
     "SettleRow",
     "StoredGroundingRow",
+    "SubjectFact",
+    "SubjectFactsRow",
+    "SubjectOptionsRow",
     "SubmitJobsRow",
     "SweepRow",
     "UpdIRow",

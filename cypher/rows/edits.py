@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from thinkeval.cypher.rows.base import Row, WrittenRow
 
@@ -135,3 +136,45 @@ class CountEditsRow(Row):
 
     QUERY: ClassVar[str] = "edits/count_edits"
     edits: int
+
+
+@dataclass(frozen=True)
+class SubjectOptionsRow(Row):
+    """The objects of a relation, and those of them that follow from an edit's new object."""
+
+    QUERY: ClassVar[str] = "edits/subject_options"
+    relation: str
+    objects: tuple[str, ...]
+    following: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SubjectFact:
+    """A known fact about an edited subject, with its likelihoods and the answer after the edit."""
+
+    relation: str
+    object: str
+    pre: float
+    post: float
+    outcome: str
+    answer: str | None
+    answer_likelihood: float | None
+
+
+@dataclass(frozen=True)
+class SubjectFactsRow(Row):
+    """How many known facts about a subject are kept, follow the new object, or are lost."""
+
+    QUERY: ClassVar[str] = "edits/subject_facts"
+    kept: int | None
+    followed: int | None
+    lost: int | None
+    n: int
+    excluded: int
+    facts: tuple[SubjectFact, ...]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> SubjectFactsRow:
+        """Turn the maps of `facts` into SubjectFact records."""
+        *counts, facts = values
+        return cls(*counts, tuple(SubjectFact(**fact) for fact in facts))

@@ -246,6 +246,13 @@ class FactInScopeRow(FactRow):
 
 
 @dataclass(frozen=True)
+class AboutSubjectRow(FactRow):
+    """One fact about an edited subject."""
+
+    QUERY: ClassVar[str] = "probes/about_subject"
+
+
+@dataclass(frozen=True)
 class NeighborRow(Row):
     """One fact of another subject that shares a rewrite's relation and target_true."""
 

@@ -76,7 +76,7 @@ CALL db.createRelationshipType(type);
 UNWIND [
   'id', 'kind', 'dataset', 'model', 'edit', 'probe', 'content_digest', 'complete', 'n_facts',
   'n_entities', 'measures', 'created_at', 'finished_at',
-  'key', 'graph', 'name', 'aliases',
+  'key', 'graph', 'name', 'aliases', 'answer_post', 'answer_likelihood',
   'relation', 'prompt', 'question', 'questions', 'paraphrases', 'cases', 'role', 'listed',
   'p_pre', 'p_post', 'likelihood_pre', 'likelihood_post',
   'likelihood_norm_pre', 'likelihood_norm_post',

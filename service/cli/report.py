@@ -200,11 +200,11 @@ def report(
     Methods that installed too little (efficacy of .5 or less) come last, whatever their IFR.
 
     Read IFR beside efficacy and subject retention: an edit that installs nothing leaks everything
-    and preserves everything; one that damages what the model knows about the subject leaks little.
-    Methods are compared over the rewrites that all of them have; --all-rewrites shows each over its
-    own. The best method is compared with each other one by paired differences over common rewrites
-    (with --json in each row's `differences`). Edits of different data sets are never pooled: name
-    one with --graph where several are stored. Requests to forget have a table of their own:
+    and preserves everything; one that changes all facts about the subject leaks little. Methods are
+    compared over the rewrites that all of them have; --all-rewrites shows each over its own. The
+    best method is compared with each other one by paired differences over common rewrites (with
+    --json in each row's `differences`). Edits of different data sets are never pooled: name one
+    with --graph where several are stored. Requests to forget have a table of their own:
     --kind forget.
 
     [bold]thinkeval report -g hogwarts --figures figures --figure-format pdf[/bold] draws the

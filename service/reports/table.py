@@ -2,7 +2,7 @@
 
 A report is built from stored scores only; it never touches a model. Efficacy is always beside IFR,
 because an edit that installs nothing leaks everything and preserves everything; subject retention
-is, because an edit that damages what the model knows about the subject leaks little.
+is, because an edit that changes all facts about the subject leaks little.
 """
 
 from __future__ import annotations

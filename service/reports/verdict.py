@@ -76,6 +76,8 @@ class Verdict:
     Attributes:
         nothing: a sentence that says why there is nothing to measure; empty where there is. With it
             no part is to be shown: each would be about what the model never knew.
+        moved: says by counts that the model moved the subject, or lost what it knew about it; empty
+            where most known facts about it are kept, or they were not counted.
     """
 
     installed: Part
@@ -83,6 +85,7 @@ class Verdict:
     kept: Part
     subject: Part
     nothing: str = ""
+    moved: str = ""
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -99,7 +102,9 @@ class Verdict:
         if self.installed.word == UNKNOWN:
             took = "The edit of the fact itself was not measured"
         other = ""
-        if self.subject.word == "damaged" and self.subject.value is not None:
+        if self.moved:
+            other = f", and {self.moved}"
+        elif self.subject.word == "damaged" and self.subject.value is not None:
             other = f", and the other facts about the subject keep {percent(self.subject.value)}"
         return f"{took}; {left}{other}."
 
@@ -156,7 +161,40 @@ def verdict(
         _kept(score, measure),
         _subject(score, measure),
         _nothing(score, chains, before),
+        _moved(score),
     )
+
+
+def _moved(score: Score) -> str:
+    """The larger of the facts that follow the new object and those that are lost."""
+    found = score.about_subject
+    if found is None or found.kept is None or 2 * found.kept > found.n:
+        return ""
+    followed, lost = found.followed or 0, found.lost or 0
+    known = f"{several(found.n, 'known fact')} about {score.subject}"
+    one = {
+        "followed": f"the model moved the subject: {followed} of {known}"
+        f" follow{'s' * (followed == 1)} {score.target_new}",
+        "lost": f"the model lost {lost} of {known}",
+    }
+    if followed and lost and followed == lost:
+        return f"{one['followed']}, and {lost} {'is' if lost == 1 else 'are'} lost"
+    return one["followed" if followed > lost else "lost"]
+
+
+def subject_sentence(score: Score) -> str:
+    """The counts of known facts about the subject; empty for a score that has none."""
+    found = score.about_subject
+    if found is None:
+        return ""
+    if found.kept is None:
+        return f"Facts kept and lost are undefined: {found.reason}."
+    counts = [f"{found.kept} kept"]
+    if found.followed is not None:
+        counts.append(f"{found.followed} following {score.target_new}")
+    counts.append(f"{found.lost} lost")
+    known = several(found.n, "known fact")
+    return f"Of {known} about {score.subject}: {', '.join(counts)} (by likelihood)."
 
 
 def _nothing(score: Score, chains: Sequence[ScoredChainRow], before: float | None) -> str:
@@ -246,6 +284,7 @@ def _subject(score: Score, measure: Measure) -> Part:
         sentence = f"No other fact about {score.subject} is on a chain."
         if found is not None and found.excluded:
             sentence = f"Subject retention is undefined: {_unknown(found)} about {score.subject}."
+        sentence = f"{sentence} {subject_sentence(score)}".rstrip()
         return Part(UNKNOWN, sentence, rule, None)
     word = _word(found.value, KEPT)
     sentence = (
@@ -255,9 +294,9 @@ def _subject(score: Score, measure: Measure) -> Part:
     if word == "damaged":
         ifr, beyond = (score.number(name, measure) for name in ("ifr", "ifr_beyond_subject"))
         sentence += (
-            f" They are lost, or follow the new object: IFR is {number(ifr)}; had those facts been"
-            f" kept, it would be {number(beyond)}."
+            f" IFR is {number(ifr)}; had those facts been kept, it would be {number(beyond)}."
         )
+    sentence = f"{sentence} {subject_sentence(score)}".rstrip()
     return Part(word, sentence, rule, found.value)
 
 

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from thinkeval.editing.models import LoadedModel
     from thinkeval.editing.probe import ProbeItem, ProbeResult, ProbeSettings
 
-Role = Literal["fact", "target_true", "target_new", "implication", "coedit", "context"]
+Role = Literal["fact", "target_true", "target_new", "implication", "coedit", "context", "subject"]
 """What a fact is in an edit graph. Chains pass `fact` and `target_true` only. `coedit` states the
-new object of a co-edit, `context` is a further fact about its subject (`service.leakcut`)."""
+new object of a co-edit, `context` is a further fact about its subject (`service.leakcut`),
+`subject` a fact about the edited subject that is on no chain (`service.scoring.subject_facts`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +86,17 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ProbedFact:
-    """A fact with the answer before and, in an edit graph, after the edit."""
+    """A fact with the answer before and, in an edit graph, after the edit.
+
+    Attributes:
+        instead: of a known fact about the edited subject that is not kept, the edited model's
+            likeliest object of the relation, and its likelihood.
+    """
 
     question: Question
     pre: Answer
     post: Answer | None = None
+    instead: tuple[str, float] | None = None
 
 
 Progress = Callable[[int, int, str], None]
@@ -280,6 +287,10 @@ def edge_properties(probed: ProbedFact) -> dict[str, object]:
         if before is not None and after is not None:
             properties["change"] = change(before, after)
             properties["caption"] = caption(fact.relation, before, after)
+    if probed.instead is not None:
+        name, value = probed.instead
+        properties["answer_post"] = name
+        properties["answer_likelihood"] = _checked(fact, "answer_likelihood", value)
     return properties
 
 

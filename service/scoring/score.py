@@ -30,6 +30,7 @@ from thinkeval.service.scoring import (
     known_fact,
     metrics,
     model_graph,
+    subject_facts,
 )
 from thinkeval.service.scoring import plan as planning
 from thinkeval.service.scoring import record as editrecords
@@ -141,6 +142,7 @@ def _score(
         )
         if step is None:
             known_fact.require(resolved, pre)
+        about = subject_facts.before(resolved, [*pre, *further, *beside])
     record.stage("edit", 0.4)
     with watch.stage("edit"):
         effect = step.effect() if step else planning.execute(plan)
@@ -152,6 +154,7 @@ def _score(
         probed, further, beside = _post(resolved, effect, pre, further, beside)
         both = chat_efficacy.measured(model.loaded, request.probe, effect, probed)
         answers = probing.both(resolved, effect)
+        shown = subject_facts.after(resolved, effect, probed, about)
     texts = None
     if request.generate:
         with watch.stage("generate"):
@@ -159,7 +162,7 @@ def _score(
     record.stage("write", 0.9)
     with watch.stage("write"):
         editrecords.write_edit_graph(
-            record, request, model.name, [*probed, *further, *beside], scope.aliases
+            record, request, model.name, [*shown, *further, *beside], scope.aliases
         )
         if answers:
             record.write_answers(answers)
@@ -169,6 +172,7 @@ def _score(
             values += additivity.measured(db, [record.edit])[record.edit]
         if texts is not None:
             values += generation.measured(resolved, record, texts)
+        outcome = subject_facts.counted(db, record.edit, request)
     plan.provenance["replies"] = {
         side: undecided(answer for each in probed if (answer := getattr(each, side)))
         for side in ("pre", "post")
@@ -183,7 +187,12 @@ def _score(
         with watch.stage("conversation"):
             talk = conversation.measured(resolved, effect, score)
     score = score.model_copy(
-        update={"values": values, "seconds": watch.seconds, "conversation": talk}
+        update={
+            "values": values,
+            "seconds": watch.seconds,
+            "conversation": talk,
+            "about_subject": outcome,
+        }
     )
     record.succeed(score)
     return score

@@ -86,6 +86,7 @@ def show(
         emit_json(_as_dict(score, measure.key, found, branches, cut))
         return
     show_verdict(score, measure.key, found)
+    show_subject(score)
     if found.nothing:
         return
     show_tree(score, branches, depth=depth, limit=limit)
@@ -126,6 +127,7 @@ def _as_dict(
         "measure": measure,
         "headline": found.headline,
         "verdict": [] if found.nothing else parts,
+        "about_subject": score.about_subject.model_dump() if score.about_subject else None,
         "tree": [] if found.nothing else [asdict(branch) for branch in branches],
         "next": {
             "headline": words.headline(cut),
@@ -180,6 +182,20 @@ def _value(part: Part, value: MetricValue | None) -> str:
     if part.value is None or value is None:
         return number(None)
     return with_interval(part.value, value.low, value.high)
+
+
+def show_subject(score: Score) -> None:
+    """The known facts about the subject that are not kept, with the answer given instead."""
+    found = score.about_subject
+    moved = [fact for fact in found.facts if fact.outcome != "kept"] if found else []
+    for fact in moved:
+        outcome = f"follows {score.target_new}" if fact.outcome == "followed" else "lost"
+        emit_note(
+            f"{score.subject} {fact.relation} {fact.object}: {number(fact.pre)} →"
+            f" {number(fact.post)}, {outcome}; likeliest now: {fact.answer}"
+            f" ({number(fact.answer_likelihood)})",
+            indent=2,
+        )
 
 
 def show_tree(score: Score, branches: Sequence[Branch], *, depth: int, limit: int) -> None:

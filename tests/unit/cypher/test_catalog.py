@@ -42,6 +42,7 @@ PYTHON = {
 }
 MAPS: dict[tuple[str, str], Any] = {
     ("closure/mixed", "links"): tuple[rows.MixedLink, ...],
+    ("edits/subject_facts", "facts"): tuple[rows.SubjectFact, ...],
     ("leakcut/round", "coedits"): tuple[rows.CoEditedFact, ...],
     ("states/revived", "links"): tuple[rows.RevivedLink, ...],
 }

@@ -17,6 +17,7 @@ from thinkeval.service.reports.conversation_lines import (
     conversation_note,
 )
 from thinkeval.service.reports.score_lines import lines
+from thinkeval.service.reports.verdict import subject_sentence
 
 if TYPE_CHECKING:
     from thinkeval.service.api.pages.edit.view import View
@@ -96,6 +97,7 @@ def overview_values(view: View, browser: str) -> dict[str, Any]:
         | map_values(view, chosen)
         | {
             "figures": figures(view),
+            "about_subject": subject_sentence(score),
             "tree": chain_tree(view.rows),
             "branches": BRANCHES,
             "ways": ways(chain_tree(view.rows)),

@@ -1,0 +1,16 @@
+// Names that follow from the new object: itself, and all that chains of at most 2 facts reach.
+//
+// expects: nothing
+// binds:
+//   follows  LIST<STRING>  names; empty where the fact is forgotten
+// params: $graph, $new
+
+OPTIONAL MATCH (new:Entity {key: $graph + '|' + $new})
+CALL (new) {
+  OPTIONAL MATCH (new)-[f:FACT]->(x:Entity)
+  WHERE coalesce(f.role, 'fact') = 'fact'
+  OPTIONAL MATCH (x)-[g:FACT]->(y:Entity)
+  WHERE coalesce(g.role, 'fact') = 'fact'
+  RETURN collect(DISTINCT x.name) + collect(DISTINCT y.name) AS reached
+}
+WITH CASE WHEN $new IS NULL THEN [] ELSE [$new] + reached END AS follows

@@ -1,0 +1,48 @@
+// Known facts about an edited subject that are kept, that follow the new object, and that are lost.
+//
+// The facts of the subject, without those of the edited relation, that the model knew before the
+// edit by likelihood. Kept: the probability is at least half of what it was. Followed: not kept, and
+// the edited model's best answer is the new object, or a chain of at most 2 facts of the data set
+// leads to it from the new object. Lost: neither. The best answer is stored on the fact.
+//
+// mode: read
+// params:
+//   $edit      GRAPH_ID       id of the edit
+//   $graph     GRAPH_ID       id of the data set graph
+//   $subject   STRING         name of the subject
+//   $relation  STRING         the edited relation
+//   $new       STRING|NULL    the new object (target_new); null where the fact is forgotten
+//   $known     FLOAT = 0.05   a fact is known if its likelihood before is >= $known and not 0
+// returns: one row
+//   kept       INTEGER|NULL   facts that are kept; null without a known fact
+//   followed   INTEGER|NULL   facts that follow; null without a known fact or without a new object
+//   lost       INTEGER|NULL   facts that are lost; null without a known fact
+//   n          INTEGER        known facts
+//   excluded   INTEGER        facts that were not known
+//   facts      LIST<MAP>      relation, object, pre, post, outcome, answer and answer_likelihood of
+//                             each known fact
+
+// include: edits/_following
+OPTIONAL MATCH (:Entity {key: $edit + '|' + $subject})-[f:FACT]->(o:Entity)
+WHERE coalesce(f.role, 'fact') IN ['fact', 'subject'] AND f.relation <> $relation
+  AND f.likelihood_pre IS NOT NULL AND f.likelihood_post IS NOT NULL
+WITH follows, f, o.name AS object
+ORDER BY f.relation, object
+WITH follows, collect({fact: f, object: object}) AS pairs
+WITH [each IN pairs WHERE each.fact IS NOT NULL | each {
+    .fact, .object, known: each.fact.likelihood_pre > 0 AND each.fact.likelihood_pre >= $known,
+    outcome: CASE WHEN each.fact.likelihood_post >= 0.5 * each.fact.likelihood_pre THEN 'kept'
+      WHEN coalesce(each.fact.answer_post IN follows, false) THEN 'followed' ELSE 'lost' END
+  }] AS every
+WITH every, [each IN every WHERE each.known] AS known
+RETURN
+  CASE WHEN known <> [] THEN size([each IN known WHERE each.outcome = 'kept']) END AS kept,
+  CASE WHEN known <> [] AND $new IS NOT NULL
+    THEN size([each IN known WHERE each.outcome = 'followed']) END AS followed,
+  CASE WHEN known <> [] THEN size([each IN known WHERE each.outcome = 'lost']) END AS lost,
+  size(known) AS n, size(every) - size(known) AS excluded,
+  [each IN known | {
+    relation: each.fact.relation, object: each.object, pre: each.fact.likelihood_pre,
+    post: each.fact.likelihood_post, outcome: each.outcome, answer: each.fact.answer_post,
+    answer_likelihood: each.fact.answer_likelihood
+  }] AS facts

@@ -1,0 +1,180 @@
+"""Known facts about an edited subject: kept, following the new object, or lost.
+
+Subject retention cannot tell a subject that was moved (Paris lies in Italy, so that Italian is
+spoken there) from one that was forgotten. Facts of the subject that are on no chain are asked too;
+of those that are not kept, the edited model is asked for its likeliest object of the relation. All
+of it is by likelihood.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from thinkeval.cypher import rows
+from thinkeval.loaders.records import digest
+from thinkeval.service.formatting import several
+from thinkeval.service.graphs.datasets import to_fact
+from thinkeval.service.scoring.probe import Answer, ProbedFact, Question, ask
+from thinkeval.service.subject_outcome import SubjectFactOut, SubjectOutcome
+
+if TYPE_CHECKING:
+    from thinkeval.cypher.run import Database
+    from thinkeval.editing.deltas import EditEffect
+    from thinkeval.editing.probe import ProbeSettings
+    from thinkeval.service.scoring.request import ScoreRequest
+    from thinkeval.service.scoring.resolved import Resolved
+
+OPTIONS = 20
+"""Objects of a relation that the edited model is asked for at most."""
+KEPT = 0.5
+"""A fact that keeps this fraction of its probability is kept."""
+EXACT = "likelihood"
+
+
+def before(resolved: Resolved, probed: Sequence[ProbedFact]) -> list[ProbedFact]:
+    """The unedited model's answers about the subject's facts that are not among the probed ones."""
+    rewrite = resolved.request.rewrite
+    if rewrite.kind == "append":
+        return []
+    asked = {each.question.fact.id for each in probed}
+    found = resolved.runtime.db.read(
+        rows.AboutSubjectRow,
+        graph=resolved.dataset.id, subject=rewrite.subject, relation=rewrite.relation,
+    )  # fmt: skip
+    questions = [
+        Question(fact, resolved.scope.aliases.get(fact.object, ()), role="subject", listed=False)
+        for fact in map(to_fact, found)
+        if fact.id not in asked
+    ]
+    if not questions:
+        return []
+    runtime, loaded, settings = resolved.runtime, resolved.model.loaded, _settings(resolved)
+    key = digest([asdict(question) for question in questions])
+    answers: Sequence[Answer] = runtime.memoised(
+        ("subject", loaded.info.digest, loaded.info.dtype, settings.digest, key),
+        lambda: ask(loaded, questions, settings, progress=runtime.progress),
+    )
+    return [ProbedFact(q, answer) for q, answer in zip(questions, answers, strict=True)]
+
+
+def after(
+    resolved: Resolved,
+    effect: EditEffect,
+    probed: Sequence[ProbedFact],
+    further: Sequence[ProbedFact],
+) -> list[ProbedFact]:
+    """All facts with the edited model's answers; those not kept with its likeliest object.
+
+    Args:
+        probed: facts that are on chains, with both answers.
+        further: of `before`.
+    """
+    from thinkeval.editing.deltas import applied
+
+    if resolved.request.rewrite.kind == "append":
+        return list(probed)
+    if effect.changes_nothing:
+        return [*probed, *(replace(each, post=each.pre) for each in further)]
+    loaded = resolved.model.loaded
+    with applied(loaded.model, effect):
+        later = _ask(resolved, effect, [each.question for each in further])
+        both = [
+            *probed,
+            *(replace(each, post=now) for each, now in zip(further, later, strict=True)),
+        ]
+        moved = [place for place, each in enumerate(both) if _is_moved(resolved, each)]
+        options = _options(resolved, [both[place] for place in moved])
+        answers = iter(_ask(resolved, effect, [q for each in options for q in each]))
+    for place, questions in zip(moved, options, strict=True):
+        found = [(q.fact.object, next(answers).values[EXACT]) for q in questions]
+        both[place] = replace(both[place], instead=max(found, key=lambda pair: pair[1]))
+    return both
+
+
+def counted(db: Database, edit: str, request: ScoreRequest) -> SubjectOutcome | None:
+    """The facts of a stored edit graph by outcome; None of a request to append."""
+    rewrite = request.rewrite
+    if rewrite.kind == "append":
+        return None
+    (found,) = db.read(
+        rows.SubjectFactsRow,
+        edit=edit, graph=request.graph, subject=rewrite.subject, relation=rewrite.relation,
+        new=rewrite.target_new or None, known=request.known,
+    )  # fmt: skip
+    reason = None
+    if not found.n:
+        reason = f"the graph has no other fact about {rewrite.subject}"
+        if found.excluded:
+            reason = (
+                f"the model knows 0 of {several(found.excluded, 'other fact')}"
+                f" about {rewrite.subject}"
+            )
+    return SubjectOutcome(
+        kept=found.kept, followed=found.followed, lost=found.lost, n=found.n,
+        excluded=found.excluded, reason=reason,
+        facts=[SubjectFactOut.model_validate(asdict(fact)) for fact in found.facts],
+    )  # fmt: skip
+
+
+def _settings(resolved: Resolved) -> ProbeSettings:
+    return replace(resolved.request.probe, measures=(EXACT,))
+
+
+def _ask(resolved: Resolved, effect: EditEffect, questions: Sequence[Question]) -> list[Answer]:
+    if not questions:
+        return []
+    return ask(
+        resolved.model.loaded, questions, _settings(resolved),
+        prompt_change=effect.prompt_change, progress=resolved.runtime.progress,
+    )  # fmt: skip
+
+
+def _is_moved(resolved: Resolved, each: ProbedFact) -> bool:
+    """Whether the fact is about the subject, was known, and is not kept."""
+    rewrite, fact = resolved.request.rewrite, each.question.fact
+    if fact.subject != rewrite.subject or fact.relation == rewrite.relation:
+        return False
+    if each.question.role not in ("fact", "subject") or each.post is None:
+        return False
+    pre, post = each.pre.values[EXACT], each.post.values[EXACT]
+    return pre > 0 and pre >= resolved.request.known and post < KEPT * pre
+
+
+def _options(resolved: Resolved, moved: Sequence[ProbedFact]) -> list[list[Question]]:
+    """For each fact, the questions about the objects of its relation that are options."""
+    if not moved:
+        return []
+    graph = resolved.dataset.id
+    found = resolved.runtime.db.read(
+        rows.SubjectOptionsRow,
+        graph=graph,
+        relations=sorted({each.question.fact.relation for each in moved}),
+        new=resolved.request.rewrite.target_new or None,
+    )
+    of = {row.relation: row for row in found}
+    aliases = resolved.scope.aliases
+    return [
+        [
+            Question(
+                replace(fact, object=name), aliases.get(name, ()), role="subject", listed=False
+            )
+            for name in drawn(graph, fact.object, of[fact.relation])
+        ]
+        for fact in (each.question.fact for each in moved)
+    ]
+
+
+def drawn(graph: str, own: str, of: rows.SubjectOptionsRow) -> list[str]:
+    """At most OPTIONS objects of a relation: a fact's own, those that follow, then others.
+
+    Which ones is decided by graph and relation alone.
+    """
+    draw = random.Random(f"{graph}|{of.relation}")
+    following = [name for name in of.following if name != own]
+    rest = [name for name in of.objects if name != own and name not in of.following]
+    for names in (following, rest):
+        draw.shuffle(names)
+    return sorted([own, *following, *rest][:OPTIONS])
