@@ -1,9 +1,9 @@
 // Known facts about an edited subject that are kept, that follow the new object, and that are lost.
 //
 // The facts of the subject, without those of the edited relation, that the model knew before the
-// edit by likelihood. Kept: the probability is at least half of what it was. Followed: not kept, and
-// the edited model's best answer is the new object, or a chain of at most 2 facts of the data set
-// leads to it from the new object. Lost: neither. The best answer is stored on the fact.
+// edit by likelihood. Kept: the probability is at least half of what it was. Followed: not kept,
+// and the edited model's best answer is the new object, or a chain of at most 2 facts of the data
+// set leads to it from the new object. Lost: neither. The best answer is stored on the fact.
 //
 // mode: read
 // params:
@@ -35,8 +35,7 @@ WITH [each IN pairs WHERE each.fact IS NOT NULL | each {
       WHEN coalesce(each.fact.answer_post IN follows, false) THEN 'followed' ELSE 'lost' END
   }] AS every
 WITH every, [each IN every WHERE each.known] AS known
-RETURN
-  CASE WHEN known <> [] THEN size([each IN known WHERE each.outcome = 'kept']) END AS kept,
+RETURN CASE WHEN known <> [] THEN size([each IN known WHERE each.outcome = 'kept']) END AS kept,
   CASE WHEN known <> [] AND $new IS NOT NULL
     THEN size([each IN known WHERE each.outcome = 'followed']) END AS followed,
   CASE WHEN known <> [] THEN size([each IN known WHERE each.outcome = 'lost']) END AS lost,

@@ -15,7 +15,8 @@
 //   complete    BOOLEAN    whether it is visible to readers now
 //   n_facts     INTEGER    number of facts
 //   n_entities  INTEGER    number of entities
-//   missing     INTEGER    number of facts that lack a measure
+//   missing     INTEGER    number of facts that lack a measure; those with the role
+//                          `subject` are asked by likelihood only
 
 MATCH (g:Graph {id: $graph})
 WITH g, CASE g.kind
@@ -32,7 +33,8 @@ CALL (needed) {
   MATCH ()-[f:FACT]->()
   WHERE f.id STARTS WITH $graph + '|'
   RETURN count(f) AS n_facts,
-    sum(CASE WHEN any(property IN needed WHERE f[property] IS NULL
+    sum(CASE WHEN coalesce(f.role, 'fact') <> 'subject'
+      AND any(property IN needed WHERE f[property] IS NULL
         AND NOT (property = 'p_pre' AND coalesce(f.answers_pre, []) <> [])
         AND NOT (property = 'p_post' AND coalesce(f.answers_post, []) <> []))
       THEN 1 ELSE 0 END) AS missing

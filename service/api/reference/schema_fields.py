@@ -333,7 +333,10 @@ EDIT_FIELDS: dict[str, dict[str, str]] = {
     },
     "Rules": {"total": "Number of rules, including those beyond the limit."},
     "RulesIn": {"rules": "The rules to add."},
+    "SubjectOutcome": {"facts": "The known facts, by relation and object."},
     "Score": {
+        "about_subject": "Known facts about the subject: kept, following the new object, lost;"
+        " null of a request to append, and of scores that are older.",
         "options": "How chains are counted.",
         "values": "Every number: one entry for each metric, measure and chain length.",
         "seconds": "Duration of each stage in seconds, by name.",

@@ -141,7 +141,8 @@ def test_the_edit_graph_holds_both_sides_of_every_edge(
     walk: Walk, scored: dict[str, Score]
 ) -> None:
     score = scored["rome"]
-    facts = walk.runtime.db.read(rows.FactRow, graph=score.edit)
+    stored = walk.runtime.db.read(rows.FactRow, graph=score.edit)
+    facts = [row for row in stored if row.role != "subject"]  # on no chain, by likelihood only
     roles = {row.role: row for row in facts if row.role != "fact"}
     assert set(roles) == {"target_true", "target_new"}
     assert roles["target_true"].listed

@@ -7,6 +7,7 @@ from tests.unit.service.reports.test_chain_tree import chain
 
 from thinkeval.service.reports.verdict import LEFT, Verdict, verdict
 from thinkeval.service.schemas import MetricValue, Score
+from thinkeval.service.subject_outcome import SubjectOutcome
 
 VALUES = {"efficacy": 0.98, "ifr": 0.284, "preservation": 0.92, "subject_retention": 0.85}
 
@@ -120,3 +121,40 @@ def test_values_say_over_how_many_known_items_they_are() -> None:
 def test_preservation_over_few_facts_says_so() -> None:
     assert judged(n=4).kept.sentence.endswith("it rests on 4 facts and says little.")
     assert "rests on" not in judged(n=5).kept.sentence
+
+
+@pytest.mark.parametrize(
+    ("counts", "ending"),
+    [
+        ((2, 3, 0), "the model moved the subject: 3 of 5 known facts about Paris follow Italy."),
+        ((1, 1, 3), "the model lost 3 of 5 known facts about Paris."),
+        ((2, None, 3), "the model lost 3 of 5 known facts about Paris."),
+        ((1, 2, 2), "5 known facts about Paris follow Italy, and 2 are lost."),
+        ((4, 1, 0), "much of the old fact can still be deduced."),
+        ((None, None, None), "much of the old fact can still be deduced."),
+    ],
+)
+def test_the_headline_says_whether_the_subject_was_moved_or_lost(
+    counts: tuple[int | None, int | None, int | None], ending: str
+) -> None:
+    kept, followed, lost = counts
+    n = sum(each or 0 for each in counts)
+    score = Score(
+        edit="e", dataset="d", rewrite="r", subject="Paris", relation="in", prompt="{} is in",
+        target_true="France", target_new="Italy", model="m", method="rome", n_facts=9,
+        values=[
+            MetricValue(metric=name, measure="likelihood", value=value, n=3)
+            for name, value in VALUES.items()
+        ],
+        about_subject=SubjectOutcome(
+            kept=kept, followed=followed, lost=lost, n=n, excluded=2,
+            reason=None if n else "the model knows 0 of 2 other facts about Paris",
+        ),
+    )  # fmt: skip
+    found = verdict(score, "likelihood", [chain("SAO", ratio=0.9)])
+    assert found.headline.endswith(ending)
+    if not n:
+        assert "undefined: the model knows 0 of 2 other facts" in found.subject.sentence
+    else:
+        assert f"{lost} lost (by likelihood)" in found.subject.sentence
+    assert Score.model_validate_json(score.stored()) == score

@@ -1,0 +1,88 @@
+"""Facts about a subject that are kept, follow or are lost: Cypher against brute force."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from support.references.subject_reference import Told, Triple, outcomes, reaches
+from thinkeval.cypher import rows
+from thinkeval.cypher.run import Database
+
+NAMES = ("s", "n", "o", "a", "b", "c")
+RELATIONS = ("edited", "q", "r")
+
+
+def store(db: Database, graph: str, kind: str, facts: Sequence[Told]) -> None:
+    """Write a graph with likelihoods."""
+    sent = []
+    for place, each in enumerate(facts):
+        subject, relation, object_ = each.fact
+        row = {
+            "id": f"f{place}", "subject": subject, "relation": relation, "object": object_,
+            "prompt": f"{{}} {relation}", "role": each.role,
+            "likelihood_pre": each.pre, "likelihood_post": each.post,
+        }  # fmt: skip
+        if each.answer is not None:
+            row |= {"answer_post": each.answer, "answer_likelihood": 0.5}
+        sent.append(row)
+    with db.transaction() as tx:
+        tx.run(rows.MergeGraphRow, graph=graph, kind=kind, dataset=graph, measures=["likelihood"])
+        tx.run(rows.MergeEntitiesRow, graph=graph, rows=[{"name": name} for name in NAMES])
+        tx.run(rows.MergeFactsRow, graph=graph, rows=sent)
+        tx.run(rows.CompleteGraphRow, graph=graph)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_counts_equal_brute_force(db: Database, graph_id: str, seed: int) -> None:
+    draw = random.Random(seed)
+    every: list[Triple] = [(s, r, o) for s in NAMES for r in RELATIONS for o in NAMES]
+    graph = draw.sample(every, draw.choice((3, 8, 20)))
+    about = draw.sample([each for each in every if each[0] == "s"], 9) + draw.sample(
+        [each for each in every if each[0] != "s"], 4
+    )
+    told = []
+    for fact in about:
+        pre = draw.choice((0.0, 0.049, 0.05, 0.4, 0.9))
+        post = draw.choice((pre, pre / 2, pre * 0.499, 0.0))
+        role = draw.choice(("fact", "subject", "implication"))
+        told.append(Told(fact, pre, post, role, draw.choice((None, *NAMES))))
+    store(db, graph_id, "dataset", [Told(fact, 1.0, 1.0) for fact in graph])
+    edit = f"{graph_id}-edit"
+    store(db, edit, "edit", told)
+    for new, known in (("n", 0.05), ("n", 0.0), (None, 0.05), ("n", 0.95)):
+        wanted = outcomes(graph, told, "s", "edited", new, known)
+        counts = Counter(wanted.values())
+        (found,) = db.read(
+            rows.SubjectFactsRow,
+            edit=edit, graph=graph_id, subject="s", relation="edited", new=new, known=known,
+        )  # fmt: skip
+        assert {(each.relation, each.object): each.outcome for each in found.facts} == wanted
+        assert found.n == len(wanted)
+        if wanted:
+            assert (found.kept, found.lost) == (counts["kept"], counts["lost"])
+            assert found.followed == (counts["followed"] if new else None)
+        else:
+            assert (found.kept, found.followed, found.lost) == (None, None, None)
+    for new in ("n", None):
+        options = db.read(
+            rows.SubjectOptionsRow, graph=graph_id, relations=list(RELATIONS), new=new
+        )
+        for row in options:
+            objects = sorted({o for _, r, o in graph if r == row.relation})
+            assert list(row.objects) == objects
+            follow = [o for o in objects if new is not None and reaches(graph, new, o)]
+            assert list(row.following) == follow
+
+
+def test_without_a_fact_about_the_subject_there_is_no_count(db: Database, graph_id: str) -> None:
+    store(db, graph_id, "dataset", [Told(("n", "q", "a"), 1.0, 1.0)])
+    (found,) = db.read(
+        rows.SubjectFactsRow,
+        edit=graph_id, graph=graph_id, subject="s", relation="edited", new="n", known=0.05,
+    )  # fmt: skip
+    assert (found.kept, found.followed, found.lost, found.n) == (None, None, None, 0)
+    assert found.facts == ()

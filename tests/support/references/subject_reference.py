@@ -1,0 +1,51 @@
+"""Known facts about an edited subject by outcome, by brute force from the definition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Triple = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Told:
+    """A fact of an edit graph: probabilities, and the edited model's answer where it was asked."""
+
+    fact: Triple
+    pre: float
+    post: float
+    role: str = "fact"
+    answer: str | None = None
+
+
+def reaches(graph: Sequence[Triple], start: str, end: str) -> bool:
+    """Whether the graph states a chain of 0, 1 or 2 facts from start to end."""
+    if start == end or any((s, o) == (start, end) for s, _, o in graph):
+        return True
+    return any((s1, o2) == (start, end) and o1 == s2 for s1, _, o1 in graph for s2, _, o2 in graph)
+
+
+def outcomes(
+    graph: Sequence[Triple],
+    told: Sequence[Told],
+    subject: str,
+    relation: str,
+    new: str | None,
+    known: float,
+) -> dict[tuple[str, str], str]:
+    """The outcome of each known fact by relation and object."""
+    found = {}
+    for each in told:
+        s, r, o = each.fact
+        if s != subject or r == relation or each.role not in ("fact", "subject"):
+            continue
+        if each.pre == 0 or each.pre < known:
+            continue
+        if each.post >= each.pre / 2:
+            found[r, o] = "kept"
+        elif new is not None and each.answer is not None and reaches(graph, new, each.answer):
+            found[r, o] = "followed"
+        else:
+            found[r, o] = "lost"
+    return found
