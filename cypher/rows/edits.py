@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from thinkeval.cypher.rows.base import Row, WrittenRow
 
@@ -174,7 +174,7 @@ class SubjectFactsRow(Row):
     facts: tuple[SubjectFact, ...]
 
     @classmethod
-    def of(cls, values: Sequence[Any]) -> SubjectFactsRow:
+    def of(cls, values: Sequence[Any]) -> Self:
         """Turn the maps of `facts` into SubjectFact records."""
-        *counts, facts = values
-        return cls(*counts, tuple(SubjectFact(**fact) for fact in facts))
+        facts = tuple(SubjectFact(**fact) for fact in values[-1])
+        return super().of([*values[:-1], facts])

@@ -116,9 +116,7 @@ def store_edit(
             "post": f"{measure}_post",
             **options.counted,
         }
-        names = ("ifr", "ifr_by_steps", "active_chains", "efficacy")
-        for name in names if append is None else names[-1:]:
-            survives = {"threshold": options.threshold_for(measure)} if "active" in name else {}
+        for name in ("ifr", "ifr_by_steps", "efficacy") if append is None else ("efficacy",):
             values += [
                 MetricValue(
                     metric=name,
@@ -128,7 +126,7 @@ def store_edit(
                     n=r.n,
                     excluded=r.excluded,
                 )
-                for r in db.metric(name, **pool, **survives)
+                for r in db.metric(name, **pool)
             ]
     if append is not None:
         values += additivity.measured(db, [edit])[edit]
