@@ -23,6 +23,6 @@ MATCH (e:Edit {id: $edit})-[:REWRITES]->(r:RewriteRequest)
 WHERE chain.R_post > $threshold * chain.R AND chain.R_post > 0
 RETURN chain.p AS chain, chain.n AS steps, chain.R_post AS r_post,
   CASE WHEN chain.R > 0 THEN chain.R_post / chain.R END AS retention
-ORDER BY CASE WHEN chain.R > 0 THEN chain.R_post / chain.R / sqrt(chain.n) ELSE 0.0 END DESC,
-  r_post DESC, steps, [node IN nodes(chain) | node.name]
+ORDER BY coalesce(retention, 0.0) / sqrt(steps) DESC, r_post DESC, steps,
+  [node IN nodes(chain) | node.name]
 LIMIT 10
