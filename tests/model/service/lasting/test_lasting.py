@@ -168,7 +168,7 @@ def test_a_fine_tune_is_a_saved_update_that_fits_after_its_edit_alone(
         return compare(runtime, ComparisonIn.model_validate(asked))
 
     about = deltas.export_model(runtime, [edit.edit, tuned], tmp_path / "out")
-    assert about["weights_digest"] == compared(edit.edit, tuned).after.digest
+    assert about["weights_digest"] == compared(edit.edit, tuned).after.about["weights_digest"]
     with pytest.raises(DeltaError, match="on top of 1 other edits"):
         compared(tuned)
 
