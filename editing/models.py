@@ -156,6 +156,21 @@ def config_of(name_or_path: str | Path, *, revision: str | None = None) -> Any:
         raise _refused(f"the configuration of '{name}' could not be read", name, error) from error
 
 
+def skeleton_of(name_or_path: str | Path, *, revision: str | None = None) -> Any:
+    """A model with its shapes and without its weights, from its configuration.
+
+    Raises:
+        ModelLoadError: no such model, or its configuration is not that of a language model.
+    """
+    config = config_of(name_or_path, revision=revision)
+    try:
+        with torch.device("meta"):
+            return transformers.AutoModelForCausalLM.from_config(config)
+    except Exception as error:
+        name = str(name_or_path)
+        raise _refused(f"'{name}' is no language model", name, error) from error
+
+
 def wrap(model: Any, tokenizer: Any, *, name: str, revision: str | None = None) -> LoadedModel:
     """`LoadedModel` of a model that is already in memory.
 

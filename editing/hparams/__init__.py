@@ -11,7 +11,7 @@ import difflib
 import inspect
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from importlib.resources import files
 from pathlib import Path
@@ -30,8 +30,10 @@ __all__ = [
     "entries",
     "file_for",
     "load",
+    "missing",
     "read_json",
     "require",
+    "without_file",
 ]
 
 
@@ -109,18 +111,33 @@ def file_for(method: str, model: str | Path) -> str:
     Raises:
         HparamsError: the model is not in `names.json`, or the method has no file for it.
     """
-    have = available(method)
     name = short_name(model)
-    if name in have:
-        return name
+    if name is None or name not in available(method):
+        raise missing([method], model)
+    return name
+
+
+def without_file(methods: Iterable[str], model: str | Path) -> list[str]:
+    """Those of the methods that need a file of hyperparameters and have none for the model."""
+    name = short_name(model)
+    needed = {method: available(method) for method in methods}
+    return [method for method, have in needed.items() if have and name not in have]
+
+
+def missing(methods: Sequence[str], model: str | Path) -> HparamsError:
+    """The error for methods without hyperparameters for a model: one for all of them."""
+    have = sorted({name for method in methods for name in available(method)})
     close = difflib.get_close_matches(Path(model).name.lower(), have, n=1)
     hint = f" Did you mean {close[0]}?" if close else ""
-    raise HparamsError(
-        f"there are no hyperparameters of '{method}' for the model '{model}'; "
-        f"there are for {', '.join(have) or 'no model'}.{hint}",
-        remedy=f"`thinkeval hparams suggest {model} -m {method} -o FILE.yaml` writes a starting "
-        f"point; or write a file with the keys of `thinkeval methods {method}`. Pass it with "
-        "--hparams.",
+    first, *others = methods
+    name = f"{first}.yaml" if others else "FILE.yaml"
+    more = f" (likewise for {', '.join(others)})" if others else ""
+    passed = "Pass each method's own file with --hparams." if others else "Pass it with --hparams."
+    return HparamsError(
+        f"there are no hyperparameters of {', '.join(repr(each) for each in methods)} for the "
+        f"model '{model}'; there are for {', '.join(have) or 'no model'}.{hint}",
+        remedy=f"`thinkeval hparams suggest {model} -m {first} -o {name}` writes a starting "
+        f"point{more}; or write a file with the keys of `thinkeval methods {first}`. {passed}",
     )
 
 

@@ -26,6 +26,7 @@ from thinkeval.editing.errors import RequestError
 from thinkeval.editing.hparams.common import BatchHyperParams
 from thinkeval.editing.key_value import residuals
 from thinkeval.editing.key_value.keys import Templates, keys_and_output, mean_keys
+from thinkeval.editing.key_value.reach import require_reach
 from thinkeval.editing.key_value.shared_keys import Groups, groups, similar_keys
 from thinkeval.editing.key_value.sites import (
     check_exist,
@@ -128,6 +129,7 @@ def opened(
     """
     with editable(model, tokenizer, requests, hparams.layers, objective) as adapter:
         check_projection(adapter, hparams, hparams.layers)
+        require_reach(adapter, tokenizer, requests, hparams.layers[-1])
         if hparams.v_loss_layer is not None:
             check_exist(adapter, [hparams.v_loss_layer], "v_loss_layer")
         moments = checked(covariance, model, hparams.layers)

@@ -25,6 +25,7 @@ from thinkeval.editing.errors import EditFailedError
 from thinkeval.editing.hparams.common import ValueHyperParams
 from thinkeval.editing.hparams.schema import require
 from thinkeval.editing.key_value.keys import Templates, projection_at_subject
+from thinkeval.editing.key_value.reach import require_reach
 from thinkeval.editing.key_value.sites import (
     check_projection,
     editable,
@@ -91,6 +92,7 @@ def execute(
     layer = hparams.layers[0]
     with editable(model, tokenizer, requests, hparams.layers, objective) as adapter:
         check_projection(adapter, hparams, hparams.layers)
+        require_reach(adapter, tokenizer, requests, layer)
         moments = checked(covariance, model, hparams.layers) if hparams.mom2_adjustment else None
         groups = templates_for(
             adapter, tokenizer, hparams, context_templates, seed=seed, bare_apart=False, brace=""

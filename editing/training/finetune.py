@@ -83,6 +83,15 @@ def n_trained(model: nn.Module, settings: FineTuning) -> int:
     return sum(settings.lora * sum(shape) for shape in shapes if len(shape) == 2)
 
 
+def require_package() -> Any:
+    """The package that a fine-tune of low-rank factors needs.
+
+    Raises:
+        MissingExtraError: peft is not installed.
+    """
+    return package("peft", "peft", "A fine-tune with lora=")
+
+
 def _all_weights(
     model: nn.Module, batches: Iterator[Texts], settings: FineTuning, progress: Progress
 ) -> EditEffect:
@@ -104,7 +113,7 @@ def _all_weights(
 def _low_rank(
     model: nn.Module, batches: Iterator[Texts], settings: FineTuning, progress: Progress
 ) -> EditEffect:
-    peft = package("peft", "peft", "A fine-tune with lora=")
+    peft = require_package()
     rank = settings.lora or 0
     config = peft.LoraConfig(
         r=rank, lora_alpha=SCALE * rank, target_modules="all-linear", lora_dropout=0.0,

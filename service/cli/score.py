@@ -198,8 +198,10 @@ def score_all(
     A single request that fails raises. A request whose fact the model does not know is skipped.
     """
     from thinkeval.editing.errors import EditingError, UnknownFactError
+    from thinkeval.service.scoring.resolved import require_hparams
     from thinkeval.service.scoring.score import score_edit
 
+    require_hparams(runtime, requests)
     scores: list[Score] = []
     failed: list[str] = []
     skipped: list[str] = []

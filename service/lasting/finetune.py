@@ -18,6 +18,7 @@ from thinkeval.service import NUMBERS_VERSION
 from thinkeval.service.errors import UsageError
 from thinkeval.service.lasting.line import GRAPH, FineTune
 from thinkeval.service.scoring import deltas
+from thinkeval.service.scoring.runtime import parse
 
 if TYPE_CHECKING:
     from thinkeval.cypher.run import Database
@@ -151,7 +152,7 @@ def trained(
         "settings": change.settings.as_dict(),
         "code": NUMBERS_VERSION,
     }
-    id = f"{PREFIX}{slug(Path(learnt.name).stem)[:32]}-{digest(about, 10)}"
+    id = f"{_named(learnt)}-{digest(about, 10)}"
     found = deltas.path_of(runtime.settings, id).is_file() and not force
     if not found:
         _train(runtime, base, before, change, learnt, id)
@@ -169,7 +170,7 @@ def _train(
     from thinkeval.editing.deltas import files
     from thinkeval.editing.training.finetune import fine_tuned
 
-    _require_room(runtime, base, change)
+    _require_room(runtime, base.loaded.model, change)
     loaded, first = base.loaded, before[0].meta
     with files.apply_in_order(loaded.model, before):
         effect = fine_tuned(
@@ -196,12 +197,42 @@ def _hparams(change: FineTune, learnt: Learnt) -> dict[str, Any]:
     return change.settings.as_dict() | texts
 
 
-def _require_room(runtime: Runtime, base: RuntimeModel, change: FineTune) -> None:
+def require(
+    runtime: Runtime, state: StateIn, change: FineTune, learnt: Learnt, *, force: bool = False
+) -> None:
+    """Refuse, before its model is loaded, a fine-tune without its package or too large to be saved.
+
+    The size follows from the model's configuration; that of an organism is known once it is
+    trained, and a fine-tune of these texts that is saved may be found instead of trained.
+
+    Raises:
+        MissingExtraError: low-rank factors without peft.
+        DeltaError: the update would be larger than THINKEVAL_DELTA_LIMIT_MB.
+        ModelLoadError: the model's configuration cannot be read.
+    """
+    from thinkeval.editing import models
+    from thinkeval.editing.training.finetune import require_package
+
+    if change.settings.lora is not None:
+        require_package()
+    folder = deltas.path_of(runtime.settings, PREFIX).parent
+    saved = not force and any(folder.glob(f"{_named(learnt)}-*"))
+    if not saved and parse(state.model).organism is None:
+        model = models.skeleton_of(state.model, revision=state.revision)
+        _require_room(runtime, model, change)
+
+
+def _named(learnt: Learnt) -> str:
+    """The beginning of the ids of fine-tunes of these texts."""
+    return f"{PREFIX}{slug(Path(learnt.name).stem)[:32]}"
+
+
+def _require_room(runtime: Runtime, model: Any, change: FineTune) -> None:
     """Refuse, before it is trained, an update that is too large to be saved."""
     from thinkeval.editing.errors import DeltaError
     from thinkeval.editing.training.finetune import n_trained
 
-    size = 4 * n_trained(base.loaded.model, change.settings) / 1_000_000
+    size = 4 * n_trained(model, change.settings) / 1_000_000
     limit = runtime.settings.delta_limit_mb
     if size > limit:
         raise DeltaError(

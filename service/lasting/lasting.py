@@ -12,7 +12,7 @@ forgetting_k / forgetting_0 of a request to forget; undefined where the denomina
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,6 +38,7 @@ from thinkeval.service.lasting.schemas import (
 from thinkeval.service.schemas import KNOWN, Measure, MeasuredOptions, Score
 from thinkeval.service.scoring import deltas, record
 from thinkeval.service.states.compare import METHOD, Enter, compare
+from thinkeval.service.states.opened import require_packages
 from thinkeval.service.states.schemas import ComparedRequest, ComparisonIn, ComparisonOut
 from thinkeval.service.states.words import StateIn
 
@@ -108,6 +109,7 @@ def lasting(
     run = _Line(runtime, posted, start, lease)
     learnt = {text: _learnt(run, each) for text, each in start.then if isinstance(each, FineTune)}
     state = start.base.model_copy(update={"edits": (posted.edit,)})
+    _require(run, state, learnt)
     n = len(start.then) + 1
     enter("compare the edit", 0.05)
     runtime.progress(0, n, f"states: {posted.edit}")
@@ -160,6 +162,20 @@ def _start(runtime: Runtime, posted: LastingIn) -> _Start:
         if isinstance(change, line.Edit):
             deltas.find(runtime, change.edit)
     return _Start(score, StateIn(model=meta.model, revision=meta.revision), meta.dtype, then)
+
+
+def _require(run: _Line, state: StateIn, learnt: Mapping[str, Learnt]) -> None:
+    """Refuse what a later change lacks, a package or room for its update, before a model is loaded.
+
+    Raises:
+        MissingExtraError: names the package.
+        DeltaError: a fine-tune's update would be larger than THINKEVAL_DELTA_LIMIT_MB.
+    """
+    for text, change in run.start.then:
+        if isinstance(change, FineTune):
+            finetune.require(run.runtime, state, change, learnt[text], force=run.posted.force)
+        elif not isinstance(change, line.Edit):
+            require_packages(line.then(state, change), run.runtime.settings.device)
 
 
 def _learnt(run: _Line, change: FineTune) -> Learnt:

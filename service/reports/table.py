@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 STEPS = (1, 2, 3, 4, 5)
+ABOUT = ("edit", "dataset", "rewrite", "model", "method", "measure")
+"""The columns of `scores_frame` before the metrics; all of them where there is no score."""
 
 
 def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
@@ -53,7 +55,7 @@ def scores_frame(scores: Sequence[Score], measure: str) -> pd.DataFrame:
             if value.low is not None and value.high is not None:
                 row[f"{name}.low"], row[f"{name}.high"] = value.low, value.high
         rows.append(row)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows) if rows else pd.DataFrame(columns=list(ABOUT))
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -179,8 +179,10 @@ def export_delta(runtime: Runtime, name: str, output: Path) -> dict[str, object]
     from thinkeval.editing.deltas import files
 
     source = find(runtime, name)
+    runtime.progress(0, 1, f"reading the update of {name}")
     saved = files.load(source)
     files.copy(source, output)
+    runtime.progress(1, 1, f"reading the update of {name}")
     return {
         "file": str(output),
         "bytes": output.stat().st_size,
@@ -203,8 +205,11 @@ def export_model(
     from thinkeval.editing.deltas import export, files
 
     saved = [files.load(find(runtime, name)) for name in names]
+    runtime.progress(0, 2, "loading the model")
     loaded = model_for(runtime, saved, model, graph).loaded
+    runtime.progress(1, 2, f"writing {output}")
     digest = export.export_model(loaded, saved, output, check=check)
+    runtime.progress(2, 2, f"writing {output}")
     return {
         "folder": str(output),
         "model": loaded.info.name,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from thinkeval.service.graphs import datasets
 from thinkeval.service.graphs.datasets import Dataset
@@ -12,6 +13,9 @@ from thinkeval.service.scoring.chat_choice import ChatChosen, settled
 from thinkeval.service.scoring.request import ScoreRequest
 from thinkeval.service.scoring.runtime import Runtime, RuntimeModel
 from thinkeval.service.scoring.scope import Pairs, Scope, facts_in_scope, neighbors
+
+if TYPE_CHECKING:
+    from thinkeval.service.schemas import EditOptions
 
 
 @dataclass(frozen=True)
@@ -53,14 +57,59 @@ def resolve(runtime: Runtime, request: ScoreRequest) -> Resolved:
     from thinkeval.editing.architectures import adapter_for
 
     dataset = datasets.dataset(runtime.db, request.graph)
-    model = runtime.model_of(request, dataset)
     method = registry.get(request.method)
-    edits = registry.info(request.method).kind == "weights"
-    if edits or hasattr(method, "reference"):  # a control that carries out such a method
+    require_hparams(runtime, [request])
+    source = request.hparams or runtime.source_of(request)
+    values = source and hparams.load(request.method, source, overrides=request.overrides)
+    model = runtime.model_of(request, dataset)
+    if _edits_weights(request.method):
         adapter_for(model.loaded.model)  # refused now, not after an hour of probing
-    values = hparams.load(
-        request.method, request.hparams or model.source, overrides=request.overrides
-    )
+    values = values or hparams.load(request.method, model.source, overrides=request.overrides)
     settings, chat = settled(runtime, dataset, model.loaded, request.probe)
     request = request.model_copy(update={"chat": settings.chat})
     return Resolved(runtime, request, dataset, model, method, values, chat)
+
+
+def require_hparams(runtime: Runtime, requests: Iterable[EditOptions]) -> None:
+    """Refuse methods without hyperparameters for their model, once for all and before it is loaded.
+
+    Only where some are missing is the model's configuration read: a model that is not there, or
+    that no method edits, is the error then.
+
+    Raises:
+        HparamsError: names all methods without hyperparameters for a model.
+        ModelLoadError, UnsupportedArchitectureError: the model is the reason.
+    """
+    from thinkeval.editing import hparams
+
+    asked: dict[tuple[str, str | None], dict[str, None]] = {}
+    sources: dict[str, str] = {}
+    for request in requests:
+        source = None if request.hparams else runtime.source_of(request)
+        if source is not None:
+            sources[request.model] = source
+            asked.setdefault((request.model, request.revision), {})[request.method] = None
+    for (text, revision), methods in asked.items():
+        lacking = hparams.without_file(methods, sources[text])
+        if lacking:
+            if not runtime.lends(text):
+                _require_model(sources[text], revision, lacking)
+            raise hparams.missing(lacking, sources[text])
+
+
+def _require_model(source: str, revision: str | None, methods: Iterable[str]) -> None:
+    """Refuse a model by its configuration; a name of hyperparameters (an organism) is none."""
+    from thinkeval.editing import architectures, hparams, models
+
+    if hparams.short_name(source) is not None:
+        return
+    config = models.config_of(source, revision=revision)
+    if any(_edits_weights(name) for name in methods):
+        architectures.layout_for(config, config.model_type)
+
+
+def _edits_weights(name: str) -> bool:
+    """Whether a method edits weights, or is a control that carries out such a method."""
+    from thinkeval.editing import registry
+
+    return registry.info(name).kind == "weights" or hasattr(registry.get(name), "reference")

@@ -343,6 +343,24 @@ class Runtime:
                 self._models[key] = kept
         return self.model(text, graph, dtype=dtype, revision=revision, seed=seed)
 
+    def source_of(self, request: EditOptions) -> str | None:
+        """The name that a request's model has hyperparameters by; it is not loaded.
+
+        None: an organism of an unknown architecture, which its training refuses.
+        """
+        if request.model in self._lent:
+            return self._lent[request.model].source
+        spec = parse(request.model, seed=request.organism_seed)
+        if spec.organism is None:
+            return spec.text
+        from thinkeval.editing import hparams
+
+        return hparams.short_name(f"{ORGANISM}-{spec.organism}")
+
+    def lends(self, text: str) -> bool:
+        """Whether a model of the caller is found by this name."""
+        return text in self._lent
+
     def model_of(self, request: EditOptions, dataset: Dataset | None = None) -> RuntimeModel:
         """The model of a request; loaded once.
 

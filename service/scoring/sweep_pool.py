@@ -18,8 +18,17 @@ from typing import TYPE_CHECKING, Any
 from thinkeval.service import processes
 from thinkeval.service.errors import KNOWN_ERRORS, SweepStoppedError, describe
 from thinkeval.service.schemas import Score
+from thinkeval.service.scoring.resolved import require_hparams
 from thinkeval.service.scoring.runtime import Runtime
-from thinkeval.service.scoring.sweep import Cell, Outcome, Sweep, prepare, run_cells, tasks
+from thinkeval.service.scoring.sweep import (
+    Cell,
+    Outcome,
+    Sweep,
+    prepare,
+    request_of,
+    run_cells,
+    tasks,
+)
 from thinkeval.service.settings import Settings
 
 if TYPE_CHECKING:
@@ -61,6 +70,7 @@ def run(runtime: Runtime, sweep: Sweep, workers: int | None = None) -> list[Outc
     """
     todo = tasks(sweep)
     total = sum(len(cells) for cells in todo)
+    require_hparams(runtime, (request_of(sweep, cell) for cells in todo for cell in cells))
     runtime.progress(0, total, "edits")
     weights = prepare(runtime, sweep)
     count = how_many(runtime, len(todo), weights) if workers is None else workers

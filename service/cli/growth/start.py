@@ -180,7 +180,9 @@ def start(
 def run_here(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> None:
     """Run a request in this process, and print its iterations and chains."""
     from thinkeval.service.growth import command
+    from thinkeval.service.growth.endpoints.opened import require_models
 
+    require_models(posted)
     report = (lambda row: None) if json else (lambda row: typer.echo(iteration_line(row), err=True))
     grown = command.grow(runtime, posted, as_new=as_new, report=report)
     without = _show(runtime.db, grown, posted, json=json)
@@ -229,8 +231,10 @@ def request_of(**values: Any) -> GrowthIn:
 def show_first_calls(runtime: Runtime, posted: GrowthIn, *, as_new: bool, json: bool) -> None:
     """Print what the first iteration of a request asks for."""
     from thinkeval.service.growth.dry_run import first_calls
+    from thinkeval.service.growth.endpoints.opened import require_models
     from thinkeval.service.growth.job import prepare
 
+    require_models(posted)
     prepared = prepare(runtime.db, posted, as_new=as_new)
     counted = first_calls(runtime.db, prepared)
     known = sum(n for _, n in counted if n is not None)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from thinkeval.service.growth.endpoints.endpoint import Endpoint
+from thinkeval.service.scoring.runtime import parse
 
 if TYPE_CHECKING:
     from thinkeval.service.growth.endpoints.capabilities import Form
-    from thinkeval.service.growth.schemas import EndpointIn
+    from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
     from thinkeval.service.scoring.runtime import Runtime
 
 
@@ -66,3 +67,17 @@ def opened(
         client.close()
         raise
     return Opened(OpenAIProtocol(client, found), found.structured, found.to_json())
+
+
+def require_models(posted: GrowthIn) -> None:
+    """Refuse a run whose models in this process are not there, before anything is asked or loaded.
+
+    Raises:
+        ModelLoadError: a name is that of no hub model, folder or GGUF file.
+        UsageError: an organism's options that cannot be read, or a state instead of a model.
+    """
+    for each in (posted.answers, *posted.roles.values()):
+        if each.url is None and parse(each.model).organism is None:
+            from thinkeval.editing import models
+
+            models.config_of(each.model)

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from thinkeval.service.errors import UsageError, in_one_line
 from thinkeval.service.leakcut.schemas import CoEditIn, CoEditOut, RoundOut
+from thinkeval.service.scoring.resolved import require_hparams
 
 if TYPE_CHECKING:
     from thinkeval.loaders.records import RewriteRequest
@@ -129,9 +130,13 @@ def run(
 
     Raises:
         UsageError: nothing to sweep over.
+        HparamsError: a method has no hyperparameters for the model.
     """
     if not plan.rewrites or not plan.methods:
         raise UsageError("The sweep is empty: it needs a rewrite and a method.")
+    require_hparams(
+        runtime, (plan.options.model_copy(update={"method": name}) for name in plan.methods)
+    )
     cells = []
     for cell in _cells(runtime, plan):
         cells.append(cell)

@@ -23,10 +23,9 @@ from thinkeval.loaders import graph_yaml, graphs
 from thinkeval.loaders.records import RewriteRequest
 from thinkeval.service.scoring.runtime import RuntimeModel
 
-FRIEND = dataclasses.replace(
-    HARRY, id="friend", prompt="{} has a friend, who is", target_new="Warsaw"
-)
-"""Of the key of HARRY: one subject, at the beginning of both prompts."""
+FRIEND = dataclasses.replace(HARRY, id="friend", prompt="{} was born in", target_new="Warsaw")
+"""Of the key of HARRY: one subject, at the beginning of both prompts, which end within the reach of
+the models with attention windows."""
 
 BOTH = [HARRY, FRANCE, FRIEND]
 TEMPLATES = {"context_templates": [["{}"], ["In fact, {}", "The mother. {}"]]}

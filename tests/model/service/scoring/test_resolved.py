@@ -1,0 +1,98 @@
+"""What an edit needs besides its model is looked for first, once for all methods and rewrites."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.edit_methods import FRANCE, HARRY
+from support.tiny_models import build_tiny
+from thinkeval.editing import models
+from thinkeval.editing.errors import EditingError, HparamsError
+from thinkeval.service.cli.score import score_all
+from thinkeval.service.growth.endpoints.opened import require_models
+from thinkeval.service.growth.schemas import EndpointIn, GrowthIn
+from thinkeval.service.lasting import finetune
+from thinkeval.service.lasting.line import FineTune, parse
+from thinkeval.service.reports.formats import frame_table, render
+from thinkeval.service.reports.table import scores_frame
+from thinkeval.service.scoring.request import ScoreRequest
+from thinkeval.service.scoring.resolved import require_hparams
+from thinkeval.service.scoring.runtime import Runtime
+from thinkeval.service.settings import Settings
+from thinkeval.service.states.words import StateIn
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> str:
+    """A model that no hyperparameters are shipped for."""
+    for part in build_tiny("gpt2"):
+        part.save_pretrained(tmp_path / "mine")
+    return str(tmp_path / "mine")
+
+
+@pytest.fixture
+def unloaded(monkeypatch: pytest.MonkeyPatch) -> Runtime:
+    """A runtime in which loading a model is an error of the test."""
+
+    def load(*args: Any, **options: Any) -> None:
+        raise AssertionError("a model is loaded")
+
+    monkeypatch.setattr(models, "load", load)
+    return Runtime(Settings())
+
+
+def asked(model: str, *methods: str, **more: Any) -> list[ScoreRequest]:
+    return [
+        ScoreRequest.of(rewrite, model=model, method=name, **more)
+        for name in methods
+        for rewrite in (HARRY, replace(FRANCE, id="other"))
+    ]
+
+
+def test_all_missing_hyperparameters_are_one_error_without_a_model(unloaded: Runtime, mine: str):
+    with pytest.raises(HparamsError) as caught:
+        score_all(unloaded, asked(mine, "rome", "none", "memit"))
+    assert "'rome', 'memit' for the model" in caught.value.detail
+    assert "'none'" not in caught.value.detail
+    assert f"hparams suggest {mine} -m rome" in caught.value.remedy
+    require_hparams(unloaded, asked(mine, "none"))
+    require_hparams(unloaded, asked("organism:llama", "rome", "memit"))
+    require_hparams(unloaded, asked(mine, "rome", hparams="gpt2-xl"))
+
+
+def test_a_model_that_is_not_there_is_the_error(unloaded: Runtime, tmp_path: Path):
+    with pytest.raises(EditingError, match="does not exist"):
+        require_hparams(unloaded, asked(str(tmp_path / "absent"), "rome"))
+
+
+def test_a_fine_tune_too_large_to_be_saved_is_refused_without_a_model(
+    mine: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("THINKEVAL_HOME", str(tmp_path / "home"))
+    runtime = Runtime(Settings(delta_limit_mb=0))
+    state, learnt = StateIn(model=mine), finetune.Learnt("notes.txt", (("", "a text"),))
+    change = parse("finetune:graph:steps=1")
+    assert isinstance(change, FineTune)
+    with pytest.raises(EditingError, match="more than the limit of 0 MB"):
+        finetune.require(runtime, state, change, learnt)
+    finetune.require(Runtime(Settings(delta_limit_mb=100)), state, change, learnt)
+    size = sum(p.numel() for p in models.load(mine, device="cpu").model.parameters())
+    assert sum(p.numel() for p in models.skeleton_of(mine).parameters()) == size
+
+
+def test_a_role_of_a_run_has_to_be_a_model(mine: str, tmp_path: Path):
+    seed = "Paris|city in country|France"
+    roles = {"extractor": EndpointIn(model=str(tmp_path / "rules"))}
+    posted = GrowthIn(seed=seed, answers=EndpointIn(model=mine))
+    require_models(posted)
+    with pytest.raises(EditingError, match="rules"):
+        require_models(posted.model_copy(update={"roles": roles}))
+
+
+def test_a_table_without_scores_has_its_header():
+    text = render(*frame_table(scores_frame([], "likelihood")), "csv")
+    assert text.strip() == "edit,dataset,rewrite,model,method,measure"
