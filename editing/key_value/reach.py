@@ -66,7 +66,8 @@ def window_of(adapter: Adapter, layer: int) -> int | None:
     A configuration without kinds of layers (Mistral, Phi-3) has its window in every layer; one that
     does not use its window holds none.
     """
-    config = adapter.model.config.get_text_config()
+    model: Any = adapter.model
+    config = model.config.get_text_config()
     window = getattr(config, "sliding_window", None)
     kinds = getattr(config, "layer_types", None)
     if window is None or getattr(config, "use_sliding_window", True) is False:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
+from thinkeval.editing.probe.settings import ProbeSettings
 from thinkeval.loaders.knowledge_sets import KnowledgeSet
 from thinkeval.service.depedit import store, strategies
 from thinkeval.service.depedit.editor import EditorOptions
 from thinkeval.service.depedit.protocol import Method, Protocol
 from thinkeval.service.errors import NothingStoredError, UsageError
+from thinkeval.service.graphs import datasets
+from thinkeval.service.scoring.chat_choice import settled
 from thinkeval.service.scoring.runtime import parse
 
 if TYPE_CHECKING:
@@ -140,6 +143,9 @@ def run(
         begin(step)
         graph = graph_of(one, options.graph)
         model = runtime.model(options.model, graph, dtype=options.dtype, revision=options.revision)
+        asked = ProbeSettings(ask="question", chat=cast("Any", options.chat))
+        dataset = datasets.ensure(runtime.db, graph)
+        asked, _ = settled(runtime, dataset, model.loaded, asked)
         protocol = Protocol(
             runtime,
             model,
@@ -147,7 +153,7 @@ def run(
             EditorOptions(
                 graph, options.hparams, options.overrides, options.covariance, options.seed
             ),
-            options.chat,
+            asked.chat,
         )
         stored = {row.id: row.seconds for row in store.list_runs(runtime.db, sets=[one.id])}
         for method in wanted:

@@ -35,10 +35,12 @@ class Seat:
 
     Attributes:
         form: see `service.growth.structured`.
+        in_chat: see `service.growth.endpoints.opened`.
     """
 
     answers: Answers
     form: JsonForm = "prompt"
+    in_chat: bool | None = None
 
     @property
     def chat(self) -> bool:

@@ -125,6 +125,7 @@ class Attempt:
                     progress=runtime.progress,
                 ),
                 one.form,
+                one.in_chat,
             )
             for name, one in opened_all.items()
         }
@@ -151,6 +152,7 @@ class Attempt:
             graph=self._posted.base or "",
             known=self._row.capabilities if main else None,
             greedy=self._posted.greedy,
+            chat=self._posted.crawl.chat if main and self._posted.elicit == "crawl" else None,
         )
 
     def _require_same(self, one: Opened) -> None:

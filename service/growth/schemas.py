@@ -87,6 +87,11 @@ class CrawlOptions(BaseModel):
     max_questions: int | None = Field(
         default=None, ge=1, description="Stop after this many subject-relation pairs."
     )
+    chat: Literal["auto", "always", "never"] = Field(
+        default="auto",
+        description="Ask a model in this process in its chat template: auto (measured on the base"
+        " graph), always or never.",
+    )
     invented: int = Field(
         default=0,
         ge=0,
@@ -97,10 +102,12 @@ class CrawlOptions(BaseModel):
 
     @model_serializer(mode="wrap")
     def _as_before(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without `invented` where it is 0: ids of runs are digests of their requests."""
+        """Without `invented` 0 and `chat` auto: ids of runs are digests of their requests."""
         values = serialise(self)
         if not self.invented:
             values.pop("invented", None)
+        if self.chat == "auto":
+            values.pop("chat", None)
         return values
 
 

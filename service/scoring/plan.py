@@ -70,6 +70,7 @@ def plan_edit(resolved: Resolved) -> Plan:
         EditingError, UsageError: a corpus that cannot be read, or no hypernetwork.
     """
     from thinkeval.editing import registry
+    from thinkeval.editing.probe.prompts import opens_reasoning
 
     resolved = objectives.with_trained_loss(resolved)
     runtime, request, model = resolved.runtime, resolved.request, resolved.model
@@ -91,6 +92,8 @@ def plan_edit(resolved: Resolved) -> Plan:
     provenance = _provenance(resolved, corpus, identity)
     if resolved.chat is not None:
         provenance["chat_chosen"] = resolved.chat.as_dict()
+    elif request.chat == "always":
+        provenance["reasoning_closed"] = opens_reasoning(model.loaded.tokenizer)
     if forget:
         provenance["forget"] = forget
     if append is not None:

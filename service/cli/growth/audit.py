@@ -92,7 +92,7 @@ def _show(found: KnowledgeOut) -> None:
             ("facts", found.n),
             *((kind, count) for kind, count in found.counts.items()),
         ],
-        note=found.note or "",
+        note=" ".join(text for text in (found.way, found.note) if text),
     )
     rows = [
         (each.direction, each.right, each.n, each.share, each.mean) for each in found.directions

@@ -45,6 +45,14 @@ class GateName(StrEnum):
     none = "none"
 
 
+class ChatName(StrEnum):
+    """How a model in this process is asked."""
+
+    auto = "auto"
+    always = "always"
+    never = "never"
+
+
 def _option(name: str) -> Any:
     """A field of the crawl's request as an option: its help and bounds."""
     return field_option(CrawlOptions.model_fields[name])
@@ -78,6 +86,7 @@ def run(
     agreement: Annotated[float, _option("agreement")] = DEFAULT.agreement,
     gate: Annotated[GateName, _option("gate")] = GateName.kind,
     max_questions: Annotated[int | None, _option("max_questions")] = None,
+    chat: Annotated[ChatName, _option("chat")] = ChatName.auto,
     invented: Annotated[int, _option("invented")] = DEFAULT.invented,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the answers.")] = 0,
     truth: TruthOption = None,
@@ -119,6 +128,7 @@ def run(
             gate=gate.value,
             max_questions=max_questions,
             invented=invented,
+            chat=chat.value,
         ),
     )
     if truth is None and endpoint is None and parse(model).organism is not None:

@@ -58,9 +58,7 @@ class Crawl:
             names=names,
             examples=examples(self._base),
             kinds={e.name: e.kind for e in self._base.entities if e.kind},
-            # Where no form of JSON has an effect, sentences are continued: a list needs an
-            # instructed model.
-            chat=context.main.chat and context.main.form != "prompt",
+            chat=asks_in_chat(context),
             accepted=self._accepted,
         )
         self._levels: Iterator[Level] = self._crawler.levels(start)
@@ -126,6 +124,7 @@ class Crawl:
         fact = named is not None and named.state == "fact"
         checks = {
             "depth": level.depth,
+            "chat": asks_in_chat(self._context),
             "pair": pair.state,
             "unknown": round(pair.unknown, 4),
             "kind": level.entities.get(pair.subject),
@@ -149,6 +148,15 @@ class Crawl:
             discarded=None if fact or pair.state != "known" else "below the thresholds",
             checks=checks,
         )
+
+
+def asks_in_chat(context: Context) -> bool:
+    """Whether a crawl asks in a chat: as measured in this process; a server as it is able to.
+
+    Where a server gives no form of JSON, sentences are continued: a list needs an instructed model.
+    """
+    main = context.main
+    return main.chat and main.form != "prompt" if main.in_chat is None else main.in_chat
 
 
 def _recorded(pair: Pair) -> Sequence[Named | None]:

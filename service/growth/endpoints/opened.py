@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
+from thinkeval.editing.probe.settings import ProbeSettings
+from thinkeval.service.graphs.datasets import ensure
 from thinkeval.service.growth.endpoints.endpoint import Endpoint
+from thinkeval.service.scoring.chat_choice import settled
 from thinkeval.service.scoring.runtime import parse
 
 if TYPE_CHECKING:
@@ -21,11 +24,13 @@ class Opened:
     Attributes:
         form: how it gives JSON.
         capabilities: as found by asking it, for storing; None for a model in this process.
+        in_chat: whether a crawl asks in the chat template, of a model in this process; else None.
     """
 
     endpoint: Endpoint
     form: Form = "prompt"
     capabilities: str | None = None
+    in_chat: bool | None = None
 
 
 def opened(
@@ -35,6 +40,7 @@ def opened(
     graph: str = "",
     known: str | None = None,
     greedy: bool = False,
+    chat: str | None = None,
 ) -> Opened:
     """Open an endpoint.
 
@@ -42,6 +48,7 @@ def opened(
         graph: what an organism is trained on.
         known: capabilities that were stored before; the server is not asked for them again.
         greedy: accept a server that does not sample.
+        chat: of a crawl: auto, always or never; None: nothing is measured.
 
     Raises:
         UsageError: the server does not sample.
@@ -52,7 +59,14 @@ def opened(
         from thinkeval.service.growth.endpoints.in_process import InProcess
 
         model = runtime.model(posted.model, graph)
-        return Opened(InProcess(model.loaded, name=model.name))
+        in_chat = None
+        if chat is not None and graph:
+            from thinkeval.editing.probe.prompts import uses_chat
+
+            asked = ProbeSettings(chat=cast("Any", chat))
+            asked, _ = settled(runtime, ensure(runtime.db, graph), model.loaded, asked)
+            in_chat = uses_chat(model.loaded.tokenizer, asked.chat)
+        return Opened(InProcess(model.loaded, name=model.name), in_chat=in_chat)
     from thinkeval.service.growth.endpoints import capabilities
     from thinkeval.service.growth.endpoints.openai_protocol import OpenAIProtocol
     from thinkeval.service.llm import Client

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from thinkeval.editing.probe.matching import normalise
 from thinkeval.editing.probe.settings import ProbeItem, ProbeResult, ProbeSettings
 from thinkeval.service.growth.knowledge import questions
+from thinkeval.service.scoring.chat_choice import settled, way_of
 
 if TYPE_CHECKING:
     from thinkeval.loaders.records import Fact, KnowledgeGraph
@@ -74,6 +75,7 @@ class KnowledgeOut(BaseModel):
         answered_share: answered / questions; None without any.
         counts: facts by verdict; all facts together are `n`.
         note: what the model cannot be asked.
+        way: how it was asked: in its chat template or as plain text, and how that was chosen.
     """
 
     graph: str
@@ -88,6 +90,7 @@ class KnowledgeOut(BaseModel):
     directions: list[DirectionOut]
     failures: list[FailureOut]
     note: str | None = None
+    way: str | None = None
 
 
 def audit(
@@ -164,6 +167,8 @@ def measure(
     """
     from thinkeval.editing.probe import probe
 
+    settings, chosen = settled(runtime, dataset, model.loaded, settings)
+
     def ask(items: Sequence[ProbeItem], what: str) -> list[ProbeResult]:
         def progress(done: int, total: int, stage: str) -> None:
             runtime.progress(done, total, f"{stage}: {what}")
@@ -172,7 +177,9 @@ def measure(
 
     graph = runtime.content_of(dataset)
     least = threshold or 1 / settings.samples
-    return audit(graph, model.name, ask, samples=settings.samples, threshold=least)
+    found = audit(graph, model.name, ask, samples=settings.samples, threshold=least)
+    way = chosen.sentence if chosen else way_of({"probe": {"chat": settings.chat}})
+    return found.model_copy(update={"way": way})
 
 
 def _by_id(

@@ -7,11 +7,13 @@ P0 of a name is its `likelihood_norm` at the prompt before any edit: of this nam
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
+from thinkeval.editing.probe.settings import ProbeSettings
 from thinkeval.service.graphs import append_requests
 from thinkeval.service.graphs.append_requests import Key, Pair, Prior, Requests
 from thinkeval.service.scoring.append.probing import Prompt, answers
+from thinkeval.service.scoring.chat_choice import settled
 from thinkeval.service.scoring.probe import filled
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ def build(
     priors = None
     if model is not None and todo:
         loaded = runtime.model(model, dataset, dtype=dtype, revision=revision).loaded
+        settings = ProbeSettings(chat=cast("Any", chat))
+        chat = settled(runtime, dataset, loaded, settings)[0].chat
         priors = _priors(runtime, loaded, todo, chat)
     requests = append_requests.build(runtime.db, graph, found, priors)
     if requests.built:
