@@ -68,6 +68,11 @@ class ModelInfo:
     digest: str = ""
     parts: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def inputs(self) -> str:
+        """Digest of the parts that decide activations besides the weights; empty if unknown."""
+        return identity.inputs_digest(self.parts) if self.parts else ""
+
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:

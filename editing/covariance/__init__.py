@@ -40,6 +40,7 @@ def collect(
     max_length: int | None = None,
     batch_tokens: int = 4096,
     weights_digest: str | None = None,
+    inputs: str = "",
     progress: Progress | None = None,
     partial: Partial | None = None,
 ) -> Covariance:
@@ -49,6 +50,7 @@ def collect(
         max_length: maximum number of tokens of a text, longer ones are truncated; by default the
             model's context, at most 4096.
         weights_digest: of the model, if already computed.
+        inputs: digest of the model's configuration and tokenizer, part of the source.
         progress: called with (texts done, number of texts, "covariance").
         partial: checkpoint from which the run resumes and to which it writes.
 
@@ -60,7 +62,7 @@ def collect(
     _refuse_edited(model)
     adapter = adapter_for(model)
     modules = _modules(adapter, layers)
-    source = _source(model, texts, dtype, max_length, weights_digest)
+    source = _source(model, texts, dtype, max_length, weights_digest, inputs)
     moments, n_tokens = second_moments(
         model,
         tokenizer,
@@ -86,6 +88,7 @@ def get(
     max_length: int | None = None,
     batch_tokens: int = 4096,
     weights_digest: str | None = None,
+    inputs: str = "",
     progress: Progress | None = None,
     checkpoint_s: float = 60.0,
 ) -> Covariance:
@@ -102,7 +105,7 @@ def get(
         CovarianceError: as `collect`.
     """
     _refuse_edited(model)
-    source = _source(model, texts, dtype, max_length, weights_digest)
+    source = _source(model, texts, dtype, max_length, weights_digest, inputs)
     adapter = adapter_for(model)
     names = {layer: _name(adapter, layer) for layer in sorted(set(layers))}
     parts = _stored(cache_dir, source, names)
@@ -125,6 +128,7 @@ def get(
                     max_length=source.max_length,
                     batch_tokens=batch_tokens,
                     weights_digest=source.weights_digest,
+                    inputs=source.inputs,
                     progress=progress,
                     partial=partial,
                 )
@@ -142,6 +146,7 @@ def _source(
     dtype: str,
     max_length: int | None,
     weights_digest: str | None,
+    inputs: str,
 ) -> Source:
     if dtype not in DTYPES:
         raise CovarianceError(
@@ -157,6 +162,7 @@ def _source(
         dtype=dtype,
         max_length=max_length or min(int(limit), 4096),
         n_texts=n_texts,
+        inputs=inputs,
     )
 
 

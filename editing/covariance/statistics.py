@@ -29,6 +29,8 @@ class Source:
         n_texts: number of texts; 0 if unknown.
         origin: `collected` from this model, or `imported` from a file, which does not name its
             model; then `weights_digest` is that of the model it was imported for.
+        inputs: digest of the model's configuration, buffers and tokenizer; empty if unknown, as in
+            files of 0.2, which are not used for a model whose digest is known.
     """
 
     weights_digest: str
@@ -37,11 +39,12 @@ class Source:
     max_length: int
     n_texts: int = 0
     origin: str = "collected"
+    inputs: str = ""
 
     @property
     def digest(self) -> str:
         """Key of the stored files; part of every edit's record."""
-        return digest(vars(self))
+        return digest({k: v for k, v in vars(self).items() if k != "inputs" or v})
 
 
 @dataclass(frozen=True, eq=False)

@@ -127,8 +127,13 @@ def apply_in_order(
         yield model
 
 
-def check_fits(saved: Sequence[SavedDelta], weights_digest: str) -> None:
-    """Raise `DeltaError` unless the edits, in this order, belong to the model of that digest."""
+def check_fits(saved: Sequence[SavedDelta], weights_digest: str, inputs: str = "") -> None:
+    """Raise `DeltaError` unless the edits, in this order, belong to the model of that digest.
+
+    Args:
+        inputs: digest of the model's configuration and tokenizer; not compared where it or that of
+            the edit is unknown, as in files of 0.2.
+    """
     for i, item in enumerate(saved):
         name = item.meta.edit or f"{item.meta.method} edit {item.digest[:12]}"
         if item.meta.weights_digest != weights_digest:
@@ -137,6 +142,12 @@ def check_fits(saved: Sequence[SavedDelta], weights_digest: str) -> None:
                 f"{item.meta.weights_digest[:12]}), not for this one ({weights_digest[:12]})",
                 remedy="Load the model it was made for, in the same --dtype; or compute the edit "
                 "again for this one.",
+            )
+        if inputs and item.meta.inputs not in ("", inputs):
+            raise DeltaError(
+                f"{name} was made on the same weights with another configuration or tokenizer",
+                remedy="Load the model with the configuration and tokenizer it was made with; or "
+                "compute the edit again for this one.",
             )
         before = tuple(other.digest for other in saved[:i])
         if item.meta.after and item.meta.after != before:

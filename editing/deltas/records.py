@@ -26,6 +26,7 @@ class DeltaMeta:
         after: digests of the edits that were applied when this one was computed, in order; the edit
             can only be applied after the same edits.
         edit: id of the scored edit, if it was scored.
+        inputs: digest of the model's configuration, buffers and tokenizer; empty in files of 0.2.
     """
 
     weights_digest: str
@@ -41,6 +42,7 @@ class DeltaMeta:
     covariance_digest: str | None = None
     after: tuple[str, ...] = ()
     edit: str | None = None
+    inputs: str = ""
     thinkeval: str = field(default_factory=lambda: version("thinkeval"))
     created_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 

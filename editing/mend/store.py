@@ -42,6 +42,7 @@ class About:
         steps, best_step: number of training forward passes, and the one whose weights are stored.
         before, after: validation metrics (`training.Metrics`), untrained and trained.
         seconds: duration of the training.
+        inputs: digest of the model's configuration and tokenizer; empty in files of 0.2.
     """
 
     weights_digest: str
@@ -55,6 +56,7 @@ class About:
     before: dict[str, float] = field(default_factory=dict)
     after: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
+    inputs: str = ""
 
 
 def save(network: Hypernetwork, about: About, path: str | Path) -> None:

@@ -178,6 +178,7 @@ def _train(
         )
     meta = files.DeltaMeta(
         weights_digest=loaded.info.weights_digest,
+        inputs=loaded.info.inputs,
         method=METHOD,
         hparams=_hparams(change, learnt),
         seed=change.settings.seed,

@@ -124,6 +124,7 @@ def covariance_of(
         layers,
         cache_dir=cache_dir(runtime),
         weights_digest=loaded.info.weights_digest,
+        inputs=loaded.info.inputs,
         progress=runtime.progress,
         checkpoint_s=runtime.settings.checkpoint_s,
     )

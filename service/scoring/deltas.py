@@ -65,6 +65,7 @@ def save(
     covariance = plan.provenance.get("covariance")
     meta = files.DeltaMeta(
         weights_digest=info.weights_digest,
+        inputs=info.inputs,
         method=request.method,
         hparams=_mapping(plan.provenance["hparams"]),
         requests=tuple(rewrite.identity for rewrite in edited),
@@ -144,7 +145,7 @@ def model_for(
         )
     revision = meta.revision if text == meta.model else None
     loaded = runtime.model(text, graph, dtype=meta.dtype, revision=revision)
-    check_fits(deltas, loaded.loaded.info.weights_digest)
+    check_fits(deltas, loaded.loaded.info.weights_digest, loaded.loaded.info.inputs)
     return loaded
 
 

@@ -84,6 +84,11 @@ def identify(resolved: Resolved, found: Wanted | None) -> str:
                 f"{hparams.archive} was trained for another model than {model.name} (weights "
                 f"{about.weights_digest[:12]}, not {weights[:12]})"
             )
+        if about.inputs and about.inputs != model.loaded.info.inputs:
+            raise HypernetworkError(
+                f"{hparams.archive} was trained on the weights of {model.name} with another "
+                "configuration or tokenizer"
+            )
         return f"file {store.file_digest(hparams.archive)}"
     if not found.path.is_file() and model.loaded.info.n_parameters > SMALL:
         raise HypernetworkError(
@@ -129,7 +134,7 @@ def wanted(
     facts = runtime.memoised(named, lambda: training_facts(content.facts, out))
     weights, values = model.loaded.info.weights_digest, hparams.training_digest
     follows = tuple(inferences)
-    decides = [_PROTOCOL, weights, values, _facts_digest(facts)]
+    decides = [_PROTOCOL, weights, model.loaded.info.inputs, values, _facts_digest(facts)]
     if follows:
         decides.append(digest([asdict(one) for one in follows]))
     key = digest(decides)
@@ -166,6 +171,7 @@ def train(
         )
         about = store.About(
             weights_digest=loaded.info.weights_digest,
+            inputs=loaded.info.inputs,
             key=found.key,
             hparams_digest=hparams.training_digest,
             facts_digest=_facts_digest(found.facts),
