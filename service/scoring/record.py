@@ -219,7 +219,7 @@ def write_edit_graph(
     """Step 5: both sides on every edge, all of it or nothing."""
     header = GraphHeader(
         record.edit, "edit", request.graph, model=model, edit=record.edit,
-        probe=request.probe.digest, measures=complete(probed),
+        probe=request.probe.digest, measures=complete([p for p in probed if p.question.role != "subject"]),
     )  # fmt: skip
     write_probed(record.db, header, probed, aliases, fence=record.lease.hold)
 

@@ -52,7 +52,7 @@ def test_the_table_fits_a_terminal_and_names_the_next_step(at_once: Call, edit: 
     assert command.startswith("  thinkeval coedit the-rewrite -g ")
     piped = at_once("leakcut", edit).out
     assert piped.startswith(
-        "2 further facts close all 2 chains that still leak (proved fewest); expected IFR"
+        "2 further facts close all 2 chains that keep more than 10 % (proved fewest); IFR"
     )
     assert "Herbology was taught at Hogwarts School of Witchcraft" in piped
     assert "At most one fact a subject is edited" in piped
@@ -81,7 +81,7 @@ def test_a_rewrite_of_a_graph(at_once: Call, db: Database, prefix: str) -> None:
 def test_nothing_to_cut_is_no_error(at_once: Call, edit: str) -> None:
     done = at_once("leakcut", edit, "--leak", ".99")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("Nothing to cut: of 2 chains none keeps more than 0.99")
+    assert done.out.startswith("Nothing to cut: of 2 chains none keeps more than 99 %")
 
 
 def test_what_cannot_be_is_said(at_once: Call, edit: str) -> None:

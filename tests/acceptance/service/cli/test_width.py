@@ -69,7 +69,7 @@ def test_an_edit_is_shown_on_a_screen(at_once: Call, edit: str) -> None:
     assert "39 % of the old fact" in text
     assert "from 0.5 “took”" in text
     assert "83 % 1 chain has grandmother → Augusta Longbottom keeps 79 %" in text
-    assert "Next: 1 further fact closes the one chain that still leaks" in text
+    assert "Next: 1 further fact closes the one chain that keeps more than 10 %" in text
     assert f"thinkeval chains {edit} --surviving" in shown
     for width in ("40", "200"):
         assert "has grandmother" in " ".join(at_once("show", edit, COLUMNS=width).out.split())

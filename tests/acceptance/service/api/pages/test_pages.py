@@ -186,9 +186,9 @@ def test_a_chosen_fact_shows_its_answers_and_only_its_chains(
         expect(detail).to_contain_text(answer.strip())
     assert parse_qs(urlsplit(page.url).query)["fact"] == [chosen]
     through = service.get(f"/v1/edits/{edit}/chains", fact=chosen)
-    expect(page.locator("#map-title")).to_contain_text(f"of {through['surviving']} surviving")
+    expect(page.locator("#map-title")).to_contain_text(f"{through['surviving']} survive")
     page.reload()
-    expect(page.locator("#map-title")).to_contain_text(f"of {through['surviving']} surviving")
+    expect(page.locator("#map-title")).to_contain_text(f"{through['surviving']} survive")
     expect(detail).to_contain_text(f"Before: p {fact['pre']:.3f}")
 
 
