@@ -217,9 +217,11 @@ def write_edit_graph(
     aliases: Mapping[str, tuple[str, ...]],
 ) -> None:
     """Step 5: both sides on every edge, all of it or nothing."""
+    # Facts about the subject beside the chains are asked by likelihood alone.
+    measures = complete([each for each in probed if each.question.role != "subject"])
     header = GraphHeader(
         record.edit, "edit", request.graph, model=model, edit=record.edit,
-        probe=request.probe.digest, measures=complete([p for p in probed if p.question.role != "subject"]),
+        probe=request.probe.digest, measures=measures,
     )  # fmt: skip
     write_probed(record.db, header, probed, aliases, fence=record.lease.hold)
 

@@ -171,6 +171,8 @@ searching = settings(
 one_by_one = settings(searching, max_examples=30)
 
 
+# Eight graphs at once: hypothesis only says that their text is long.
+@pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @searching
 @given(drawn=st.lists(st.tuples(graphs(), cases), min_size=8, max_size=8), option=options)
 def test_every_metric_equals_brute_force(db: Database, place, drawn, option) -> None:
