@@ -171,7 +171,7 @@ searching = settings(
 one_by_one = settings(searching, max_examples=30)
 
 
-# Eight graphs at once: hypothesis only says that their text is long.
+# Printing eight graphs warns before it shows a failing example; without the warning it shows it.
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @searching
 @given(drawn=st.lists(st.tuples(graphs(), cases), min_size=8, max_size=8), option=options)
