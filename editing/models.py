@@ -528,11 +528,16 @@ def _quiet(local: bool) -> Iterator[None]:
     if not local or not transformers_logging.is_progress_bar_enabled():
         yield
         return
+    from transformers import modeling_gguf_pytorch_utils as gguf
+
+    # The reader of GGUF files shows a bar of its own, which does not follow the setting.
+    own, gguf.tqdm = gguf.tqdm, transformers_logging.tqdm
     transformers_logging.disable_progress_bar()
     try:
         yield
     finally:
         transformers_logging.enable_progress_bar()
+        gguf.tqdm = own
 
 
 def _first_line(error: BaseException) -> str:

@@ -133,8 +133,9 @@ def test_the_neighborhood_goes_into_the_one_probe(
     walk.score("none", samples=0)  # the model graph and the pre side are there now
     monkeypatch.setattr("thinkeval.editing.probe.probe", counted)
     score = walk.score("memit", samples=0)
-    assert len(calls) == 1
-    assert calls[0] == score.n_facts + 1 + 2
+    chains, *subject = calls
+    assert chains == score.n_facts + 1 + 2
+    assert len(subject) <= 2, "the subject's facts off the chains, and objects that replace theirs"
 
 
 def test_a_neighborhood_with_answers_of_its_own(walk: Walk) -> None:
