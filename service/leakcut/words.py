@@ -60,7 +60,7 @@ def headline(cut: CutOut) -> str:
         what = f"all {_leaking(cut)}"
     expected = ""
     if cut.expected is not None:
-        expected = f"; IFR {number(cut.ifr)} → about {number(cut.expected)} if each of them takes"
+        expected = f"; IFR {number(cut.ifr)} → about {number(cut.expected)} if each takes"
     if cut.rules is not None and not cut.rules.why:
         what += f", and {_proofs(cut)}"
     return f"{facts} {what} ({_proof(cut)}){expected}."

@@ -191,7 +191,7 @@ def subject_sentence(score: Score) -> str:
         return f"Facts kept and lost are undefined: {found.reason}."
     counts = [f"{found.kept} kept"]
     if found.followed is not None:
-        counts.append(f"{found.followed} following {score.target_new}")
+        counts.append(f"{found.followed} followed the new object")
     counts.append(f"{found.lost} lost")
     known = several(found.n, "known fact")
     return f"Of {known} about {score.subject}: {', '.join(counts)} (by likelihood)."

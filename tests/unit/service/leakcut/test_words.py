@@ -38,12 +38,12 @@ def cut(n: int = 1, **changed: Any) -> CutOut:
         (
             cut(5),
             "5 further facts close all 83 of 91 surviving chains that keep more than 10 % (proved"
-            " fewest); IFR 0.400 → about 0.030 if each of them takes.",
+            " fewest); IFR 0.400 → about 0.030 if each takes.",
         ),
         (
             cut(1, chains_leaking=1),
             "1 further fact closes the one chain that keeps more than 10 % (proved fewest); IFR"
-            " 0.400 → about 0.030 if each of them takes.",
+            " 0.400 → about 0.030 if each takes.",
         ),
         (
             cut(2, edit=None, ifr=None, expected=None),

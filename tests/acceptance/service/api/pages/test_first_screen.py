@@ -240,7 +240,7 @@ def test_five_minutes_answer_what_a_visitor_asks(
         by_first[first["object"]] = by_first.get(first["object"], 0) + part
     expect(branch).to_contain_text(max(by_first, key=lambda name: by_first[name]))
     # What should be edited next, and what would be left then?
-    expect(page.locator("#cut-headline")).to_contain_text("if each of them takes")
+    expect(page.locator("#cut-headline")).to_contain_text("if each takes")
     page.get_by_role("link", name="What else to edit", exact=True).click()
     expect(page.locator("#cut tbody tr").first).to_be_visible()
     # Which chains differ from another method's?
