@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -171,7 +172,7 @@ searching = settings(
 one_by_one = settings(searching, max_examples=30)
 
 
-# Printing eight graphs warns before it shows a failing example; without the warning it shows it.
+# Printing eight graphs warns before it shows a failing example.
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @searching
 @given(drawn=st.lists(st.tuples(graphs(), cases), min_size=8, max_size=8), option=options)
@@ -186,7 +187,14 @@ def test_every_metric_equals_brute_force(db: Database, place, drawn, option) -> 
     }
     together = db.metrics(each, cases=asked, **in_query(option))  # those over chains by one query
     for metric, found in each.items():
-        assert together[metric.removeprefix("metrics/")] == found
+        # Both plans may add up in another order, so that the last digit may differ.
+        beside = together[metric.removeprefix("metrics/")]
+        assert [replace(row, value=None) for row in beside] == [
+            replace(row, value=None) for row in found
+        ]
+        assert [row.value for row in beside] == pytest.approx(
+            [row.value for row in found], rel=1e-12, abs=1e-12
+        )
         assert list(dict.fromkeys(row.id for row in found)) == list(stored)
         for graph, values in expected.items():
             assert metric in values, "the metric has no reference"
