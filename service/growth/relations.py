@@ -98,8 +98,13 @@ class Relations:
         found = self.templates.get(relation)
         return found or Template(f"{SUBJECT_SLOT} {relation}")
 
-    def wordings(self, relation: str, *, chat: bool) -> list[Wording]:
-        """The texts that ask for its object, in the order in which they are tried."""
+    def wordings(self, relation: str, *, chat: bool, plain: bool = False) -> list[Wording]:
+        """Return the texts that ask for its object, in the order in which they are tried.
+
+        Args:
+            chat: the model answers messages.
+            plain: it does, but was measured to know the base graph better by plain text.
+        """
         found = self.templates.get(relation)
         clozes = [self.template(relation).prompt]
         questions: Iterable[str] = [text.replace("{relation}", relation) for text in GENERIC]
@@ -109,7 +114,8 @@ class Relations:
         asked = [Wording(text, "chat") for text in questions]
         continued = [Wording(text, "cloze") for text in clozes]
         # A model without messages continues a sentence better than it answers a made-up question.
-        return [*asked, *continued] if chat or found is not None else [*continued, *asked]
+        first = not plain and (chat or found is not None)
+        return [*asked, *continued] if first else [*continued, *asked]
 
 
 def templates_of(graph: KnowledgeGraph) -> dict[str, Template]:

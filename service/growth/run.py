@@ -152,7 +152,7 @@ class Attempt:
             graph=self._posted.base or "",
             known=self._row.capabilities if main else None,
             greedy=self._posted.greedy,
-            chat=self._posted.crawl.chat if main and self._posted.elicit == "crawl" else None,
+            chat=self._posted.crawl.chat if main else None,
         )
 
     def _require_same(self, one: Opened) -> None:

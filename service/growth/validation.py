@@ -98,7 +98,9 @@ class Validation:
         given = context.candidates.verdicts(one).question
         found = [Wording(given, "chat")] if given else []
         found += [written] if written else []
-        return [*found, *context.relations.wordings(relation, chat=context.main.chat)]
+        plain = context.main.chat and context.main.in_chat is False
+        known = context.relations.wordings(relation, chat=context.main.chat, plain=plain)
+        return [*known, *found] if plain else [*found, *known]
 
     def _choose(self, trial: _Trial) -> bool:
         """Take the next question; False where the candidate got a verdict without one."""

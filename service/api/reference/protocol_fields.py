@@ -95,6 +95,7 @@ PROTOCOL_FIELDS: dict[str, dict[str, str]] = {
     "CandidateOut": _CANDIDATE,
     "Chains": _RETRIEVAL,
     "CrawlReport": {
+        "asked": "How a model in this process was asked, with the measurement; null of a server.",
         "run": "Id of the growth run.",
         "start": "Names of the entities that it began with.",
         "facts": "Number of facts that were kept.",

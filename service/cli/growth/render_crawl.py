@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from thinkeval.service.cli.output import emit_table, emit_values
+from thinkeval.service.cli.output import emit_note, emit_table, emit_values
 from thinkeval.service.formatting import several
 from thinkeval.service.growth.crawl.schemas import (
     AgainstTruth,
@@ -71,6 +71,8 @@ def show_report(report: CrawlReport, *, details: bool = False) -> None:
             ("stopped", report.stop_reason or "not finished"),
         ],
     )
+    if report.asked:
+        emit_note(report.asked)
     if report.against is not None:
         _show_against(report.against, details)
 

@@ -77,6 +77,7 @@ def crawl_report(
         model=row.model,
         start=start,
         stop_reason=row.stop_reason,
+        asked=json.loads(row.capabilities or "{}").get("asked"),
         facts=len(facts),
         unknown=sum(state == "unknown" for state in pairs.values()),
         refused=sum(state == "refused" for state in pairs.values()),

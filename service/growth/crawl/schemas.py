@@ -121,6 +121,7 @@ class CrawlReport(BaseModel):
 
     Attributes:
         stop_reason: `frontier empty`, `depth` or `budget`; None while it is not finished.
+        asked: the way a model in this process was asked, with the measurement that chose it.
         questions: pairs of entity and relation, each asked in several wordings.
         answers: all answers, those about kinds included.
     """
@@ -130,6 +131,7 @@ class CrawlReport(BaseModel):
     model: str
     start: list[str]
     stop_reason: str | None
+    asked: str | None = None
     facts: int
     unknown: int
     refused: int

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from thinkeval.editing.probe.settings import ProbeSettings
 from thinkeval.service.graphs.datasets import ensure
 from thinkeval.service.growth.endpoints.endpoint import Endpoint
-from thinkeval.service.scoring.chat_choice import settled
+from thinkeval.service.scoring.chat_choice import settled, way_of
 from thinkeval.service.scoring.runtime import parse
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ class Opened:
 
     Attributes:
         form: how it gives JSON.
-        capabilities: as found by asking it, for storing; None for a model in this process.
-        in_chat: whether a crawl asks in the chat template, of a model in this process; else None.
+        capabilities: JSON for storing: of a server as found by asking it; of a model in this
+            process `asked`, the way that was chosen with its measurement.
+        in_chat: True if questions go in the chat template, of a model in this process; else None.
     """
 
     endpoint: Endpoint
@@ -48,7 +50,7 @@ def opened(
         graph: what an organism is trained on.
         known: capabilities that were stored before; the server is not asked for them again.
         greedy: accept a server that does not sample.
-        chat: of a crawl: auto, always or never; None: nothing is measured.
+        chat: auto, always or never; None: nothing is measured.
 
     Raises:
         UsageError: the server does not sample.
@@ -59,14 +61,16 @@ def opened(
         from thinkeval.service.growth.endpoints.in_process import InProcess
 
         model = runtime.model(posted.model, graph)
-        in_chat = None
+        in_chat = found = None
         if chat is not None and graph:
             from thinkeval.editing.probe.prompts import uses_chat
 
             asked = ProbeSettings(chat=cast("Any", chat))
-            asked, _ = settled(runtime, ensure(runtime.db, graph), model.loaded, asked)
+            asked, chosen = settled(runtime, ensure(runtime.db, graph), model.loaded, asked)
             in_chat = uses_chat(model.loaded.tokenizer, asked.chat)
-        return Opened(InProcess(model.loaded, name=model.name), in_chat=in_chat)
+            way = chosen.sentence if chosen else way_of({"probe": {"chat": asked.chat}})
+            found = json.dumps({"asked": way})
+        return Opened(InProcess(model.loaded, name=model.name), "prompt", found, in_chat)
     from thinkeval.service.growth.endpoints import capabilities
     from thinkeval.service.growth.endpoints.openai_protocol import OpenAIProtocol
     from thinkeval.service.llm import Client

@@ -94,6 +94,8 @@ def test_relations_of_a_base_are_asked_in_its_words() -> None:
         ("Ron studied at", "cloze"),
         ("Ron went to", "cloze"),
     ]
+    plain = relations.wordings("studied at", chat=True, plain=True)
+    assert [w.form for w in plain] == ["cloze", "cloze", "chat"]
 
 
 def test_a_nearly_equal_relation_is_named_and_not_merged() -> None:
